@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -X liza/pkg/cli.version=$(VERSION)
+LDFLAGS := -X liza/pkg/face/cli.version=$(VERSION)
 FUZZTIME ?= 30s
 CRASHES ?= 5
 SEQUENCES ?= 100000
@@ -79,37 +79,37 @@ hosts: build ## three hosts on one board in PostgreSQL: 12 coders, 4 reviewers, 
 	LIZA_BIN=$(CURDIR)/bin scripts/hosts -t 120 -c 12 -r 4 -k
 
 hosts-faults: ## three hosts with faults: processes and PostgreSQL killed, links cut, a remote that refuses or hangs, clocks off (FAULTS=200; FAULTS_SEED=N replays)
-	FAULTS=$(FAULTS) FAULTS_SEED=$(FAULTS_SEED) go test ./pkg/cli -run '^TestFaultsOnThreeHosts' -v -count=1 -timeout 120m
+	FAULTS=$(FAULTS) FAULTS_SEED=$(FAULTS_SEED) go test ./pkg/face/cli -run '^TestFaultsOnThreeHosts' -v -count=1 -timeout 120m
 
 bench-hosts: ## boards in PostgreSQL: claims beside the bare transaction and the file, by clients, a thousand agents, what a change costs another host
-	go test -run '^$$' -bench 'Claim|Delta' -benchtime 2s -timeout 30m ./pkg/store/postgres
-	go test -run '^$$' -bench 'Clients' -benchtime 1000x -timeout 30m ./pkg/store/postgres
-	go test -run '^$$' -bench 'Agents' -benchtime 3x -timeout 30m ./pkg/store/postgres
+	go test -run '^$$' -bench 'Claim|Delta' -benchtime 2s -timeout 30m ./pkg/board/store/postgres
+	go test -run '^$$' -bench 'Clients' -benchtime 1000x -timeout 30m ./pkg/board/store/postgres
+	go test -run '^$$' -bench 'Agents' -benchtime 3x -timeout 30m ./pkg/board/store/postgres
 
 bench-store: ## the store: changes, cold commands, lock, each beside its floor (BENCHTIME=1s)
-	go test -run '^$$' -bench 'Store' -benchmem -benchtime $(BENCHTIME) -timeout 30m ./pkg/store
-	go test -run '^$$' -bench 'Command' -benchtime 15x -timeout 30m ./pkg/cli
-	go test -run '^$$' -bench 'Lock' -benchtime 1x -timeout 10m ./pkg/safefile
+	go test -run '^$$' -bench 'Store' -benchmem -benchtime $(BENCHTIME) -timeout 30m ./pkg/board/store
+	go test -run '^$$' -bench 'Command' -benchtime 15x -timeout 30m ./pkg/face/cli
+	go test -run '^$$' -bench 'Lock' -benchtime 1x -timeout 10m ./pkg/base/safefile
 
 mcp-inspector: ## the protocol's own client lists and calls what `liza mcp` offers (installs it below the cache folder)
 	go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza
 	scripts/mcp-inspector.sh bin
 
 screenshots: ## pictures of every view of the page, at 1400, 800 and 390 pixels, light and dark, in screenshots/ (needs Chromium)
-	LIZA_SCREENSHOTS=$(CURDIR)/screenshots go test ./pkg/cli -run '^TestScreenshots$$' -v -count=1 -timeout 10m
+	LIZA_SCREENSHOTS=$(CURDIR)/screenshots go test ./pkg/face/cli -run '^TestScreenshots$$' -v -count=1 -timeout 10m
 
 crash: ## crash tests in their long form: every step killed 50 times, a whole team killed 25 times (CRASHES=5, CRASH_SEED=N)
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
 
 load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revision is checked, time and overhead per task; a board with 1,000 merges against an empty one; trains of 20 and 40 tasks
-	STORE_TEST_FULL=1 go test ./pkg/merge -run 'TestATrainFinds|TestATrainIsFaster' -parallel 1 -v -count=1 -timeout 20m
-	STORE_TEST_FULL=1 go test ./pkg/cli -run 'TestALargeTeam|TestALargeBoard|TestASprintInTheWall' -v -count=1 -timeout 20m
+	STORE_TEST_FULL=1 go test ./pkg/code/merge -run 'TestATrainFinds|TestATrainIsFaster' -parallel 1 -v -count=1 -timeout 20m
+	STORE_TEST_FULL=1 go test ./pkg/face/cli -run 'TestALargeTeam|TestALargeBoard|TestASprintInTheWall' -v -count=1 -timeout 20m
 
 model: ## everything that can be reached in small worlds: states explored, steps between them, and what holds in each
-	MODEL_FULL=1 go test ./pkg/transition -run '^TestModel$$' -v -count=1 -timeout 20m
+	MODEL_FULL=1 go test ./pkg/board/transition -run '^TestModel$$' -v -count=1 -timeout 20m
 
 sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=100000; MODEL_SEED=N replays one)
-	MODEL_SEQUENCES=$(SEQUENCES) go test ./pkg/transition -run '^TestRandomSequences$$' -v -count=1 -timeout 60m
+	MODEL_SEQUENCES=$(SEQUENCES) go test ./pkg/board/transition -run '^TestRandomSequences$$' -v -count=1 -timeout 60m
 
 e2e-agents: ## real agent programs against a scripted model server: whole sprints, failures (AGENTS="claude codex")
 	@scripts/e2e-agents $(AGENTS)

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -22,6 +21,7 @@ func TestWordsOfTheProtocolAreConstants(t *testing.T) {
 		if strings.HasSuffix(p.path, "test") {
 			continue
 		}
+		constants := declared(p.files)
 		for expr, value := range p.info.Types {
 			lit, ok := expr.(*ast.BasicLit)
 			named, isNamed := value.Type.(*types.Named)
@@ -29,7 +29,7 @@ func TestWordsOfTheProtocolAreConstants(t *testing.T) {
 				continue
 			}
 			at := fset.Position(lit.Pos())
-			if declared[filepath.Base(at.Filename)] && ofProtocol[p.path] {
+			if ofProtocol[p.path] && constants[expr] {
 				found++
 				continue
 			}
@@ -42,7 +42,22 @@ func TestWordsOfTheProtocolAreConstants(t *testing.T) {
 }
 
 // ofProtocol are the packages whose words are meant.
-var ofProtocol = map[string]bool{"liza/pkg/blackboard": true, "liza/pkg/transition": true}
+var ofProtocol = map[string]bool{"liza/pkg/board/blackboard": true, "liza/pkg/board/transition": true}
 
-// declared are their files that have the constants.
-var declared = map[string]bool{"constants.go": true, "actions.go": true, "alert_kinds.go": true, "anomaly_kinds.go": true, "event.go": true, "trigger_kinds.go": true, "model.go": true, "values.go": true, "goal.go": true, "liveness.go": true}
+// declared returns the literals in the declarations of constants of a package.
+func declared(files []*ast.File) map[ast.Expr]bool {
+	in := map[ast.Expr]bool{}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.CONST {
+				ast.Inspect(g, func(n ast.Node) bool {
+					if lit, ok := n.(*ast.BasicLit); ok {
+						in[lit] = true
+					}
+					return true
+				})
+			}
+		}
+	}
+	return in
+}

@@ -1,6 +1,5 @@
-// Package pkg_test holds the cut of the packages as data: which packages there are,
-// what each may import, and why. A new package is a decision, so it has to be
-// entered here.
+// Package pkg_test holds what is true of all packages: which floor may import which, the words of the protocol, links,
+// texts, commits.
 package pkg_test
 
 import (
@@ -12,6 +11,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -23,177 +23,117 @@ import (
 
 const module = "liza"
 
-// rule is one line of the table. Imports point to lower levels; two packages of one
-// level never import each other, except a sub-package its own parent.
-type rule struct {
-	level  int
-	may    []string // packages of ours
-	upTo   int      // besides, all of the levels 0 to upTo (when it is not 0) but those named
-	but    []string
-	reason string   // why nothing else
-	not    []string // standard or foreign imports that would break the promise
-	noUse  []string // identifiers that would break it
+// floors are the folders of pkg/, lowest first. A package imports packages of its own floor and of lower ones
+// (specs/architecture.md#packages).
+var floors = []string{"base", "board", "run", "code", "verb", "team", "face"}
+
+// A promise is what a package is trusted for and would break by an import or the use of an identifier.
+type promise struct {
+	packages []string // as import paths below the module; a folder stands for all that is in it
+	not      []string // imports
+	noUse    []string // identifiers
+	reason   string
 }
 
-func imports(names ...string) []string { return names }
-
-// rules is the table. Names are relative to pkg/, but for protocols.
-var rules = map[string]rule{
-	"blackboard": {level: 0, reason: "a state is a value that anybody may look at; how it may change, others know",
-		not: []string{"os", "os/exec", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "gopkg.in/yaml.v3"}, noUse: []string{"time.Now"}},
-	"blackboard/audit": {level: 0, may: imports("blackboard"), reason: "what a state must say does not depend on how it came about; transitions know nothing of it",
-		not: []string{"os", "os/exec", "log", "log/slog", "gopkg.in/yaml.v3"}, noUse: []string{"time.Now"}},
-	"transition": {level: 1, may: imports("blackboard"), reason: "the rules of the state are pure, so that every one can be tested without waiting",
-		not: []string{"os", "os/exec", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "gopkg.in/yaml.v3"}, noUse: []string{"time.Now"}},
-	"agent":          {level: 0, reason: "an adapter must work for any supervisor"},
-	"agent/scripted": {level: 0, may: imports("agent"), reason: "it stands in for a program that knows nothing of Liza"},
-	"safefile":       {level: 0, reason: "it must not know what is in the file"},
-	"yamldoc":        {level: 0, reason: "it must not know what a task is"},
-	"secret":         {level: 0, reason: "everything that writes uses it, so it can use nobody"},
-	"seal":           {level: 0, reason: "it keeps a key and seals texts; what an approval is, others know"},
-	"policy":         {level: 0, reason: "it judges a text; nothing is started and nothing is read"},
-	"checklist":      {level: 0, reason: "it reads and ticks texts; which file they are in, others know", not: []string{"os", "os/exec"}},
-	"prose":          {level: 0, reason: "it makes short texts out of what it is given"},
-	"protocols":      {level: 0, reason: "it holds texts"},
-	"sandbox":        {level: 0, reason: "it knows paths, hosts and limits; what a task may have, the supervisor knows"},
-	"broker":         {level: 0, reason: "it carries a command line and its answer; what a verb is, others know"},
-	"toolchain":      {level: 0, reason: "it knows tools and where they are installed; what is built, others know"},
-	"forge":          {level: 0, reason: "it speaks to a forge; what lands there, others know"},
-	"proxy":          {level: 0, reason: "it knows hosts; whose they are, the supervisor knows"},
-
-	"exitcmd": {level: 2, may: imports("blackboard", "transition"), reason: "it is pure: bytes of an answer become values, or a list of what is wrong with them",
-		not: []string{"os", "os/exec"}, noUse: []string{"time.Now"}},
-	// yamldoc: an archived task is read by the same rules as one on the board.
-	"history":  {level: 1, may: imports("blackboard", "safefile", "secret", "yamldoc"), reason: "what happened never influences what happens"},
-	"activity": {level: 1, may: imports("safefile"), reason: "it keeps lines about runs; whose runs they are, the supervisor knows"},
-	"breaker":  {level: 2, may: imports("blackboard", "transition"), reason: "it judges events that it is given and keeps no state of its own"},
-	// safefile, here and below: a named pipe in the place of a file must not be waited for.
-	"git":    {level: 1, may: imports("safefile"), reason: "it knows repositories and worktrees, not tasks"},
-	"config": {level: 1, may: imports("yamldoc", "safefile"), reason: "settings know no command line and no state"},
-	"role":   {level: 1, may: imports("blackboard", "yamldoc", "safefile"), reason: "a role is a text; it starts nothing"},
-	"skill":  {level: 1, may: imports("safefile"), reason: "a skill is a folder with a manifest; others start it"},
-	"notify": {level: 1, may: imports("safefile"), reason: "it delivers what it is given and knows no board"},
-	// safefile: the log of a command is bounded. agent: its reaper ends what a command leaves, too.
-	"review": {level: 2, may: imports("agent", "blackboard", "git", "safefile"), reason: "checks return findings; others store them"},
-
-	"plan": {level: 3, may: imports("blackboard", "exitcmd", "config", "skill", "policy", "prose", "transition"),
-		reason: "it is pure: a planner's answer becomes tasks, or a list of what is wrong with it; worktrees and secrets are the verb's",
-		not:    []string{"os", "os/exec"}, noUse: []string{"time.Now"}},
-	"project": {level: 2, may: imports("git", "config", "safefile"), reason: "it says where things are and decides nothing"},
-	"store": {level: 2, may: imports("blackboard", "blackboard/audit", "history", "prose", "yamldoc", "safefile", "seal", "transition"),
-		reason: "a store keeps a state safe; git, agents and decisions happen outside of a write"},
-	"store/postgres": {level: 2, may: imports("blackboard", "history", "store", "yamldoc", "safefile"),
-		reason: "it keeps rows; what a change means, the store's engine knows"},
-	"store/postgres/pgtest": {level: 0, reason: "it starts a server for tests and knows nothing of boards"},
-	"store/mirror": {level: 2, may: imports("blackboard", "history", "prose", "store", "yamldoc", "safefile"),
-		reason: "it keeps a copy of any shared board; what a database is, it does not know"},
-	"store/storetest": {level: 2, may: imports("blackboard", "history", "store", "transition"), reason: "every backend must pass it"},
-	"prompt": {level: 2, may: imports("blackboard", "role", "secret", "protocols", "prose", "transition"),
-		reason: "the same input gives the same prompt, byte for byte",
-		not:    []string{"math/rand", "math/rand/v2", "crypto/rand"}, noUse: []string{"time.Now"}},
-
-	// safefile: merges are serialised by a lock file of their own, merge.lock.
-	"merge": {level: 3, may: imports("blackboard", "store", "git", "review", "safefile", "transition"), reason: "merging is deterministic work on state and repository"},
-	"watch": {level: 3, may: imports("blackboard", "store", "history", "breaker", "safefile", "transition"), reason: "it looks and tells; it never acts"},
-
-	"verb": {level: 4, upTo: 3, but: imports("agent", "agent/scripted", "prompt", "watch", "store/storetest", "store/postgres", "store/mirror"),
-		reason: "a verb has its effects on state and repository; starting programs is the supervisor's"},
-
-	"sprint":   {level: 5, upTo: 4, but: imports("agent", "agent/scripted", "prompt", "store/storetest", "store/postgres", "store/mirror"), reason: "goals, sprints and orders of people are made of verbs; no verb needs them"},
-	"landing":  {level: 5, upTo: 4, but: imports("agent", "agent/scripted", "prompt", "store/storetest", "store/postgres", "store/mirror"), reason: "what has been merged lands; no verb needs it"},
-	"importer": {level: 5, upTo: 4, but: imports("agent", "agent/scripted", "prompt", "store/storetest", "store/postgres", "store/mirror"), reason: "issues become tasks by verbs; no verb needs it"},
-	"outcome":  {level: 6, upTo: 5, but: imports("agent", "agent/scripted", "prompt", "store/storetest", "store/postgres", "store/mirror", "verb/verbtest", "landing", "importer"), reason: "it carries out what an answer says, by the verbs that people use"},
-
-	"wall": {level: 4, may: imports("agent", "sandbox", "proxy", "toolchain", "broker", "config", "git", "project", "safefile"),
-		reason: "it puts together what each kind of run may have; what a task is, it does not know"},
-
-	"simulate": {level: 7, upTo: 6, but: imports("upkeep", "landing", "importer", "dashboard", "dashboard/source", "verb/verbtest", "agent", "agent/scripted", "prompt", "watch", "store/storetest", "store/postgres", "store/mirror", "merge"),
-		reason: "a run that did not happen, or happens again, goes through the verbs; no program is started"},
-	"upkeep": {level: 6, upTo: 5, but: imports("agent/scripted", "prompt", "store/storetest"),
-		reason: "it looks at a project as it is (doctor, validate, the facts of alerts) and puts right what is provably safe; it decides nothing about work"},
-
-	"norace":          {level: 0, reason: "it builds the tests of a package, whatever they test"},
-	"forge/forgetest": {level: 0, reason: "a forge for tests; it knows the git command only"},
-	"git/gittest":     {level: 0, reason: "copies of a repository for tests; it knows the git command only"},
-	"verb/verbtest":   {level: 5, upTo: 4, reason: "tests of merges and supervisors begin with a real project"},
-
-	"supervisor":       {level: 8, upTo: 7, but: imports("dashboard", "dashboard/source", "dashboard/tui", "dashboard/web", "mcp", "telemetry", "landing", "importer", "watch", "store/storetest", "verb/verbtest", "upkeep"), reason: "the command line starts the watcher beside the team"},
-	"dashboard":        {level: 6, may: imports("activity", "blackboard", "history", "breaker", "watch", "prose", "transition"), reason: "a view shows; it changes nothing"},
-	"dashboard/source": {level: 6, may: imports("dashboard"), upTo: 4, but: imports("agent/scripted", "prompt", "store/storetest"), reason: "it reads for the views, so that all show the same, and changes nothing"},
-	"dashboard/tui": {level: 7, may: imports("activity", "blackboard", "history", "watch", "dashboard", "dashboard/source", "verb", "store", "sprint"),
-		reason: "keys call verbs, and nothing else changes the state"},
-	"dashboard/web": {level: 7, may: imports("activity", "blackboard", "history", "watch", "dashboard", "dashboard/source", "verb", "store", "sprint"),
-		reason: "buttons call verbs, and nothing else changes the state"},
-
-	// blackboard, history, exitcmd, plan: what tools take and show is in their words.
-	"mcp": {level: 7, may: imports("verb", "dashboard", "blackboard", "history", "exitcmd", "plan", "transition"), reason: "it has no rules of its own"},
-	// Only liza-telemetry may import it: package cli, and so liza, starts without OpenTelemetry's libraries.
-	"telemetry": {level: 7, may: imports("activity", "blackboard", "history", "project", "safefile", "dashboard/source"), reason: "it follows files and sends what has happened; it changes nothing"},
-	"cli":       {level: 9, upTo: 8, but: imports("store/storetest", "verb/verbtest", "telemetry"), reason: "it parses and prints; tests of stores stay outside of the program"},
-
-	"scripts/termsvg": {level: 10, reason: "it draws the pictures of the README and knows nothing of Liza"},
-
-	"cmd": {level: 10, may: imports("cli"), reason: "a main is a few lines"},
-	// It starts once or twice for each run: what it imports, each run waits for.
-	"cmd/liza-spawn":     {level: 10, may: imports("agent", "sandbox"), reason: "it starts in half the time of liza", not: []string{"net/http", "crypto/tls"}},
-	"cmd/liza-telemetry": {level: 10, may: imports("cli", "telemetry", "dashboard/source"), reason: "a main is a few lines"},
+// promises are checked for everything but tests.
+var promises = []promise{
+	{[]string{"pkg/board/blackboard", "pkg/board/transition"},
+		[]string{"os", "os/exec", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "gopkg.in/yaml.v3"}, []string{"time.Now"},
+		"the rules of the state are pure, so that every one can be tested without waiting"},
+	{[]string{"pkg/run/exitcmd", "pkg/verb/plan"}, []string{"os", "os/exec"}, []string{"time.Now"}, "bytes of an answer become values, or a list of what is wrong with them"},
+	{[]string{"pkg/run/prompt"}, []string{"math/rand", "math/rand/v2", "crypto/rand"}, []string{"time.Now"}, "the same input gives the same prompt, byte for byte"},
+	{[]string{"pkg/run/checklist", "pkg/run/policy"}, []string{"os", "os/exec"}, nil, "it judges texts; nothing is read or started"},
+	{[]string{"pkg/run/agent"}, []string{"liza/pkg/board/blackboard", "liza/pkg/board/store"}, nil, "an adapter works for any supervisor"},
+	{[]string{"pkg/board/history"}, []string{"liza/pkg/board/transition", "liza/pkg/board/store"}, nil, "what happened never influences what happens"},
+	{[]string{"pkg/board/store"}, []string{"liza/pkg/board/config", "liza/pkg/board/breaker"}, nil, "a store keeps a state safe; decisions happen outside of a write"},
+	{[]string{"pkg/verb/verb"}, []string{"liza/pkg/run/agent", "liza/pkg/run/prompt"}, nil, "a verb changes state and repository; programs are started by the supervisor"},
+	{[]string{"pkg/team/watch"}, []string{"liza/pkg/verb/verb"}, nil, "it looks and tells; it never acts"},
+	{[]string{"pkg/team/supervisor"}, []string{"liza/pkg/team/watch", "liza/pkg/team/maintain"}, nil, "the command line starts the watcher beside the team"},
+	{[]string{"cmd/liza-spawn"}, []string{"net/http", "crypto/tls", "liza/pkg/face/cli"}, nil, "each run waits for its start"},
+	{[]string{"cmd/liza", "cmd/liza-agent", "pkg/face/cli"}, []string{"liza/pkg/face/telemetry"}, nil, "liza starts without the libraries of OpenTelemetry"},
 }
 
-// allows reports whether the rule lets its package import another one.
-func (r rule) allows(pkg string) bool {
-	if slices.Contains(r.may, pkg) {
-		return true
-	}
-	other, ok := rules[pkg]
-	return ok && r.upTo > 0 && other.level <= r.upTo && !slices.Contains(r.but, pkg)
-}
+// forTests are packages that no program contains.
+var forTests = []string{"pkg/base/norace", "pkg/board/store/storetest", "pkg/board/store/postgres/pgtest", "pkg/code/git/gittest", "pkg/code/forge/forgetest", "pkg/verb/verb/verbtest"}
 
-// onlyAtTheTop are identifiers for the command line and the mains alone: anyone who
-// reads the environment or ends the process somewhere below cannot be tested.
+// onlyAtTheTop are identifiers for the command line and the mains: code below that reads the environment or ends the
+// process cannot be tested.
 var onlyAtTheTop = []string{"os.Exit", "os.Getenv", "os.LookupEnv"}
 
-// name is what the table calls a package, for example "store" or "cmd".
-func name(importPath string) string {
-	rest := strings.TrimPrefix(importPath, module+"/")
-	if _, own := rules[rest]; strings.HasPrefix(rest, "cmd/") && !own {
-		return "cmd"
-	}
-	return strings.TrimPrefix(rest, "pkg/")
+// under reports whether pkg is one of the packages, or in the folder of one.
+func under(pkg string, packages []string) bool {
+	return slices.ContainsFunc(packages, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") })
 }
 
-// check gives what is wrong with the files of a package, one sentence each.
+// floorOf returns the index of a package's floor, and whether it has one.
+func floorOf(pkg string) (int, bool) {
+	parts := strings.Split(pkg, "/")
+	if len(parts) < 3 || parts[0] != "pkg" {
+		return len(floors), false // mains and scripts are above all floors
+	}
+	at := slices.Index(floors, parts[1])
+	return at, at >= 0
+}
+
+// check returns what is wrong with the files of a package, one sentence each.
 func check(pkg string, files []*ast.File) []string {
-	r, ok := rules[pkg]
-	if !ok {
-		return []string{fmt.Sprintf("package %s is not in the table of pkg/deps_test.go; adding one is a decision", pkg)}
-	}
 	var wrong []string
-	noUse := r.noUse
-	if r.level < rules["cli"].level {
-		noUse = append(slices.Clone(noUse), onlyAtTheTop...)
+	floor, housed := floorOf(pkg)
+	if strings.HasPrefix(pkg, "pkg/") && !housed {
+		wrong = append(wrong, pkg+" lies on no floor: "+strings.Join(floors, ", "))
 	}
-	if pkg != "store" && pkg != "verb/verbtest" {
-		noUse = append(slices.Clone(noUse), "store.File") // what a caller needs is an interface (specs/decisions.md#D37)
-	}
-	if pkg != "safefile" && r.allows("safefile") {
-		noUse = append(slices.Clone(noUse), "os.ReadFile") // it waits for named pipes
-	}
+	not, noUse := forbidden(pkg)
 	for _, f := range files {
 		for _, imp := range importsOf(f) {
-			ours := imp == module || strings.HasPrefix(imp, module+"/")
-			if ours && !r.allows(name(imp)) {
-				wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", pkg, name(imp), r.reason))
+			below, ours := strings.CutPrefix(imp, module+"/")
+			if other, ok := floorOf(below); ours && ok && other > floor {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s, which is on a higher floor", pkg, below))
 			}
-			if slices.Contains(r.not, imp) {
-				wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", pkg, imp, r.reason))
+			if ours && under(below, forTests) && !under(pkg, forTests) {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s, which is for tests", pkg, below))
+			}
+			if reason, ok := not[imp]; ok {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", pkg, imp, reason))
 			}
 		}
-		for _, use := range usesOf(f, noUse) {
-			wrong = append(wrong, fmt.Sprintf("%s uses %s: time, environment and exit codes belong to cli, reading to safefile", pkg, use))
+		for _, use := range usesOf(f, slices.Collect(maps.Keys(noUse))) {
+			wrong = append(wrong, fmt.Sprintf("%s uses %s: %s", pkg, use, noUse[use]))
 		}
 	}
 	slices.Sort(wrong)
 	return slices.Compact(wrong)
+}
+
+// forbidden returns the imports and the identifiers that a package must do without, each with its reason.
+func forbidden(pkg string) (not, noUse map[string]string) {
+	not, noUse = map[string]string{}, map[string]string{}
+	if under(pkg, forTests) {
+		return not, noUse
+	}
+	for _, p := range promises {
+		if under(pkg, p.packages) {
+			for _, imp := range p.not {
+				not[imp] = p.reason
+			}
+			for _, use := range p.noUse {
+				noUse[use] = p.reason
+			}
+		}
+	}
+	delete(not, module+"/"+pkg)
+	if !under(pkg, []string{"cmd", "scripts", "pkg/face/cli", "pkg/face/telemetry"}) {
+		for _, use := range onlyAtTheTop {
+			noUse[use] = "environment and exit codes belong to the command line"
+		}
+	}
+	if !under(pkg, []string{"pkg/board/store"}) {
+		noUse["store.File"] = "what a caller needs is an interface (specs/decisions.md#D37)"
+	}
+	// These read /proc, or files that only Liza makes.
+	if strings.HasPrefix(pkg, "pkg/") && !under(pkg, []string{"pkg/base/safefile", "pkg/base/secret", "pkg/board/seal", "pkg/run/agent", "pkg/run/sandbox"}) {
+		noUse["os.ReadFile"] = "safefile.Read does not wait for a named pipe"
+	}
+	return not, noUse
 }
 
 func importsOf(f *ast.File) []string {
@@ -283,56 +223,110 @@ func parse(t *testing.T, p listed) []*ast.File {
 	return out
 }
 
-func TestImportsFollowTheTable(t *testing.T) {
+func TestImportsPointToLowerFloors(t *testing.T) {
 	t.Parallel()
 	pkgs := list(t)
 	if len(pkgs) < 2 {
 		t.Fatalf("go list names %d packages; the test looks at nothing", len(pkgs))
 	}
+	seen := map[string]bool{}
 	for _, p := range pkgs {
 		files := parse(t, p)
 		if len(files) == 0 {
 			continue // this folder: tests only
 		}
-		for _, wrong := range check(name(p.ImportPath), files) {
+		pkg := strings.TrimPrefix(p.ImportPath, module+"/")
+		seen[pkg] = true
+		for _, wrong := range check(pkg, files) {
 			t.Error(wrong)
 		}
 	}
-}
-
-func TestImportsInTheTablePointDownwards(t *testing.T) {
-	t.Parallel()
-	for pkg, r := range rules {
-		if r.reason == "" || r.upTo >= r.level && r.upTo > 0 {
-			t.Errorf("%s: a rule has a reason and points downwards", pkg)
-		}
-		for _, may := range slices.Concat(r.may, r.but) {
-			below, ok := rules[may]
-			child := strings.HasPrefix(pkg, may+"/")
-			if !ok || below.level > r.level || below.level == r.level && !child {
-				t.Errorf("%s (level %d) may import %s (level %d, known: %t)", pkg, r.level, may, below.level, ok)
+	for _, p := range promises {
+		for _, pkg := range p.packages {
+			if !seen[pkg] {
+				t.Errorf("a promise is about %s, which does not exist", pkg)
 			}
 		}
 	}
 }
 
+// The compiler refuses a circle of packages. A room is a package with those in its folder: there may be none between rooms either.
+func TestRoomsHaveNoCircle(t *testing.T) {
+	t.Parallel()
+	room := func(pkg string) string { return strings.Join(strings.SplitN(pkg, "/", 4)[:3], "/") }
+	to := map[string][]string{}
+	for _, p := range list(t) {
+		pkg := strings.TrimPrefix(p.ImportPath, module+"/")
+		if _, housed := floorOf(pkg); !housed || under(pkg, forTests) {
+			continue
+		}
+		for _, f := range parse(t, p) {
+			for _, imp := range importsOf(f) {
+				other := strings.TrimPrefix(imp, module+"/")
+				if _, housed := floorOf(other); housed && room(other) != room(pkg) {
+					to[room(pkg)] = append(to[room(pkg)], room(other))
+				}
+			}
+		}
+	}
+	if circle := circleIn(to); circle != nil {
+		t.Errorf("rooms import each other: %s", strings.Join(circle, " → "))
+	}
+}
+
+// circleIn returns the nodes of one circle, or nil.
+func circleIn(to map[string][]string) []string {
+	const open, done = 1, 2
+	state := map[string]int{}
+	var path []string
+	var visit func(string) []string
+	visit = func(n string) []string {
+		if state[n] == open {
+			return append(slices.Clone(path[slices.Index(path, n):]), n)
+		}
+		if state[n] == done {
+			return nil
+		}
+		state[n] = open
+		path = append(path, n)
+		for _, next := range to[n] {
+			if circle := visit(next); circle != nil {
+				return circle
+			}
+		}
+		path = path[:len(path)-1]
+		state[n] = done
+		return nil
+	}
+	for n := range to {
+		if circle := visit(n); circle != nil {
+			return circle
+		}
+	}
+	return nil
+}
+
 func TestImportsThatBreakARuleAreNamed(t *testing.T) {
 	t.Parallel()
+	if circle := circleIn(map[string][]string{"a": {"b"}, "b": {"c"}, "c": {"b"}}); len(circle) != 3 {
+		t.Errorf("the circle is %v", circle)
+	}
 	tests := []struct{ what, pkg, source, want string }{
-		{"an upward import", "agent", `package agent; import _ "liza/pkg/blackboard"`, "agent imports blackboard: an adapter must work for any supervisor"},
-		{"a package of the same level", "history", `package history; import _ "liza/pkg/config"`, "history imports config: what happened never influences what happens"},
-		{"a root package", "store", `package store; import _ "liza/protocols"`, "store imports protocols: a store keeps"},
-		{"a main that does work", "cmd", `package main; import _ "liza/pkg/store"`, "cmd imports store: a main is a few lines"},
-		{"I/O in the rules", "transition", `package transition; import _ "os/exec"`, "transition imports os/exec: the rules of the state are pure"},
-		{"the clock in the rules", "transition", `package transition; import "time"; var now = time.Now`, "transition uses time.Now"},
-		{"the clock under another name", "prompt", `package prompt; import clock "time"; var at = clock.Now()`, "prompt uses time.Now"},
-		{"an exit below the command line", "verb", `package verb; import "os"; func f() { os.Exit(1) }`, "verb uses os.Exit"},
-		{"the environment below the command line", "git", `package git; import "os"; var home = os.Getenv("HOME")`, "git uses os.Getenv"},
-		{"an unknown package", "utils", `package utils`, "package utils is not in the table"},
-		{"an exit of a main", "cmd", `package main; import "os"; import "liza/pkg/cli"; func main() { os.Exit(cli.Liza(nil, nil)) }`, ""},
-		{"a clock where it is allowed", "store", `package store; import "time"; var now = time.Now`, ""},
-		{"a parent of its own", "agent/scripted", `package scripted; import _ "liza/pkg/agent"`, ""},
-		{"a variable that is called os", "verb", `package verb; func f(os struct{ Exit func(int) }) { os.Exit(1) }`, ""},
+		{"an upward import", "pkg/run/agent", `package agent; import _ "liza/pkg/verb/verb"`, "pkg/run/agent imports pkg/verb/verb, which is on a higher floor"},
+		{"a package of the same floor", "pkg/board/store", `package store; import _ "liza/pkg/board/history"`, ""},
+		{"a package of the same floor that it must not know", "pkg/board/store", `package store; import _ "liza/pkg/board/config"`, "a store keeps a state safe"},
+		{"a package on no floor", "pkg/utils", `package utils`, "pkg/utils lies on no floor"},
+		{"a package for tests", "pkg/face/cli", `package cli; import _ "liza/pkg/verb/verb/verbtest"`, "which is for tests"},
+		{"input and output in the rules", "pkg/board/transition", `package transition; import _ "os/exec"`, "pkg/board/transition imports os/exec: the rules of the state are pure"},
+		{"the clock in the rules", "pkg/board/blackboard/audit", `package audit; import "time"; var now = time.Now`, "pkg/board/blackboard/audit uses time.Now"},
+		{"the clock under another name", "pkg/run/prompt", `package prompt; import clock "time"; var at = clock.Now()`, "pkg/run/prompt uses time.Now"},
+		{"an exit below the command line", "pkg/verb/verb", `package verb; import "os"; func f() { os.Exit(1) }`, "pkg/verb/verb uses os.Exit"},
+		{"the environment below the command line", "pkg/code/git", `package git; import "os"; var home = os.Getenv("HOME")`, "pkg/code/git uses os.Getenv"},
+		{"a file that may be a named pipe", "pkg/code/git", `package git; import "os"; var data, _ = os.ReadFile("x")`, "safefile.Read does not wait"},
+		{"an exit of a main", "cmd/liza", `package main; import "os"; import "liza/pkg/face/cli"; func main() { os.Exit(cli.Liza(nil, nil)) }`, ""},
+		{"a clock where it is allowed", "pkg/board/store", `package store; import "time"; var now = time.Now`, ""},
+		{"a parent of its own", "pkg/run/agent/scripted", `package scripted; import _ "liza/pkg/run/agent"`, ""},
+		{"a variable that is called os", "pkg/verb/verb", `package verb; func f(os struct{ Exit func(int) }) { os.Exit(1) }`, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.what, func(t *testing.T) {

@@ -165,7 +165,7 @@ func wordFor(t string) string {
 // modelFiles are the sources of the model.
 func modelFiles(t *testing.T) map[string]string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join("blackboard", "*.go"))
+	names, err := filepath.Glob(filepath.Join("board", "blackboard", "*.go"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no sources of the model: %v", err)
 	}

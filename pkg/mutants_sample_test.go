@@ -15,7 +15,7 @@ import (
 )
 
 // corePackages are those whose faults cost users most.
-var corePackages = []string{"store", "verb", "merge", "supervisor", "git", "agent"}
+var corePackages = []string{"board/store", "verb/verb", "code/merge", "team/supervisor", "code/git", "run/agent"}
 
 // An equivalent mutant changes nothing that a user or a test could see, for the reason given.
 type equivalent struct {
@@ -41,7 +41,7 @@ func equivalents(t *testing.T) []equivalent {
 // MUTANTS=N tries N mutants of each core package, chosen by MUTANTS_SEED, or all of them with
 // MUTANTS=all, against the tests of that package, then those of the other packages of the run, and
 // prints how many they see. MUTANTS_PACKAGES chooses others; MUTANTS_WITH names packages whose tests
-// are tried as well ("cli": all scripts).
+// are tried as well ("face/cli": all scripts).
 //
 // Everything is built once with all faults in it, each behind a switch. Each test runs once
 // alone, and shared memory says which of the places it passes; then each fault is switched on

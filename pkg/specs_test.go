@@ -18,9 +18,9 @@ import (
 	"testing"
 	"unicode"
 
-	"liza/pkg/blackboard"
-	"liza/pkg/blackboard/audit"
-	"liza/pkg/watch"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/blackboard/audit"
+	"liza/pkg/team/watch"
 )
 
 // What cites the specification has the form specs/protocol.md#6.4, everywhere: in comments, in
@@ -289,8 +289,8 @@ func TestGeneratedTablesOfTheProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	should := between(t, is, "<!-- Generated from the rules by `make generate`; do not edit from here … -->", validationTable())
-	should = between(t, should, "<!-- Generated from pkg/blackboard/actions.go by `make generate`; do not edit from here … -->", actionTable(t))
-	should = between(t, should, "<!-- Generated from pkg/blackboard/anomalies.go by `make generate`; do not edit from here … -->", anomalyTable(t))
+	should = between(t, should, "<!-- Generated from pkg/board/blackboard/actions.go by `make generate`; do not edit from here … -->", actionTable(t))
+	should = between(t, should, "<!-- Generated from pkg/board/blackboard/anomalies.go by `make generate`; do not edit from here … -->", anomalyTable(t))
 	should = between(t, should, "<!-- Generated from the kinds of alerts by `make generate`; do not edit from here … -->", alertTable())
 	if bytes.Equal(is, should) {
 		return
@@ -347,7 +347,7 @@ func actionTable(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("| about | action | written when |\n|---|---|---|\n")
 	before := ""
-	for _, a := range wordsOf(t, "blackboard/actions.go") {
+	for _, a := range wordsOf(t, "board/blackboard/actions.go") {
 		about := a.about
 		if about == before {
 			about = ""
@@ -362,7 +362,7 @@ func actionTable(t *testing.T) string {
 func anomalyTable(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("| type | who | required details | when |\n|---|---|---|---|\n")
-	words := wordsOf(t, "blackboard/anomaly_kinds.go")
+	words := wordsOf(t, "board/blackboard/anomaly_kinds.go")
 	for _, kind := range blackboard.AnomalyTypes {
 		at := slices.IndexFunc(words, func(w described) bool { return w.word == string(kind.Name) })
 		if at < 0 {

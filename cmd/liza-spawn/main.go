@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"liza/pkg/agent"
-	"liza/pkg/sandbox"
+	"liza/pkg/run/agent"
+	"liza/pkg/run/sandbox"
 )
 
 func main() {

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"liza/pkg/norace"
-	"liza/pkg/sandbox"
-	"liza/pkg/verb/verbtest"
+	"liza/pkg/base/norace"
+	"liza/pkg/run/sandbox"
+	"liza/pkg/verb/verb/verbtest"
 )
 
 // build makes programs of one build in a folder.

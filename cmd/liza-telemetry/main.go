@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
-	"liza/pkg/cli"
-	"liza/pkg/dashboard/source"
-	"liza/pkg/telemetry"
+	"liza/pkg/face/cli"
+	"liza/pkg/face/dashboard/source"
+	"liza/pkg/face/telemetry"
 )
 
 func main() {

@@ -21,8 +21,8 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"liza/pkg/norace"
-	"liza/pkg/verb/verbtest"
+	"liza/pkg/base/norace"
+	"liza/pkg/verb/verb/verbtest"
 )
 
 // receiver takes what a collector would.

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"liza/pkg/cli"
+	"liza/pkg/face/cli"
 )
 
 func main() { os.Exit(cli.Liza(os.Args[1:], cli.Std())) }

@@ -1,0 +1,27 @@
+package prose_test
+
+import (
+	"testing"
+
+	"liza/pkg/base/prose"
+)
+
+func TestTextsForPeopleAreShort(t *testing.T) {
+	t.Parallel()
+	for got, want := range map[string]string{
+		prose.FirstLine("one\ntwo"):                      "one",
+		prose.FirstLine(""):                              "",
+		prose.OneLine(" one\n\ttwo ", 0):                 "one two",
+		prose.OneLine("äöü one", 5):                      "äöü …",
+		prose.OneLine("äöü o", 5):                        "äöü o",
+		prose.Count(0, "task"):                           "0 tasks",
+		prose.Count(1, "task"):                           "1 task",
+		prose.Count(2, "task"):                           "2 tasks",
+		prose.Few([]string{"a", "b"}, 2):                 "a, b",
+		prose.Few([]string{"a", "b", "c", "d"}, 2) + ".": "a, b and 2 more.",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package safefile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
+)
+
+// A HeldError says that a lock was not granted in time, and who has it.
+type HeldError struct {
+	Path   string // of the lock file
+	Holder Holder // zero when the holder has not written its name
+	Waited time.Duration
+	At     time.Time // when waiting ended
+}
+
+func (e *HeldError) Error() string {
+	if e.Holder.Since.IsZero() { // who it was may be this process
+		return fmt.Sprintf("cannot lock %s: it was not free; waited %s", shown(e.Path), e.Waited.Round(time.Millisecond))
+	}
+	return fmt.Sprintf("cannot lock %s: held by %s for %s", shown(e.Path), e.Holder, max(e.At.Sub(e.Holder.Since), 0).Round(time.Second))
+}
+
+// shown is the locked file as people know it: .liza/state.yaml.
+func shown(lock string) string {
+	path := strings.TrimSuffix(lock, ".lock")
+	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
+}
+
+// Lock takes the exclusive lock on the file at path, which it makes when needed. Where
+// nobody waits it tries once; else it waits in order of arrival until ctx ends: with a
+// *HeldError when ctx had a deadline, with ctx's error when it was cancelled. A symbolic
+// link is refused. The lock ends with unlock, with the process, or when nobody holds on
+// to unlock any more. Programs that take the plain flock of the file, like flock(1),
+// exclude and are excluded; they are in no queue.
+//
+// Beside the lock is an empty file named like it with .queue at the end, for those who
+// wait. Where it cannot be used the lock works without.
+func Lock(ctx context.Context, path string, holder Holder) (unlock func() error, err error) {
+	// A deadline may be over before the lock was asked for, on a machine under load: it is tried once
+	// in any case, so that the answer says who has it.
+	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
+	}
+	asked := time.Now()
+	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o644))
+	q := openQueue(path)
+	granted := false
+	if !q.busy() {
+		granted, err = l.TryLock()
+	}
+	if err == nil && !granted {
+		err = wait(ctx, q, l)
+	}
+	if err == nil {
+		return grant(l, q, path, holder), nil
+	}
+	q.close()
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		now := time.Now()
+		return nil, &HeldError{Path: path, Holder: readHolder(path), Waited: now.Sub(asked), At: now}
+	case errors.Is(err, syscall.ELOOP):
+		return nil, fmt.Errorf("cannot lock %s: %s is a symbolic link", shown(path), path)
+	}
+	return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
+}
+
+// LockIn is Lock, and makes the folder of path when that is missing. The folder around it has to be there.
+func LockIn(ctx context.Context, path string, holder Holder) (unlock func() error, err error) {
+	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
+	}
+	return Lock(ctx, path, holder)
+}
+
+// wait is in the queue, and at its head for the lock itself.
+func wait(ctx context.Context, q queue, l *flock.Flock) error {
+	defer q.leave()
+	if err := q.wait(ctx); err != nil {
+		return err
+	}
+	return await(ctx, func() error { return again(l.Lock) }, func(err error) {
+		if err == nil {
+			_ = l.Unlock()
+		}
+	})
+}
+
+// grant writes the holder's name and returns the function that takes it away and lets
+// go. That the name cannot be written, on a full disk, is not a reason to refuse the lock.
+func grant(l *flock.Flock, q queue, path string, holder Holder) func() error {
+	holder.Since = time.Now().UTC().Truncate(time.Second)
+	name := putUp(path, holder)
+	var once sync.Once
+	return func() error {
+		once.Do(func() {
+			name.takeDown()
+			q.close()
+		})
+		return l.Unlock()
+	}
+}
+
+// Holder says who holds a lock. It is one JSON line in the lock file while the lock is
+// held, for people and for those who wait in vain; the lock itself is the kernel's.
+type Holder struct {
+	PID      int       `json:"pid"`
+	PIDStart int64     `json:"pid_start"`
+	Host     string    `json:"host"`
+	Agent    string    `json:"agent"`
+	Op       string    `json:"op"`
+	Since    time.Time `json:"since"` // set by Lock
+}
+
+func (h Holder) String() string {
+	if h.PID == 0 {
+		return "another process"
+	}
+	name, more := h.Agent, ""
+	if name == "" {
+		name = "a process"
+	}
+	if h.Host != "" {
+		more += ", host " + h.Host
+	}
+	if h.Op != "" {
+		more += ", " + h.Op
+	}
+	return fmt.Sprintf("%s (pid %d%s)", name, h.PID, more)
+}
+
+// CurrentHolder reports whether the lock at path is held now, and by whom. The holder is
+// zero when it has not written its name, as a program that is not Liza. A name that a
+// killed holder left behind is nobody's.
+func CurrentHolder(path string) (Holder, bool) {
+	// Asking is taking the lock together with all others who ask, for an instant.
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK))
+	free, err := l.TryRLock()
+	if err != nil {
+		return Holder{}, false // there is no such lock
+	}
+	if free {
+		_ = l.Unlock()
+		return Holder{}, false
+	}
+	return readHolder(path), true
+}
+
+// A nameplate is the lock file, open to write the name of the holder into it.
+type nameplate struct{ fd int } // -1 when it cannot be opened
+
+// putUp writes the name, in the place of one that a holder left who was killed.
+func putUp(path string, h Holder) nameplate {
+	n := nameplate{fd: open(path, unix.O_WRONLY)}
+	if n.fd < 0 {
+		return n
+	}
+	_ = unix.Ftruncate(n.fd, 0)
+	line, _ := json.Marshal(h) // strings and numbers only: cannot fail
+	_, _ = unix.Write(n.fd, append(line, '\n'))
+	return n
+}
+
+func (n nameplate) takeDown() {
+	if n.fd >= 0 {
+		_ = unix.Ftruncate(n.fd, 0)
+		_ = unix.Close(n.fd)
+	}
+}
+
+// readHolder reads the name. It may find nothing, for the name is written after the lock
+// was granted, and it leaves out a name whose process is no more.
+func readHolder(path string) Holder {
+	var h Holder
+	data, err := Read(path)
+	if err != nil || json.Unmarshal(data, &h) != nil {
+		return Holder{}
+	}
+	host, err := os.Hostname()
+	if err == nil && h.Host == host && h.PID > 0 && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH) {
+		return Holder{}
+	}
+	return h
+}
+
+// A queue is the file beside a lock. Those who wait for the lock have a place in it, so
+// that they get it in order of arrival.
+//
+// flock alone keeps no order: anyone who asks between a release and the moment in which the
+// next in line runs again gets the lock. On a busy machine that is so long that the same
+// few get it again and again.
+type queue struct {
+	path string
+	fd   int // -1 where it cannot be used
+}
+
+func queuePath(lock string) string { return lock + ".queue" }
+
+// openQueue opens the queue of the lock at path. Order is a comfort: where there can be
+// none the lock must work.
+func openQueue(lock string) queue {
+	q := queue{path: queuePath(lock)}
+	q.fd = open(q.path, unix.O_RDWR|unix.O_CREAT)
+	return q
+}
+
+func (q queue) close() {
+	if q.fd >= 0 {
+		_ = unix.Close(q.fd)
+	}
+}
+
+// open opens a file whose use lasts microseconds, which an os.File would double. It is no
+// link and not inherited by children. The answer is -1 when it cannot be opened.
+func open(path string, flags int) int {
+	fd := -1
+	_ = again(func() (err error) {
+		fd, err = unix.Open(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
+		return err
+	})
+	return fd
+}
+
+// await blocks in the kernel, which wakes the one whose turn it is; polling would starve
+// under load. Nothing ends such a call early, not even closing the descriptor. So anyone who
+// gives up leaves it behind, and late is called once it has ended.
+func await(ctx context.Context, block func() error, late func(error)) error {
+	done := make(chan error, 1)
+	go func() { done <- block() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		go func() { late(<-done) }()
+		return ctx.Err()
+	}
+}
+
+// again calls until the call is not interrupted by a signal.
+func again(call func() error) error {
+	err := call()
+	for errors.Is(err, syscall.EINTR) {
+		err = call()
+	}
+	return err
+}

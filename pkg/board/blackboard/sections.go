@@ -1,0 +1,337 @@
+package blackboard
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Statuses of a fact on the board; archived ones are in .liza/archive/facts.jsonl.
+const (
+	FactActive  = "active"
+	FactPending = "pending"
+)
+
+// FactCategories are what a fact may be about (specs/roles-and-knowledge.md#6.1).
+var FactCategories = []string{"project", "user", "tool", "general"}
+
+// Active reports whether prompts may have the fact.
+func (f *Fact) Active() bool { return f != nil && (f.Status == "" || f.Status == FactActive) }
+
+// Number is the number of the fact's id, 0 for an id of another form.
+func (f *Fact) Number() int {
+	rest, _ := strings.CutPrefix(f.ID, "fact-")
+	n, err := strconv.Atoi(rest)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// ActiveFacts are the facts that prompts may have, in the order of the board.
+func (s *State) ActiveFacts() []*Fact {
+	var list []*Fact
+	for _, f := range s.Facts {
+		if f.Active() {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// NewNotes are those for the task of an agent's run that its prompt did not have yet.
+func (s *State) NewNotes(agent string) []*Note {
+	a := s.Agents[agent]
+	if a == nil || a.Child == nil || a.Child.Task == "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.HumanNotes), func(n *Note) bool {
+		return n == nil || n.For != a.Child.Task || n.SeenBy.Has(agent)
+	})
+}
+
+// Reaches says who gets a note of a person, and when.
+func (s *State) Reaches(n *Note) string {
+	if n.For == "" {
+		return "the planner gets it with its next run"
+	}
+	var running []string
+	for id, a := range s.Agents {
+		if a != nil && a.Child != nil && a.Child.Task == n.For {
+			running = append(running, id)
+		}
+	}
+	if len(running) == 0 {
+		return fmt.Sprintf("the next run for %s gets it", n.For)
+	}
+	slices.Sort(running)
+	return fmt.Sprintf("%s gets it with its next liza command, else with its next run", strings.Join(running, ", "))
+}
+
+// A comment is a note of a person about a change: a task's, at a commit of it, as a rule at a line. It is open until the coder
+// submits another commit; work with open comments is merged by a person's decision only, and they are among the
+// findings of the rejection that sends it back.
+
+// commentCheck comes before the name of who commented, in the place of a check.
+const commentCheck = "comment of "
+
+// IsComment reports whether the note is about a change.
+func (n *Note) IsComment() bool { return n.Commit != "" }
+
+// Finding is a comment as coders and views get it.
+func (n *Note) Finding() *Finding {
+	return &Finding{Severity: "error", Check: commentCheck + n.By, File: n.File, Line: n.Line, Message: n.Message}
+}
+
+// Commenter is who commented, for a finding that was made from a comment.
+func (f *Finding) Commenter() (name string, ok bool) { return strings.CutPrefix(f.Check, commentCheck) }
+
+// OpenComments are the comments on a task that no submission came after.
+func (s *State) OpenComments(t *Task) []*Note {
+	var list []*Note
+	submitted := t.TimeOfLast(HistoryReadyForReview, HistorySubmittedForReview)
+	last, _ := submitted.At()
+	for _, n := range s.HumanNotes {
+		if n == nil || n.For != t.ID || !n.IsComment() {
+			continue
+		}
+		at, ok := n.Timestamp.At()
+		if n.Commit == t.ReviewCommit || ok && at.After(last) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// RejectedFor reports whether the last rejection of the task tells a comment.
+func (t *Task) RejectedFor(n *Note) bool {
+	return t.RejectionReason != nil && n.IsComment() && slices.ContainsFunc(t.RejectionReason.Findings, func(f *Finding) bool {
+		return f != nil && *f == *n.Finding()
+	})
+}
+
+// The statuses of an Import.
+const (
+	ImportOpen   = "open"
+	ImportDone   = "done"
+	ImportClosed = "closed"
+)
+
+// Import returns what was imported from a source, or nil. It may be changed.
+func (s *State) Import(source string) *Import {
+	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i != nil && i.Source == source })
+	if i < 0 {
+		return nil
+	}
+	return s.Imports[i]
+}
+
+// ImportOf is what a task was imported from, nil for one that was not.
+func (s *State) ImportOf(task string) *Import {
+	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i != nil && i.Task == task })
+	if i < 0 {
+		return nil
+	}
+	return s.Imports[i]
+}
+
+// Wordable reports whether a task may still get other words: nobody has begun it.
+func (t *Task) Wordable() bool {
+	return (t.Status == Draft || t.Status == Unclaimed) && t.ClaimSeq == 0
+}
+
+// Place says where an import is from: the kind of a tracker, its repository, and the key of the issue; a file has no kind.
+func (i *Import) Place() (kind, place, key string) {
+	rest := i.Source
+	for _, k := range []string{"github", "gitlab", "gitea", "jira", "linear"} {
+		if after, ok := strings.CutPrefix(rest, k+":"); ok {
+			kind, rest = k, after
+		}
+	}
+	if at := strings.LastIndex(rest, "#"); at >= 0 {
+		return kind, rest[:at], rest[at+1:]
+	}
+	return kind, "", rest
+}
+
+// Question says what was changed on both sides, and how it is decided.
+func (i *Import) Question() string {
+	kind, place, key := i.Place()
+	again := kind + " " + key
+	if kind == "" {
+		again = "'" + place + "#" + key + "'"
+	}
+	return fmt.Sprintf("%s: the %s changed both here and in %s; next: liza import %s --keep here|outside", i.Task, i.Asks, i.Source, again)
+}
+
+// FirstIntent is when the task's coder first recorded an intent in the current attempt, and
+// whether it has (specs/protocol.md#13.11). Later ones add to it.
+func (t *Task) FirstIntent() (at Time, given bool) {
+	for h := range t.Backwards() {
+		if IsClaimEvent(h.Event) {
+			break
+		}
+		if h.Event == HistoryCheckpoint && h.Agent == t.AssignedTo {
+			at, given = h.Time, true
+		}
+	}
+	return at, given
+}
+
+// EarlierCommits are the commits that the task tells of from before its current attempt:
+// what they contain was not made in it.
+func (t *Task) EarlierCommits() List {
+	var list List
+	add := func(commit string) {
+		if commit != "" && !list.Has(commit) {
+			list = append(list, commit)
+		}
+	}
+	before := false
+	for h := range t.Backwards() {
+		if before {
+			add(h.Commit)
+		}
+		before = before || IsClaimEvent(h.Event)
+	}
+	for _, a := range t.Attempts {
+		if a.ClaimSeq < t.ClaimSeq {
+			add(a.Commit)
+		}
+	}
+	return list
+}
+
+// The statuses of a Request.
+const (
+	RequestOpening = "opening" // recorded before anything is pushed
+	RequestOpen    = "open"
+	RequestMerged  = "merged"
+	RequestClosed  = "closed" // by a person, without a merge
+)
+
+// Request returns the request with that id, or nil. It may be changed.
+func (s *State) Request(id string) *Request {
+	for _, r := range s.Requests {
+		if r != nil && r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// Under reports whether the request is neither merged nor closed.
+func (r *Request) Under() bool { return r.Status == RequestOpening || r.Status == RequestOpen }
+
+// ConflictsWith begins what a request waits for whose base branch has moved on.
+const ConflictsWith = "conflicts with "
+
+// InConflict reports whether the forge cannot merge the request, because its base branch has moved on.
+func (r *Request) InConflict() bool {
+	return r.Status == RequestOpen && strings.HasPrefix(r.Waits, ConflictsWith)
+}
+
+// AllLanded reports whether there are requests, none of them is to be looked at any more, and no merged task lacks one.
+func (s *State) AllLanded() bool {
+	var picked List // empty: the integration branch lands as it is
+	for _, r := range s.Requests {
+		if r != nil && r.Under() {
+			return false
+		}
+		if r != nil {
+			picked = append(picked, r.Picked...)
+		}
+	}
+	for t := range s.Tasks() {
+		if len(picked) > 0 && t.MergeCommit != "" && t.ChangesFiles() && !picked.Has(t.ID) {
+			return false
+		}
+	}
+	return len(s.Requests) > 0
+}
+
+// Text is one line about the request.
+func (r *Request) Text() string {
+	text := r.ID + ": "
+	switch {
+	case r.URL == "":
+		text += "request of " + r.Branch + " is being opened"
+	case r.Status == RequestOpen && r.Checks != "":
+		text += r.URL + ", open, checks " + r.Checks
+	default:
+		text += r.URL + ", " + r.Status
+	}
+	if r.Waits != "" && r.Under() {
+		text += "; " + r.Waits
+	}
+	return text
+}
+
+// FixUnderWay is a task that was made for the request and is not at its end, "" for none.
+func (s *State) FixUnderWay(r *Request) string {
+	for _, id := range r.Fixes {
+		if t := s.Find(id); t != nil && !t.Status.Terminal() {
+			return id
+		}
+	}
+	return ""
+}
+
+// CoderOf is the coder of one of the tasks, by what a log says: the one whose task changed a file that the log names most often, else
+// the coder of the last task.
+func CoderOf(tasks []*Task, files map[string][]string, log string) string {
+	best, most := "", 0
+	for _, t := range slices.Backward(tasks) {
+		if t.LastClaimant() == "" {
+			continue
+		}
+		n := 1
+		for _, file := range files[t.ID] {
+			n += 10 * strings.Count(log, file)
+		}
+		if n > most {
+			best, most = t.LastClaimant(), n
+		}
+	}
+	return best
+}
+
+// FreeHostName is the name, with a number when another clone has it.
+func (s *State) FreeHostName(name, id string) string {
+	for n, free := 1, name; ; n++ {
+		if n > 1 {
+			free = name + "-" + strconv.Itoa(n)
+		}
+		if h := s.Hosts[free]; h == nil || h.ID == id {
+			return free
+		}
+	}
+}
+
+// ClockOff reports whether a host's clock is further off than others grant a lease.
+func (s *State) ClockOff(h *Host) bool {
+	off := time.Duration(h.ClockOffset) * time.Second
+	return off.Abs() > s.Duration("lease_grace")
+}
+
+// ElsewhereThan reports whether another host has the worktree of the task.
+func (t *Task) ElsewhereThan(host string) bool {
+	return host != "" && t.Host != "" && t.Host != host
+}
+
+// AtWork reports whether an agent of a host is at work on a task.
+func (s *State) AtWork(host, task string) bool {
+	for _, a := range s.Agents {
+		if a != nil && a.Host == host && (a.CurrentTask == task || a.Child != nil && a.Child.Task == task) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasTurn reports whether a term is the present one.
+func (s *State) HasTurn(term int) bool {
+	return s.Integration != nil && s.Integration.Turn != nil && s.Integration.Turn.Term == term && s.Integration.Turn.Host != ""
+}

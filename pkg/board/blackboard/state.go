@@ -1,0 +1,285 @@
+package blackboard
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The tasks of a state. A fork shares them with the state that it was made from, so nobody
+// gets at the list itself: Tasks, TaskAt and Find are for looking, Task is for changing.
+
+// Tasks yields the tasks in the order of the file, for looking.
+func (s *State) Tasks() iter.Seq[*Task] { return slices.Values(s.tasks) }
+
+// EachTask yields the tasks with their places, for looking.
+func (s *State) EachTask() iter.Seq2[int, *Task] { return slices.All(s.tasks) }
+
+// TaskList is a copy of the list, for looking at its tasks.
+func (s *State) TaskList() []*Task { return slices.Clone(s.tasks) }
+
+// TaskCount is how many tasks there are.
+func (s *State) TaskCount() int { return len(s.tasks) }
+
+// TaskAt returns the task in that place, from 0, for looking.
+func (s *State) TaskAt(i int) *Task { return s.tasks[i] }
+
+// Find returns the task with that id, or nil, for looking.
+func (s *State) Find(id string) *Task {
+	// The index may be older than the list, so it only says where to look first.
+	if i, ok := s.index[id]; ok && i < len(s.tasks) && s.tasks[i].ID == id {
+		return s.tasks[i]
+	}
+	for _, t := range s.tasks {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// Task returns the task with that id, or nil. It may be changed. Pointers to it that were
+// got from a fork before keep what it was.
+func (s *State) Task(id string) *Task {
+	if t := s.Find(id); t != nil {
+		return s.Writable(t)
+	}
+	return nil
+}
+
+// Writable makes a task of a fork the fork's own, so that it may be changed.
+func (s *State) Writable(t *Task) *Task {
+	if s.owned == nil || s.owned[t] {
+		return t
+	}
+	i := slices.Index(s.tasks, t)
+	if i < 0 {
+		return t // not of this state
+	}
+	c := t.Clone()
+	s.tasks[i], s.owned[c] = c, true
+	return c
+}
+
+// AddTasks puts tasks behind the others. They are the state's own from then on.
+func (s *State) AddTasks(tasks ...*Task) {
+	s.tasks = append(s.tasks, tasks...)
+	if s.owned != nil {
+		for _, t := range tasks {
+			s.owned[t] = true
+		}
+	}
+}
+
+// With is the state with tasks added.
+func (s *State) With(tasks ...*Task) *State {
+	s.AddTasks(tasks...)
+	return s
+}
+
+// RemoveTasks takes the tasks out of the list that drop names.
+func (s *State) RemoveTasks(drop func(*Task) bool) {
+	s.tasks = slices.DeleteFunc(s.tasks, drop)
+}
+
+// SetTasks puts another list in the place of the tasks. like is a state in which most of
+// them are in the same places, or nil.
+func (s *State) SetTasks(tasks []*Task, like *State) {
+	s.tasks = tasks
+	if like != nil && len(like.tasks) == len(tasks) {
+		s.index = like.index // finding does not trust it
+		return
+	}
+	s.index = make(map[string]int, len(tasks))
+	for i, t := range tasks {
+		if _, twice := s.index[t.ID]; !twice {
+			s.index[t.ID] = i
+		}
+	}
+}
+
+// SprintTimes are the times of the sprint, which may be changed.
+func (s *State) SprintTimes() *Timeline {
+	if s.Sprint.Timeline == nil {
+		s.Sprint.Timeline = &Timeline{}
+	}
+	return s.Sprint.Timeline
+}
+
+// UseArchive tells the rules where to find the tasks that have left the board; forks of s
+// know it too.
+func (s *State) UseArchive(a Archive) { s.archive = a }
+
+// ArchivedTasks are the tasks that have left the board, by id; nobody may change the map.
+func (s *State) ArchivedTasks() map[string]Archived {
+	if s.archive == nil {
+		return nil
+	}
+	return s.archive.Archived()
+}
+
+// StatusOf is the status of a task on the board or, when it is not there, in the archive.
+func (s *State) StatusOf(id string) (Status, bool) {
+	if t := s.Find(id); t != nil {
+		return t.Status, true
+	}
+	a, ok := s.ArchivedTasks()[id]
+	return a.Status, ok
+}
+
+// ArchivedIDs are the ids of the tasks in the archive, sorted; a new task may have none of them.
+func (s *State) ArchivedIDs() []string { return slices.Sorted(maps.Keys(s.ArchivedTasks())) }
+
+// ArchivedNow are the archived tasks that belong to the current sprint and are not on the
+// board, and what they were.
+func (s *State) ArchivedNow() map[string]Status {
+	all := s.ArchivedTasks()
+	if len(all) == 0 || s.Sprint == nil {
+		return nil
+	}
+	member, now := s.sprintMembers(), map[string]Status{}
+	for id, a := range all {
+		if s.Find(id) == nil && (member(id) || a.Sprint == s.Sprint.ID && s.firstSprint()) {
+			now[id] = a.Status
+		}
+	}
+	return now
+}
+
+// firstSprint reports whether no sprint came before, so that every task belongs to it.
+func (s *State) firstSprint() bool {
+	n, ok := SprintNumber(s.Sprint.ID)
+	return !ok || n < 2
+}
+
+// SprintNumber is the number of a sprint of the form sprint-3.
+func SprintNumber(id string) (int, bool) {
+	rest, ok := strings.CutPrefix(id, "sprint-")
+	n, err := strconv.Atoi(rest)
+	return n, ok && err == nil && n >= 0
+}
+
+// InSprint returns what reports whether a task of the board belongs to the current sprint
+// (specs/protocol.md#12): it is planned, stretch, or replaces one that is, or nobody finished it
+// before. What stays of an earlier sprint only because others depend on it does not.
+func (s *State) InSprint() func(*Task) bool {
+	if s.Sprint == nil || s.firstSprint() {
+		return func(*Task) bool { return true }
+	}
+	member := s.sprintMembers()
+	started, _ := s.SprintTimes().Started.At()
+	return func(t *Task) bool {
+		if !t.Status.Terminal() || member(t.ID) {
+			return true
+		}
+		created, ok := t.Created.At()
+		return ok && created.After(started)
+	}
+}
+
+// sprintMembers tells of an id whether the sprint's scope names it or a task that it
+// replaces, on the board or in the archive.
+func (s *State) sprintMembers() func(id string) bool {
+	scope, known := s.Sprint.EnsureScope(), map[string]bool{}
+	archived := sync.OnceValue(s.ArchivedTasks)
+	for _, id := range slices.Concat(scope.Planned, scope.Stretch) {
+		known[id] = true
+	}
+	var member func(id string) bool
+	member = func(id string) bool {
+		if is, seen := known[id]; seen {
+			return is
+		}
+		known[id] = false // also while it is being looked at: a circle leads nowhere
+		var replaced List
+		if t := s.Find(id); t != nil {
+			replaced = t.Supersedes
+		} else {
+			replaced = archived()[id].Supersedes
+		}
+		known[id] = slices.ContainsFunc(replaced, member)
+		return known[id]
+	}
+	return member
+}
+
+// Archivable lists the terminal tasks that nobody needs on the board any more: they ended
+// before the time given, if one is, no open task depends on them, nothing of them is still to be
+// removed, and no agent is still busy with them (specs/protocol.md#3.3).
+func (s *State) Archivable(before time.Time) []*Task {
+	needed := map[string]bool{}
+	for t := range s.Tasks() {
+		if t.Status.Terminal() {
+			continue
+		}
+		for _, id := range t.DependsOn {
+			needed[id] = true
+		}
+	}
+	for _, a := range s.Agents {
+		if a == nil {
+			continue
+		}
+		needed[a.CurrentTask] = true
+		if a.Child != nil {
+			needed[a.Child.Task] = true
+		}
+	}
+	var list []*Task
+	for t := range s.Tasks() {
+		if t.Status.Terminal() && !needed[t.ID] && t.Worktree == "" && (before.IsZero() || !t.Ended().After(before)) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Ended is when the task got its last status: the time of its newest history entry that
+// set one, else of the newest entry at all.
+func (t *Task) Ended() time.Time {
+	for h := range t.Backwards() {
+		if at, ok := h.Time.At(); ok && h.LeadsTo() != nil {
+			return at
+		}
+	}
+	if h := t.Last(); h != nil {
+		at, _ := h.Time.At()
+		return at
+	}
+	at, _ := t.Created.At()
+	return at
+}
+
+// Leave takes tasks off the board that are kept in the archive from then on.
+func (s *State) Leave(ids []string) {
+	if s.leaving == nil {
+		s.leaving = map[string]Status{}
+	}
+	for _, id := range ids {
+		if t := s.Find(id); t != nil {
+			s.leaving[id] = t.Status
+		}
+	}
+	s.RemoveTasks(func(t *Task) bool { _, leaves := s.leaving[t.ID]; return leaves })
+}
+
+// Leaving is the status of a task that this change takes off the board for the archive.
+func (s *State) Leaving(id string) (Status, bool) {
+	status, ok := s.leaving[id]
+	return status, ok
+}
+
+// EnsureScope is the scope of the sprint, which may be changed; it is made when there is none.
+func (sp *Sprint) EnsureScope() *SprintScope {
+	if sp == nil {
+		return &SprintScope{}
+	}
+	if sp.Scope == nil {
+		sp.Scope = &SprintScope{}
+	}
+	return sp.Scope
+}

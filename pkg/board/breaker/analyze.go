@@ -1,0 +1,154 @@
+package breaker
+
+import (
+	"slices"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+)
+
+// Verdict is what the breaker sees in a state.
+type Verdict struct {
+	Looked  int     // anomalies of the sprint
+	Matches []Match // the worst first
+}
+
+// Match is a pattern that was found.
+type Match struct {
+	Pattern *Pattern
+	Groups  []Group // each of them alone shows the pattern
+}
+
+// Group are anomalies that belong together, in the order of the state.
+type Group struct {
+	About     string // what they are about, normalised; "" when their type says it all
+	Anomalies []*blackboard.Anomaly
+}
+
+// Found lists pattern and severity of the matches, for the table of specs/protocol.md#5.4.
+func (v Verdict) Found() []transition.BreakerFinding {
+	var out []transition.BreakerFinding
+	for _, m := range v.Matches {
+		out = append(out, transition.BreakerFinding{Pattern: m.Pattern.Name, Severity: m.Pattern.Severity})
+	}
+	return out
+}
+
+// Count is how many anomalies show the pattern.
+func (m Match) Count() int {
+	n := 0
+	for _, g := range m.Groups {
+		n += len(g.Anomalies)
+	}
+	return n
+}
+
+// Tasks are the tasks of the anomalies, each once, in their order.
+func (m Match) Tasks() []string {
+	var ids []string
+	for _, g := range m.Groups {
+		ids = appendTasks(ids, g.Anomalies)
+	}
+	return ids
+}
+
+func appendTasks(ids []string, list []*blackboard.Anomaly) []string {
+	for _, a := range list {
+		if a.Task != "" && !slices.Contains(ids, a.Task) {
+			ids = append(ids, a.Task)
+		}
+	}
+	return ids
+}
+
+// Analyze looks for every pattern in the anomalies of the sprint. One that rests on
+// acknowledged anomalies alone does not match; they still count towards the number that a
+// pattern takes (specs/protocol.md#11.2).
+func Analyze(s *blackboard.State) Verdict {
+	var v Verdict
+	if s == nil {
+		return v
+	}
+	all := window(s)
+	v.Looked = len(all)
+	for i := range Patterns {
+		m := Match{Pattern: &Patterns[i]}
+		for _, g := range m.Pattern.groups(all, s) {
+			if m.Pattern.matches(g) {
+				m.Groups = append(m.Groups, g.Group)
+			}
+		}
+		if len(m.Groups) > 0 {
+			v.Matches = append(v.Matches, m)
+		}
+	}
+	return v
+}
+
+// observed is an anomaly of the window.
+type observed struct {
+	*blackboard.Anomaly
+	fresh bool // nobody has acknowledged it
+}
+
+// window are the anomalies of the current sprint. One without a readable time is inside.
+func window(s *blackboard.State) []observed {
+	var started time.Time
+	if s.Sprint != nil && s.Sprint.Timeline != nil {
+		started, _ = s.Sprint.Timeline.Started.At()
+	}
+	var in []observed
+	seen := transition.AcknowledgedAnomalies(s)
+	for i, a := range s.Anomalies {
+		if at, ok := a.Timestamp.At(); !ok || !at.Before(started) {
+			in = append(in, observed{a, i >= seen})
+		}
+	}
+	return in
+}
+
+// group is a Group under construction.
+type group struct {
+	Group
+	first *word
+	fresh bool
+}
+
+// groups puts those that a pattern is about together. One joins the first group whose first
+// member it is similar to (specs/protocol.md#11.3); so what was said in the same words joins the same.
+func (p *Pattern) groups(all []observed, s *blackboard.State) []*group {
+	var list []*group
+	known := map[string]*group{}
+	for _, a := range all {
+		if !slices.Contains(p.Types, a.Type) {
+			continue
+		}
+		about := p.about(a.Anomaly, s)
+		if about == "" {
+			continue
+		}
+		g := known[about]
+		if g == nil {
+			w := newWord(about)
+			if i := slices.IndexFunc(list, func(g *group) bool { return p.alike && g.first.similar(w) }); i >= 0 {
+				g = list[i]
+			} else {
+				g = &group{Group: Group{About: about}, first: w}
+				list = append(list, g)
+			}
+			known[about] = g
+		}
+		g.Anomalies = append(g.Anomalies, a.Anomaly)
+		g.fresh = g.fresh || a.fresh
+	}
+	return list
+}
+
+func (p *Pattern) matches(g *group) bool {
+	n := len(g.Anomalies)
+	if p.Tasks {
+		n = len(appendTasks(nil, g.Anomalies))
+	}
+	return n >= p.Least && g.fresh && (p.shows == nil || p.shows(g.Anomalies))
+}

@@ -1,0 +1,170 @@
+package config
+
+import (
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Default gives the built-in settings, a fresh copy at each call.
+func Default() *Config {
+	return &Config{
+		Version:       1,
+		Protocol:      defaultProtocol(),
+		Orchestration: Orchestration{MaxConcurrentAgents: 3},
+		Agents:        Agents{Default: "claude", Custom: map[string]CustomAgent{}},
+		Models: Names{
+			"default": "", "planner": "", "coder": "", "code_reviewer": "", "messenger": "", "summarizer": "",
+		},
+		Roles: Roles{
+			Default: "implement",
+			TypeMapping: Names{
+				"feature": "implement", "task": "implement", "bug": "fix", "refactor": "refactor",
+				"test": "test", "docs": "implement", "config": "implement", "spec": "implement",
+			},
+			ByKind: Names{
+				"planner": "planner", "code_reviewer": "review", "messenger": "messenger", "summarizer": "summarizer",
+			},
+		},
+		Context: Context{
+			MaxChars:           30000,
+			ExcludedPaths:      []string{"node_modules", "dist", ".git", "vendor", "target", "build", ".venv", "__pycache__"},
+			RelevantFilesLimit: 10,
+			PriorAttempts:      5,
+			Messages:           10,
+		},
+		Plan: Plan{FinalMsg: "require"},
+		Review: Review{
+			Baseline:        true,
+			UserFacingPaths: []string{"web/**", "ui/**", "frontend/**", "app/**", "pages/**", "routes/**", "api/**", "cmd/**", "cli/**", "**/*.html", "**/openapi*"},
+			E2EPaths:        []string{"e2e/**", "**/e2e/**", "**/*.e2e.*", "cypress/**", "playwright/**", "tests/integration/**", "testdata/script/**"},
+			Checks:          defaultChecks(),
+		},
+		Git:   Git{RemoteTimeout: time.Minute},
+		Merge: Merge{Train: 1},
+
+		Integration: Integration{Unverified: "ask"},
+		Import:      Import{Comment: true, Close: true},
+		Land:        Land{Forge: "none", Remote: "origin", Per: "goal", Merge: "none", Method: "merge", Sync: "off", MaxFixes: 5},
+		Limits:      defaultLimits(),
+		Prices:      map[string]Price{},
+		Messenger:   Messenger{Mode: "llm"},
+		History:     History{MaxMB: 100},
+		Secrets:     Secrets{Store: "file"},
+		Exec:        Exec{RerunAfterCrash: true},
+		Sandbox:     Sandbox{Level: "auto", Limits: SandboxLimits{Processes: 4096, DiskMB: 4096, FileMB: 4096}},
+		Policy:      Policy{Callers: Names{}, UserKinds: []string{"code", "msg"}, MinFreeMB: 1024},
+		Notify:      Notify{RequireHTTPS: true},
+		origins:     map[string]Origin{},
+		aliases:     map[string]string{},
+	}
+}
+
+func defaultProtocol() Protocol {
+	const s = time.Second
+	return Protocol{
+		IntegrationBranch: "integration",
+		LeaseDuration:     1800 * s, LeaseGrace: 60 * s, HeartbeatInterval: 60 * s,
+		CoderPollInterval: 30 * s, PlannerPollInterval: 30 * s, ReviewerPollInterval: 30 * s,
+		CoderMaxWait: 1800 * s, PlannerMaxWait: 1800 * s, ReviewerMaxWait: 1800 * s,
+		LockTimeout: 10 * s, ClaimReserve: 120 * s, ReassignAfter: 300 * s, AgingStep: 1800 * s, KillGrace: 10 * s,
+		MaxHandoffs: 5, CrashLimit: 3, CrashWindow: 300 * s, PlannerRetries: 3,
+		PreExecutionCheckpoint: "warn", TestsRequired: true, IntegrationCheckTimeout: 900 * s,
+		AlertCheckpointStale: 1800 * s, AlertCheckpointStuck: 7200 * s, AlertCheckpointAbandoned: 28800 * s,
+		AlertStalled: 1800 * s, AlertStaleDraft: 1800 * s, AlertOrphanedRejected: 1800 * s,
+		AlertPauseStale: 1800 * s, AlertPauseForgotten: 7200 * s,
+	}
+}
+
+func defaultLimits() Limits {
+	const m = time.Minute
+	return Limits{
+		MaxIterations: 10, MaxAgentRuns: 50, MaxReviewCycles: 5, MaxReviewRetries: 2,
+		MaxPlanRetries: 2, MaxReplanDepth: 3, MaxParseRetries: 3, TaskCrashes: 2, OnReviewDepth: "escalate",
+		CostCents: 1000, Time: 60 * m,
+		Timeout: Timeouts{Planner: 30 * m, Coder: 30 * m, CodeReviewer: 15 * m, Messenger: 2 * m, Summarizer: 5 * m},
+		Stall:   10 * m, ExecTimeout: 120 * time.Second, CheckTimeout: 300 * time.Second,
+		MaxOutputBytes: 1 << 20, MaxPlanTasks: 20, MaxFacts: 50, SummarizeThreshold: 30,
+		WarnPercent: 75,
+	}
+}
+
+func defaultChecks() map[string]Check {
+	return map[string]Check{
+		"build_passes":   {Enabled: true, Severity: "error"},
+		"lint_passes":    {Enabled: true, Severity: "warning"},
+		"tests_pass":     {Enabled: true, Severity: "error"},
+		"test_coverage":  {Enabled: true},
+		"e2e_tests":      {Enabled: true, Severity: "warning"},
+		"security":       {Enabled: true, Severity: "error"},
+		"scope":          {Enabled: true, Severity: "warning"},
+		"tests_weakened": {Enabled: true, Severity: "warning"},
+		"merge_preview":  {Enabled: true, Severity: "info"},
+		"spec_currency":  {Enabled: true, Severity: "info"},
+		"code_quality":   {Enabled: true, Severity: "warning"},
+	}
+}
+
+// Severity is the effective severity of a check. That of test_coverage depends on
+// the mode when it is not set: error without a mode, warning with one.
+func (r Review) Severity(check string) string {
+	if s := r.Checks[check].Severity; s != "" {
+		return s
+	}
+	if s := defaultChecks()[check].Severity; s != "" {
+		return s
+	}
+	if check == "test_coverage" && r.Mode == "" {
+		return "error"
+	}
+	return "warning"
+}
+
+// SandboxOf is what holds for one program: the settings of the project with those of
+// agents.NAME.sandbox. Lists are added, other values replace.
+func (c *Config) SandboxOf(program string) Sandbox {
+	out := c.Sandbox
+	own := c.Agents.Custom[program].Sandbox
+	c.overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(own), "agents."+program+".sandbox")
+	return out
+}
+
+func (c *Config) overlay(to, own reflect.Value, prefix string) {
+	for i := range to.NumField() {
+		key := join(prefix, to.Type().Field(i).Tag.Get("key"))
+		switch at := to.Field(i); {
+		case at.Kind() == reflect.Struct:
+			c.overlay(at, own.Field(i), key)
+		case at.Kind() == reflect.Slice:
+			at.Set(reflect.ValueOf(slices.Concat(at.Interface().([]string), own.Field(i).Interface().([]string))))
+		case c.IsSet(key):
+			at.Set(own.Field(i))
+		}
+	}
+}
+
+var (
+	pathForm     = lazy(`^(~(/.*)?|[^~\x00][^\x00]*)$`)
+	hostForm     = lazy(`^((\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+	variableForm = lazy(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
+)
+
+func lazy(form string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(form) })
+}
+
+// Path is the absolute path that a text of sandbox.allow stands for: ~/ is the person's home
+// folder, and a relative path is in the project.
+func Path(text, home, root string) string {
+	if rest, ok := strings.CutPrefix(text, "~"); ok {
+		return filepath.Join(home, rest)
+	}
+	if filepath.IsAbs(text) {
+		return filepath.Clean(text)
+	}
+	return filepath.Join(root, text)
+}

@@ -1,0 +1,536 @@
+package history
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/base/yamldoc"
+	"liza/pkg/board/blackboard"
+)
+
+// Archive is the folder of the tasks that have left the board, with one file for each
+// sprint (specs/protocol.md#3.3). It reads a file when somebody asks for what is in it, and again
+// when it changed. It may be used by several goroutines.
+type Archive struct {
+	Dir string
+
+	mu    sync.Mutex
+	files map[string]*archiveFile // by sprint
+	all   map[string]blackboard.Archived
+}
+
+// archiveFile is what is known of one file.
+type archiveFile struct {
+	stamp safefile.Stamp
+	tasks []archivedTask
+	err   error // why it cannot be read
+}
+
+// Archived are the tasks of all sprints. A file that cannot be read is left out; Check
+// tells of it.
+func (a *Archive) Archived() map[string]blackboard.Archived {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refresh()
+	return a.all
+}
+
+// Check tells why files of the archive cannot be read.
+func (a *Archive) Check() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refresh()
+	var errs []error
+	for _, sprint := range a.sprints() {
+		if err := a.files[sprint].err; err != nil {
+			errs = append(errs, fmt.Errorf("cannot read the archive of %s: %w", sprint, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Task is an archived task, whole, and the sprint in whose file it is; nil when there is none.
+func (a *Archive) Task(id string) (t *blackboard.Task, sprint string, err error) {
+	is, ok := a.Archived()[id]
+	if !ok {
+		return nil, "", nil
+	}
+	tasks, err := a.read(is.Sprint, id)
+	if len(tasks) == 0 {
+		return nil, is.Sprint, err
+	}
+	return tasks[0], is.Sprint, err
+}
+
+// Tasks are the archived tasks in the file of a sprint, in the order of the file.
+func (a *Archive) Tasks(sprint string) ([]*blackboard.Task, error) { return a.read(sprint, "") }
+
+// Sprints are those that have a file, sprint-2 before sprint-10.
+func (a *Archive) Sprints() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refresh()
+	return a.sprints()
+}
+
+// read decodes one task of a file, or all for id "".
+func (a *Archive) read(sprint, id string) ([]*blackboard.Task, error) {
+	data, err := safefile.Read(a.path(sprint))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the archive of %s: %w", sprint, err)
+	}
+	text := string(data)
+	if id != "" {
+		if found, ok := scanArchive(text); ok {
+			for _, t := range found {
+				if t.id == id {
+					text = "tasks:\n" + text[t.from:t.to]
+				}
+			}
+		}
+	}
+	var file struct{ Tasks []*blackboard.Task }
+	var partly *yaml.TypeError // the rest was decoded
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil && !errors.As(err, &partly) {
+		return nil, fmt.Errorf("cannot read the archive of %s: %w", sprint, err)
+	}
+	yamldoc.DropEmpty(reflect.ValueOf(&file))
+	return slices.DeleteFunc(file.Tasks, func(t *blackboard.Task) bool { return id != "" && t.ID != id }), nil
+}
+
+func (a *Archive) path(sprint string) string { return filepath.Join(a.Dir, sprint+".yaml") }
+
+// refresh looks at the folder and reads what is new.
+func (a *Archive) refresh() {
+	names, err := os.ReadDir(a.Dir)
+	if err != nil {
+		a.files, a.all = nil, nil
+		return
+	}
+	there, news := map[string]*archiveFile{}, false
+	for _, e := range names {
+		sprint, ok := strings.CutSuffix(e.Name(), ".yaml")
+		if !ok || strings.HasPrefix(sprint, ".") || strings.HasPrefix(sprint, "log-") {
+			continue
+		}
+		stamp, err := safefile.StampOf(a.path(sprint))
+		f := a.files[sprint]
+		if err != nil || f == nil || f.stamp != stamp {
+			f, news = readArchive(a.path(sprint)), true
+			f.stamp = stamp
+		}
+		there[sprint] = f
+	}
+	if !news && len(there) == len(a.files) {
+		return
+	}
+	a.files, a.all = there, map[string]blackboard.Archived{}
+	for _, sprint := range a.sprints() {
+		for _, t := range a.files[sprint].tasks {
+			a.all[t.id] = blackboard.Archived{Status: t.status, Sprint: sprint, Supersedes: t.supersedes, AfterPlan: t.afterPlan}
+		}
+	}
+}
+
+// sprints are those of the files, sprint-2 before sprint-10.
+func (a *Archive) sprints() []string {
+	number := func(sprint string) int {
+		n, _ := strconv.Atoi(sprint[strings.LastIndexByte(sprint, '-')+1:])
+		return n
+	}
+	return slices.SortedFunc(maps.Keys(a.files), func(x, y string) int {
+		return cmp.Or(cmp.Compare(number(x), number(y)), cmp.Compare(x, y))
+	})
+}
+
+func readArchive(path string) *archiveFile {
+	data, err := safefile.Read(path)
+	if err != nil {
+		return &archiveFile{err: err}
+	}
+	if tasks, ok := scanArchive(string(data)); ok {
+		return &archiveFile{tasks: tasks}
+	}
+	tasks, err := parseArchive(string(data))
+	return &archiveFile{tasks: tasks, err: err}
+}
+
+// Item is a task that goes into the archive.
+type Item struct {
+	Task  *blackboard.Task
+	Text  string        // its lines as they stand in state.yaml
+	Plain func() string // its lines as Liza would write them, should those mislead
+}
+
+// Put writes tasks into the archive of a sprint and makes that durable. head are the
+// sections above the tasks, each time again. A task that is there already is replaced. The
+// caller holds the lock of the state.
+func (a *Archive) Put(sprint, head string, items []Item) error {
+	old, err := safefile.Read(a.path(sprint))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot read the archive of %s: %w", sprint, err)
+	}
+	body, indent, err := without(string(old), items)
+	if err != nil {
+		return fmt.Errorf("cannot add to the archive of %s: %w", sprint, err)
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	if body == "" && len(items) == 0 {
+		b.WriteString("tasks: []\n")
+	} else {
+		b.WriteString(tasksKey + body)
+	}
+	for _, item := range items {
+		text, column, err := item.fit(indent)
+		if err != nil {
+			return err
+		}
+		indent = column
+		b.WriteString(text)
+	}
+	if err := makeFolder(a.Dir); err != nil {
+		return fmt.Errorf("cannot make the archive: %w", err)
+	}
+	if err := safefile.Sweep(a.path(sprint)); err != nil {
+		return err
+	}
+	return safefile.Replace(a.path(sprint), []byte(b.String()), 0o644)
+}
+
+// without are the tasks of a file but those that will be rewritten, and the column in
+// which they begin: -1 when there is none.
+func without(text string, items []Item) (body string, indent int, err error) {
+	if strings.TrimSpace(text) == "" || strings.HasSuffix(text, "\ntasks: []\n") {
+		return "", -1, nil
+	}
+	tasks, ok := scanArchive(text)
+	if !ok {
+		if text, err = reformed(text); err != nil {
+			return "", -1, err
+		}
+		if tasks, ok = scanArchive(text); !ok {
+			return "", -1, errors.New("it does not have the form in which Liza writes it; move the file away")
+		}
+	}
+	from := tasksLine(text) + len(tasksKey)
+	var b strings.Builder
+	for _, t := range tasks {
+		if !slices.ContainsFunc(items, func(i Item) bool { return i.Task.ID == t.id }) {
+			b.WriteString(text[max(from, t.from):t.to])
+		}
+	}
+	body = b.String()
+	if body != "" && !strings.HasSuffix(body, "\n") {
+		body += "\n"
+	}
+	return body, columnOf(body), nil
+}
+
+// reformed writes the tasks of a file that a person has edited in the form of Put.
+func reformed(text string) (string, error) {
+	var file struct{ Tasks []yaml.Node }
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString(tasksKey)
+	for i := range file.Tasks {
+		file.Tasks[i].Style &^= yaml.FlowStyle
+		var item bytes.Buffer
+		e := yaml.NewEncoder(&item)
+		e.SetIndent(2)
+		if err := e.Encode([]*yaml.Node{&file.Tasks[i]}); err != nil {
+			return "", err
+		}
+		b.WriteString(shift(item.String(), 2))
+	}
+	return b.String(), nil
+}
+
+// columnOf is where the first item of a list begins.
+func columnOf(text string) int {
+	for line := range strings.Lines(text) {
+		if body := strings.TrimLeft(line, " "); strings.HasPrefix(body, "- ") {
+			return len(line) - len(body)
+		}
+	}
+	return -1
+}
+
+// fit is the item's text in that column (-1: its own), proven to be found by a scan.
+func (i Item) fit(column int) (text string, at int, err error) {
+	for n, text := range []string{i.Text, ""} {
+		if n == 1 {
+			text = i.Plain()
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		is := columnOf(text)
+		if is < 0 {
+			continue
+		}
+		if column >= 0 && is != column {
+			text = shift(text, column-is)
+		}
+		if i.found(text) {
+			return text, columnOf(text), nil
+		}
+	}
+	return "", 0, fmt.Errorf("cannot write task %s into the archive: it would not be found there", i.Task.ID)
+}
+
+// found reports whether a scan and a parser both read this one task from the text.
+func (i Item) found(text string) bool {
+	scanned, ok := scanArchive(tasksKey + text)
+	parsed, err := parseArchive(tasksKey + text)
+	if !ok || err != nil || len(scanned) != 1 || len(parsed) != 1 {
+		return false
+	}
+	scanned[0].from, scanned[0].to = 0, 0
+	for _, t := range []archivedTask{scanned[0], parsed[0]} {
+		if t.id != i.Task.ID || t.status != i.Task.Status || t.afterPlan != i.Task.AfterPlan || !slices.Equal(t.supersedes, i.Task.Supersedes) {
+			return false
+		}
+	}
+	return true
+}
+
+// shift moves the lines by so many columns.
+func shift(text string, by int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.TrimSpace(line) == "":
+		case by > 0:
+			line = strings.Repeat(" ", by) + line
+		default:
+			line = line[min(-by, len(line)-len(strings.TrimLeft(line, " "))):]
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// makeFolder makes the folder, so that it is still there after a power loss.
+func makeFolder(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := safefile.MakeFolder(dir, 0o755); err != nil {
+		return err
+	}
+	parent, err := os.Open(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return parent.Sync()
+}
+
+// archivedTask is what the index of an archive knows of a task. from and to are the
+// offsets of its lines, when the file was scanned.
+type archivedTask struct {
+	id         string
+	status     blackboard.Status
+	supersedes blackboard.List
+	afterPlan  bool
+	from, to   int
+}
+
+// header is what is decoded of a task for the index.
+type header struct {
+	ID         string            `yaml:"id"`
+	Status     blackboard.Status `yaml:"status"`
+	Supersedes blackboard.List   `yaml:"supersedes"`
+	AfterPlan  bool              `yaml:"after_plan"`
+}
+
+func (h header) task() archivedTask {
+	return archivedTask{id: h.ID, status: h.Status, supersedes: h.Supersedes, afterPlan: h.AfterPlan}
+}
+
+// parseArchive makes the index of a file in any form. What does not fit is left out.
+func parseArchive(text string) ([]archivedTask, error) {
+	var file struct{ Tasks []*header }
+	var partly *yaml.TypeError
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil && !errors.As(err, &partly) {
+		return nil, err
+	}
+	var tasks []archivedTask
+	for _, h := range file.Tasks {
+		if h != nil && h.ID != "" {
+			tasks = append(tasks, h.task())
+		}
+	}
+	return tasks, nil
+}
+
+// scanArchive makes the index of a file in the form in which Put writes it, by looking at
+// its lines: an archive may be large, and few of its keys are needed. ok is false when the
+// file has another form. Put proves of each task that the scan finds what a parser would.
+func scanArchive(text string) (tasks []archivedTask, ok bool) {
+	at := tasksLine(text)
+	if at < 0 {
+		return nil, false
+	}
+	at += len(tasksKey)
+	var (
+		indent = -1
+		wanted strings.Builder // the lines of the present task that are needed
+		taking bool            // the lines of a key that is needed
+		begun  = at            // of the comments above the next task
+	)
+	end := func(to int) bool {
+		if len(tasks) == 0 {
+			return true
+		}
+		t := &tasks[len(tasks)-1]
+		from := t.from
+		head, found := headerOf(wanted.String())
+		if !found {
+			return false
+		}
+		*t = head.task()
+		t.from, t.to = from, to
+		return true
+	}
+	for at < len(text) {
+		to := at + strings.IndexByte(text[at:], '\n') + 1
+		if to == at {
+			to = len(text)
+		}
+		line := text[at:to]
+		body := strings.TrimLeft(line, " ")
+		column := len(line) - len(body)
+		switch {
+		case strings.TrimSpace(line) == "" || body[0] == '#' && (indent < 0 || column <= indent):
+			at = to
+			continue // it belongs to what follows
+		case strings.HasPrefix(body, "- ") && (indent < 0 || column == indent):
+			if !end(begun) {
+				return nil, false
+			}
+			indent = column
+			tasks = append(tasks, archivedTask{from: begun})
+			wanted.Reset()
+			taking = isWanted(body[2:])
+			if taking {
+				wanted.WriteString(body[2:])
+			}
+		case indent < 0 || column <= indent:
+			return nil, false
+		case column == indent+2 && body[0] != '-':
+			taking = isWanted(body)
+			fallthrough
+		default:
+			if taking {
+				wanted.WriteString(line[min(indent+2, column):])
+			}
+		}
+		at, begun = to, to
+	}
+	return tasks, end(len(text))
+}
+
+const tasksKey = "tasks:\n"
+
+// tasksLine is where the tasks begin, -1 when the file has no such line.
+func tasksLine(text string) int {
+	if strings.HasPrefix(text, tasksKey) {
+		return 0
+	}
+	if i := strings.Index(text, "\n"+tasksKey); i >= 0 {
+		return i + 1
+	}
+	return -1
+}
+
+func isWanted(line string) bool {
+	key, _, found := strings.Cut(line, ":")
+	return found && (key == "id" || key == "status" || key == "supersedes" || key == "after_plan")
+}
+
+var plainLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(id|status): ([A-Za-z0-9][A-Za-z0-9._-]*)$`) })
+
+// headerOf decodes the lines that are needed. Most tasks have two plain ones.
+func headerOf(text string) (h header, ok bool) {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) == 2 {
+		a, b := plainLine().FindStringSubmatch(lines[0]), plainLine().FindStringSubmatch(lines[1])
+		if a != nil && b != nil && a[1] == "id" && b[1] == "status" && strings.Trim(a[2], "0123456789") != "" {
+			return header{ID: a[2], Status: blackboard.Status(b[2])}, true
+		}
+	}
+	err := yaml.Unmarshal([]byte(text), &h)
+	return h, err == nil && h.ID != ""
+}
+
+// Scrub masks the tasks of all sprints, and what is above them: a secret may become known
+// as one after the task that told it was put away. The caller holds the lock of the state.
+func (a *Archive) Scrub(mask func(string) string) error {
+	paths, err := filepath.Glob(a.path("*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if isRotated(filepath.Base(path)) {
+			continue // Journal.Scrub masks it
+		}
+		data, err := safefile.Read(path)
+		if err != nil {
+			return fmt.Errorf("cannot mask secrets in the archive: %w", err)
+		}
+		if mask(string(data)) == string(data) {
+			continue
+		}
+		var doc yaml.Node
+		var out bytes.Buffer
+		e := yaml.NewEncoder(&out)
+		e.SetIndent(2)
+		if err = yaml.Unmarshal(data, &doc); err == nil {
+			maskScalars(&doc, mask)
+			err = e.Encode(&doc)
+		}
+		if err == nil {
+			err = safefile.Replace(path, out.Bytes(), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot mask secrets in %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// maskScalars masks the texts of a document and its comments. What was masked is quoted.
+func maskScalars(n *yaml.Node, mask func(string) string) {
+	for _, text := range []*string{&n.HeadComment, &n.LineComment, &n.FootComment} {
+		*text = mask(*text)
+	}
+	if masked := mask(n.Value); n.Kind == yaml.ScalarNode && masked != n.Value {
+		n.SetString(masked)
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, c := range n.Content {
+		maskScalars(c, mask)
+	}
+}

@@ -1,0 +1,203 @@
+package history
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+)
+
+// UsageLine is one run in usage.jsonl (roles and knowledge 8.2). No decision reads it.
+type UsageLine struct {
+	At           blackboard.Time    `json:"at"`
+	Run          int                `json:"run"`
+	Agent        string             `json:"agent"`
+	Kind         string             `json:"kind"` // role of the run: coder, messenger …
+	Role         string             `json:"role"` // role file, when one was resolved
+	Task         string             `json:"task"` // "" for the planner
+	Adapter      string             `json:"adapter"`
+	Model        string             `json:"model"`
+	CostCents    *blackboard.Amount `json:"cost_cents"` // nil: unknown, never zero
+	TokensIn     *int               `json:"tokens_in"`  // nil: unknown, as the other two then
+	TokensOut    *int               `json:"tokens_out"`
+	TokensCached *int               `json:"tokens_cached"`
+	Seconds      int                `json:"seconds"`
+	Outcome      string             `json:"outcome"`
+	ID           string             `json:"id,omitempty"` // correlation id: also in history, output and journal
+}
+
+// ReadUsage reads a ledger. Lines that a killed writer left in half are skipped; no file
+// is an empty ledger.
+func ReadUsage(path string) ([]UsageLine, error) {
+	f, err := safefile.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the usage ledger: %w", err)
+	}
+	defer f.Close()
+	var lines []UsageLine
+	scanner := bufio.NewScanner(f)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		var l UsageLine
+		if json.Unmarshal(scanner.Bytes(), &l) == nil && l.At != "" {
+			lines = append(lines, l)
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("cannot read the usage ledger: %w", err)
+	}
+	return lines, nil
+}
+
+// UsageSum is what several runs took together.
+type UsageSum struct {
+	Name             string            `json:"name"`
+	Runs             int               `json:"runs"`
+	CostCents        blackboard.Amount `json:"cost_cents"`        // of the runs whose cost is known
+	UnknownCostRuns  int               `json:"unknown_cost_runs"` // the others
+	TokensIn         int               `json:"tokens_in"`         // of the runs whose tokens are known
+	TokensOut        int               `json:"tokens_out"`
+	TokensCached     int               `json:"tokens_cached"`
+	UnknownTokenRuns int               `json:"unknown_token_runs"` // the others
+	Seconds          int               `json:"seconds"`
+}
+
+// MarshalJSON writes null for a figure that no run told: unknown is never zero
+// (specs/roles-and-knowledge.md#8.2).
+func (s UsageSum) MarshalJSON() ([]byte, error) {
+	type plain UsageSum
+	told := func(n *int, unknown int) *int {
+		if s.Runs > 0 && unknown == s.Runs {
+			return nil
+		}
+		return n
+	}
+	cost := &s.CostCents
+	if s.Runs > 0 && s.UnknownCostRuns == s.Runs {
+		cost = nil
+	}
+	return json.Marshal(struct {
+		plain
+		CostCents    *blackboard.Amount `json:"cost_cents"`
+		TokensIn     *int               `json:"tokens_in"`
+		TokensOut    *int               `json:"tokens_out"`
+		TokensCached *int               `json:"tokens_cached"`
+	}{plain(s), cost, told(&s.TokensIn, s.UnknownTokenRuns), told(&s.TokensOut, s.UnknownTokenRuns), told(&s.TokensCached, s.UnknownTokenRuns)})
+}
+
+// Add counts one run.
+func (s *UsageSum) Add(l UsageLine) {
+	s.Runs++
+	if l.CostCents == nil {
+		s.UnknownCostRuns++
+	} else {
+		s.CostCents = s.CostCents.Plus(*l.CostCents)
+	}
+	if l.TokensIn == nil && l.TokensOut == nil {
+		s.UnknownTokenRuns++
+	}
+	for sum, n := range map[*int]*int{&s.TokensIn: l.TokensIn, &s.TokensOut: l.TokensOut, &s.TokensCached: l.TokensCached} {
+		if n != nil {
+			*sum += *n
+		}
+	}
+	s.Seconds += l.Seconds
+}
+
+// UsageGroups are the ways in which SumUsage can group runs.
+var UsageGroups = []string{"task", "role", "agent", "cli", "day"}
+
+// SumUsage sums runs by one of UsageGroups; the groups that cost most come first, days in
+// their order.
+func SumUsage(lines []UsageLine, by string) []UsageSum {
+	sums := map[string]*UsageSum{}
+	for _, l := range lines {
+		name := l.group(by)
+		if sums[name] == nil {
+			sums[name] = &UsageSum{Name: name}
+		}
+		sums[name].Add(l)
+	}
+	var list []UsageSum
+	for _, s := range sums {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b UsageSum) int {
+		if by == "day" {
+			return cmp.Compare(a.Name, b.Name)
+		}
+		return cmp.Or(cmp.Compare(b.CostCents, a.CostCents), cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+func (l UsageLine) group(by string) string {
+	switch by {
+	case "role":
+		return cmp.Or(l.Role, l.Kind)
+	case "agent":
+		return l.Agent
+	case "cli":
+		return l.Adapter
+	case "day":
+		return string(l.At[:min(10, len(l.At))])
+	}
+	return cmp.Or(l.Task, "(planning)")
+}
+
+// Forecast estimates what the rest of a goal costs: what each merged task cost so far,
+// times the tasks that are open, less what those have cost already.
+type Forecast struct {
+	MergedTasks int                `json:"merged_tasks"`
+	OpenTasks   int                `json:"open_tasks"`
+	PerTask     *blackboard.Amount `json:"cost_cents_per_task"` // nil: nothing was merged, or no cost is known
+	Rest        *blackboard.Amount `json:"cost_cents_rest"`
+	Total       *blackboard.Amount `json:"cost_cents_total"`
+	SecondsRest *int               `json:"seconds_rest"` // of agents' work, one after the other
+	Unknown     int                `json:"unknown_cost_runs"`
+}
+
+// ForecastOf makes a forecast from the ledger and the board. Planning is spread over the
+// merged tasks.
+func ForecastOf(lines []UsageLine, s *blackboard.State) Forecast {
+	merged, open := map[string]bool{}, map[string]bool{}
+	for t := range s.Tasks() {
+		switch {
+		case t == nil:
+		case t.Status == blackboard.Merged:
+			merged[t.ID] = true
+		case !t.Status.Terminal():
+			open[t.ID] = true
+		}
+	}
+	var all, spent UsageSum
+	for _, l := range lines {
+		all.Add(l)
+		if open[l.Task] {
+			spent.Add(l)
+		}
+	}
+	f := Forecast{MergedTasks: len(merged), OpenTasks: len(open), Unknown: all.UnknownCostRuns}
+	if len(merged) == 0 {
+		return f
+	}
+	seconds := max(0, (all.Seconds-spent.Seconds)/len(merged)*len(open)-spent.Seconds)
+	f.SecondsRest = &seconds
+	if all.Runs == all.UnknownCostRuns {
+		return f
+	}
+	each := blackboard.AmountOf(float64(all.CostCents-spent.CostCents) / float64(len(merged)))
+	rest := blackboard.AmountOf(float64(max(0, each*blackboard.Amount(len(open))-spent.CostCents)))
+	total := all.CostCents.Plus(rest)
+	f.PerTask, f.Rest, f.Total = &each, &rest, &total
+	return f
+}

@@ -1,0 +1,324 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"liza/pkg/base/yamldoc"
+	"liza/pkg/board/blackboard"
+)
+
+// changes are what a change function did to a state, section by section.
+type changes struct {
+	touched map[string]bool // ids of tasks and agents, sections, and section[entry] of the others
+	edited  map[string]bool // sections in which something was changed
+	edits   []func(*yamldoc.Edit)
+	checks  []check
+}
+
+// check is a place of the new document that must say want.
+type check struct {
+	sec  section
+	name string // key of a map's entry
+	pos  int    // position of a list's entry
+	want reflect.Value
+}
+
+func (c *changes) none() bool { return len(c.edits) == 0 }
+
+func (c *changes) touch(sec section, entry string) {
+	switch sec.key {
+	case "tasks", "agents":
+		c.touched[entry] = true
+	default:
+		c.touched[sec.key+"["+entry+"]"] = true
+	}
+}
+
+// compare finds what differs between a state and the document that it was read from.
+// The revision is left to the writer.
+func compare(doc *yamldoc.Document, before, after *blackboard.State) *changes {
+	c := &changes{touched: map[string]bool{}, edited: map[string]bool{}}
+	for _, sec := range sections() {
+		if sec.key == "revision" {
+			continue
+		}
+		b, a := sec.of(before), sec.of(after)
+		entries, split := doc.Entries(sec.key)
+		switch {
+		case sec.key == "tasks" && slices.Equal(b.Interface().([]*blackboard.Task), a.Interface().([]*blackboard.Task)):
+			// no fork has touched any
+		case sec.kind == list && (split || pieceIsEmpty(doc, sec.key)):
+			c.compareList(sec, entries, b, a)
+		case sec.kind == dict && (split || pieceIsEmpty(doc, sec.key)):
+			c.compareDict(sec, entries, b, a)
+		case !yamldoc.Same(b.Interface(), a.Interface()):
+			c.compareWhole(sec, doc, a)
+		}
+	}
+	return c
+}
+
+// pieceIsEmpty reports whether a section with entries has none, or is missing, so that
+// entries may be added; a section of another type is left alone.
+func pieceIsEmpty(doc *yamldoc.Document, key string) bool {
+	p := pieceOf(doc, key)
+	return p == nil || len(p.problems) == 0
+}
+
+func (c *changes) compareWhole(sec section, doc *yamldoc.Document, after reflect.Value) {
+	c.touched[sec.key], c.edited[sec.key] = true, true
+	before := reflect.Zero(after.Type())
+	if p := pieceOf(doc, sec.key); p != nil {
+		before = p.raw
+	}
+	c.edits = append(c.edits, func(e *yamldoc.Edit) { e.Patch(sec.key, before.Interface(), after.Interface()) })
+	c.checks = append(c.checks, check{sec: sec, want: after})
+}
+
+func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, after reflect.Value) {
+	if len(entries) > 0 && len(entries) == before.Len() && c.compareInPlace(sec, entries, before, after) {
+		return
+	}
+	var (
+		known  []int // of each element of before, its position among the entries
+		strays []int // entries that are none; they stay where they are
+		items  = make([]yamldoc.Item, 0, after.Len())
+		idOf   = idField(after.Type().Elem().Elem())
+	)
+	for i, e := range entries {
+		if e.Value().(*piece).norm.IsValid() {
+			known = append(known, i)
+		} else {
+			strays = append(strays, i)
+		}
+	}
+	origins, gone, moved := pair(before, after, idOf)
+	for i, from := range origins {
+		elem := after.Index(i)
+		if from < 0 {
+			c.touch(sec, name(idOf(elem), i))
+			c.checks = append(c.checks, check{sec: sec, pos: len(items), want: elem})
+			items = append(items, yamldoc.Item{From: -1, After: elem.Interface(), Block: sec.key == "tasks"})
+			continue
+		}
+		for len(strays) > 0 && strays[0] < known[from] {
+			items, strays = append(items, yamldoc.Item{From: strays[0]}), strays[1:]
+		}
+		next := known[from] + 1
+		item := yamldoc.Item{From: known[from]}
+		if !unchanged(before.Index(from), elem) {
+			c.touch(sec, name(idOf(elem), i))
+			item.Before, item.After = entries[item.From].Value().(*piece).raw.Interface(), elem.Interface()
+			c.checks = append(c.checks, check{sec: sec, pos: len(items), want: elem})
+		}
+		items = append(items, item)
+		for ; len(strays) > 0 && strays[0] == next; next++ {
+			items, strays = append(items, yamldoc.Item{From: strays[0]}), strays[1:]
+		}
+	}
+	for _, stray := range strays {
+		items = append(items, yamldoc.Item{From: stray})
+	}
+	for _, i := range gone {
+		c.touch(sec, name(idOf(before.Index(i)), i))
+	}
+	c.entries(sec, items, len(gone) > 0 || moved)
+}
+
+// compareInPlace is compareList for the usual case, in which entries are only changed
+// and added at the end; else it does nothing. It costs what differs.
+func (c *changes) compareInPlace(sec section, entries []*yamldoc.Entry, before, after reflect.Value) bool {
+	if after.Len() < before.Len() {
+		return false
+	}
+	idOf := idField(after.Type().Elem().Elem())
+	var places []int
+	for i := range before.Len() {
+		if b, a := before.Index(i), after.Index(i); !shared(b, a) {
+			if idOf(b) != idOf(a) || !entries[i].Value().(*piece).norm.IsValid() {
+				return false
+			}
+			places = append(places, i)
+		}
+	}
+	changed := []yamldoc.Place{}
+	for _, i := range places {
+		b, a := before.Index(i), after.Index(i)
+		if yamldoc.Same(b.Interface(), a.Interface()) {
+			continue
+		}
+		c.touch(sec, name(idOf(a), i))
+		c.checks = append(c.checks, check{sec: sec, pos: i, want: a})
+		changed = append(changed, yamldoc.Place{At: i, Before: entries[i].Value().(*piece).raw.Interface(), After: a.Interface()})
+	}
+	var added []yamldoc.Item
+	for i := before.Len(); i < after.Len(); i++ {
+		a := after.Index(i)
+		c.touch(sec, name(idOf(a), i))
+		c.checks = append(c.checks, check{sec: sec, pos: i, want: a})
+		added = append(added, yamldoc.Item{From: -1, After: a.Interface(), Block: sec.key == "tasks"})
+	}
+	if len(changed)+len(added) > 0 {
+		c.edited[sec.key] = true
+		c.edits = append(c.edits, func(e *yamldoc.Edit) { e.Change(sec.key, changed, added) })
+	}
+	return true
+}
+
+// pair finds for each element of a list which one of before has its id, or -1; gone are
+// those of before that are left, moved reports whether the others changed places.
+func pair(before, after reflect.Value, idOf func(reflect.Value) string) (origins, gone []int, moved bool) {
+	n, m := before.Len(), after.Len()
+	origins = make([]int, m)
+	head := 0
+	for head < n && head < m && (shared(before.Index(head), after.Index(head)) || idOf(before.Index(head)) == idOf(after.Index(head))) {
+		origins[head] = head
+		head++
+	}
+	byID := map[string][]int{}
+	for i := head; i < n; i++ {
+		id := idOf(before.Index(i))
+		byID[id] = append(byID[id], i)
+	}
+	last := head - 1
+	for i := head; i < m; i++ {
+		id := idOf(after.Index(i))
+		if len(byID[id]) == 0 {
+			origins[i] = -1
+			continue
+		}
+		from := byID[id][0]
+		byID[id] = byID[id][1:]
+		origins[i], moved, last = from, moved || from < last, max(last, from)
+	}
+	for _, left := range byID {
+		gone = append(gone, left...)
+	}
+	slices.Sort(gone)
+	return origins, gone, moved
+}
+
+// shared reports whether two entries are one.
+func shared(a, b reflect.Value) bool { return a.Pointer() == b.Pointer() }
+
+func unchanged(a, b reflect.Value) bool {
+	return shared(a, b) || yamldoc.Same(a.Interface(), b.Interface())
+}
+
+// name is how violations name an entry of a list: by its id, else by its position from 1.
+func name(id string, i int) string {
+	if id == "" {
+		return fmt.Sprintf("#%d", i+1)
+	}
+	return id
+}
+
+// entries notes the new entries of a section if any differ from what they were.
+func (c *changes) entries(sec section, items []yamldoc.Item, changed bool) {
+	changed = changed || slices.ContainsFunc(items, func(i yamldoc.Item) bool { return i.From < 0 || i.After != nil })
+	if changed {
+		c.edited[sec.key] = true
+		c.edits = append(c.edits, func(e *yamldoc.Edit) { e.Entries(sec.key, items) })
+	}
+}
+
+func (c *changes) compareDict(sec section, entries []*yamldoc.Entry, before, after reflect.Value) {
+	var items []yamldoc.Item
+	gone := false
+	there := map[string]bool{}
+	for i, e := range entries {
+		there[e.Name()] = true
+		key := reflect.ValueOf(e.Name())
+		a := after.MapIndex(key)
+		p := e.Value().(*piece)
+		switch {
+		case !p.norm.IsValid():
+			items = append(items, yamldoc.Item{From: i})
+		case !a.IsValid():
+			gone = true
+			c.touch(sec, e.Name())
+		case unchanged(before.MapIndex(key), a):
+			items = append(items, yamldoc.Item{From: i})
+		default:
+			c.touch(sec, e.Name())
+			items = append(items, yamldoc.Item{From: i, Before: p.raw.Interface(), After: a.Interface()})
+			c.checks = append(c.checks, check{sec: sec, name: e.Name(), want: a})
+		}
+	}
+	var added []string
+	for _, key := range after.MapKeys() {
+		if !there[key.String()] {
+			added = append(added, key.String())
+		}
+	}
+	slices.Sort(added)
+	for _, key := range added {
+		a := after.MapIndex(reflect.ValueOf(key))
+		c.touch(sec, key)
+		items = append(items, yamldoc.Item{From: -1, Name: key, After: a.Interface(), Block: sec.key == "agents"})
+		c.checks = append(c.checks, check{sec: sec, name: key, want: a})
+	}
+	c.entries(sec, items, gone)
+}
+
+// idField returns what reads the field ID of an entry of type t; it reads "" if t has none.
+func idField(t reflect.Type) func(reflect.Value) string {
+	f, ok := t.FieldByName("ID")
+	return func(entry reflect.Value) string {
+		if !ok || entry.IsNil() {
+			return ""
+		}
+		return entry.Elem().FieldByIndex(f.Index).String()
+	}
+}
+
+// apply makes the next document, with the next revision, and proves that it says what
+// the changes say.
+func (c *changes) apply(doc *yamldoc.Document, revision int) (*yamldoc.Document, error) {
+	edit := doc.Edit()
+	edit.PatchBehind("version", "revision", revision, revision+1)
+	for _, change := range c.edits {
+		change(edit)
+	}
+	next, err := edit.Apply()
+	if err != nil {
+		return nil, err
+	}
+	for _, check := range c.checks {
+		if got := check.find(next); !got.IsValid() || !yamldoc.Alike(got.Interface(), check.want.Interface()) {
+			return nil, fmt.Errorf("cannot write section %s: the file would not say what was changed", check.sec.key)
+		}
+	}
+	return next, nil
+}
+
+// find is what the document says at the place of the check.
+func (k check) find(doc *yamldoc.Document) reflect.Value {
+	entries, split := doc.Entries(k.sec.key)
+	if !split {
+		if p := pieceOf(doc, k.sec.key); p != nil {
+			return p.norm
+		}
+		return reflect.Value{}
+	}
+	for i, e := range entries {
+		if k.sec.kind == dict && e.Name() == k.name || k.sec.kind == list && i == k.pos {
+			return e.Value().(*piece).norm
+		}
+	}
+	return reflect.Value{}
+}
+
+// concerns reports whether a violation is in what was touched.
+func (c *changes) concerns(v blackboard.Violation) bool {
+	for _, subject := range v.Subjects {
+		if c.touched[subject] {
+			return true
+		}
+	}
+	entry, _, found := strings.Cut(v.Path, "]")
+	return found && c.touched[entry+"]"]
+}

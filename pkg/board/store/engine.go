@@ -1,0 +1,371 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/base/yamldoc"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/seal"
+)
+
+// A Content is what a board says at one revision: a text, with its comments, and the state that it is of. It never changes.
+type Content struct{ v *version }
+
+// Revision is the content's own.
+func (c *Content) Revision() int { return c.v.base.Revision }
+
+// State is a copy for who may change it.
+func (c *Content) State() *blackboard.State {
+	s := c.v.base.Fork()
+	s.ClearEntries()
+	return s
+}
+
+// Doc is the text.
+func (c *Content) Doc() *yamldoc.Document { return c.v.doc }
+
+// Engine is what every store does with a change before it makes it durable: run it, mask secrets, seal approvals, check the
+// rules, and write the next text. A store that is not a File keeps contents its own way and has an Engine make them.
+type Engine struct{ rules }
+
+// NewEngine needs of the options Path, for messages, Now, and what the rules need.
+func NewEngine(o Options) *Engine { return &Engine{rulesOf(o)} }
+
+// Parse reads a text, such as that of a file.
+func (e *Engine) Parse(text []byte) (*Content, error) {
+	v := &version{}
+	if err := v.parse(text, newReader()); err != nil {
+		return nil, e.unreadable(err)
+	}
+	return e.current(v)
+}
+
+// Join reads a text that is kept in parts; like is the content before, or nil.
+func (e *Engine) Join(parts []yamldoc.Part, tail string, like *Content) (*Content, error) {
+	var before version
+	if like != nil {
+		before = version{doc: like.v.doc, base: like.v.base}
+	}
+	doc, err := e.reader.Join(parts, tail, before.doc)
+	if err != nil {
+		return nil, e.unreadable(err)
+	}
+	return e.current(&version{doc: doc, base: state(doc, before.base)})
+}
+
+func (e *Engine) current(v *version) (*Content, error) {
+	if v.base.Version != "1" {
+		return nil, &VersionError{Path: e.o.Path, Version: string(v.base.Version)}
+	}
+	return &Content{v}, nil
+}
+
+// First is the content of a new board with this state, and what its journal begins with.
+func (e *Engine) First(s *blackboard.State, comments ...Comment) (*Content, []blackboard.Entry, error) {
+	v, err := e.first(s, comments)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Content{v}, e.complete(Op{Name: "init", Agent: blackboard.Human}, s.Entries()), nil
+}
+
+// Change is the content after a change, with the entries for the journal; nil when there is nothing to write.
+func (e *Engine) Change(ctx context.Context, op Op, before *Content, change func(*blackboard.State) error) (*Content, []blackboard.Entry, error) {
+	after := before.v.base.Fork()
+	changes, entries, err := e.applied(ctx, op, before.v, after, record{}, false, change)
+	if changes == nil || err != nil {
+		return nil, nil, err
+	}
+	next, err := e.validated(before.v, nil, after, changes)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := op.runAhead(before.v.doc, before.v.base, after); err != nil {
+		return nil, nil, err
+	}
+	return &Content{next}, entries, nil
+}
+
+// Edit is the content after a person's edit of base, see File.Edit; nil when there is nothing to write.
+func (e *Engine) Edit(op Op, before *Content, base, text []byte) (*Content, Edited, []blackboard.Entry, error) {
+	next, done, entries, err := e.edited(op, before.v, before.v, record{SHA256: "kept"}, base, text, false)
+	if next == nil || err != nil {
+		return nil, done, nil, err
+	}
+	return &Content{next}, done, entries, nil
+}
+
+// HandEdit is the content after a person's edit of a copy of base, with the meaning that the same edit of state.yaml has.
+func (e *Engine) HandEdit(op Op, before *Content, base, text []byte) (*Content, Edited, []blackboard.Entry, error) {
+	next, done, entries, err := e.edited(op, before.v, before.v, record{SHA256: "kept"}, base, text, true)
+	if next == nil || err != nil {
+		return nil, done, nil, err
+	}
+	return &Content{next}, done, entries, nil
+}
+
+// PutBack is the content that has the text of an old one as the revision after before.
+func (e *Engine) PutBack(op Op, before *Content, old []byte) (*Content, []blackboard.Entry, error) {
+	was, err := e.Parse(old)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot restore: %w", err)
+	}
+	if forged := e.forgeries(was.v, before.v, record{}, false); len(forged) > 0 {
+		return nil, nil, fmt.Errorf("cannot restore revision %d: %w", was.Revision(), &InvalidError{Path: e.o.Path, Violations: forged})
+	}
+	now := before.Revision() + 1
+	edit := was.v.doc.Edit()
+	edit.PatchBehind("version", "revision", was.Revision(), now)
+	doc, err := edit.Apply()
+	if err != nil {
+		return nil, nil, err
+	}
+	entries := e.complete(op, []blackboard.Entry{{Action: blackboard.ActionRestored, Detail: fmt.Sprintf("revision %d was put back as revision %d", was.Revision(), now)}})
+	return &Content{&version{doc: doc, base: state(doc, nil)}}, entries, nil
+}
+
+// Inspect is a content with what reading it found.
+func (e *Engine) Inspect(c *Content) *Inspection {
+	i := &Inspection{State: c.v.base.Clone(), Decode: decoding(c.v.doc, true), Missing: missing(c.v.doc), doc: c.v.doc}
+	i.Decode = append(i.Decode, e.inspectSealed(c.v, record{}, nil, true)...)
+	return i
+}
+
+// Whole says of a text how many tasks it has, and what is wrong with it; "" when it is valid.
+func (r *rules) Whole(text []byte) (tasks int, problem string) {
+	v := &version{}
+	if err := v.parse(text, newReader()); err != nil {
+		return 0, "it does not parse"
+	}
+	if keys := missing(v.doc); len(keys) > 0 {
+		return v.base.TaskCount(), "it has no " + strings.Join(keys, ", ")
+	}
+	n := 0
+	if r.o.Validate != nil {
+		for _, x := range r.o.Validate(v.base, nil, nil) {
+			if x.Severity == blackboard.SeverityError {
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		return v.base.TaskCount(), fmt.Sprintf("it breaks %d rules", n)
+	}
+	return v.base.TaskCount(), ""
+}
+
+// CheckSeal is File.CheckSeal.
+func (e *Engine) CheckSeal(t *blackboard.Task, tree string) error {
+	return e.checkSeal(record{}, t, tree)
+}
+
+// ErrNotJSON is why a value is kept as text only.
+var ErrNotJSON = errors.New("the value cannot be JSON")
+
+// JSON is what an entry, or a section without entries, says, for people's queries. read is what Entry.Value or
+// Document.Section gave.
+func JSON(read any) ([]byte, error) {
+	p, ok := read.(*piece)
+	if !ok || !p.norm.IsValid() || p.norm.Kind() == reflect.Pointer && p.norm.IsNil() {
+		return nil, ErrNotJSON
+	}
+	var value any
+	if err := yamldoc.Encode(p.norm.Interface()).Decode(&value); err != nil {
+		return nil, errors.Join(ErrNotJSON, err)
+	}
+	return json.Marshal(value)
+}
+
+// ID is the id of an entry of a list, "" when it has none. read is what Entry.Value gave.
+func ID(read any) string {
+	p, ok := read.(*piece)
+	if !ok || !p.norm.IsValid() || p.norm.Kind() != reflect.Pointer || p.norm.IsNil() {
+		return ""
+	}
+	return idField(p.norm.Type().Elem())(p.norm)
+}
+
+// version is one content of the file, read. It never changes.
+type version struct {
+	doc   *yamldoc.Document
+	stamp safefile.Stamp
+	mode  fs.FileMode
+	still bool              // the content is this as long as the stamp is
+	made  bool              // by this process: no file to link has this content
+	base  *blackboard.State // shared: fork it before anybody may change it
+
+	once   sync.Once
+	digest [sha256.Size]byte
+	same   *version // read before, with the same content: it may know the digest
+}
+
+// sum is the hash of the content.
+func (v *version) sum() [sha256.Size]byte {
+	v.once.Do(func() {
+		if v.same != nil {
+			v.digest = v.same.sum()
+			return
+		}
+		h := sha256.New()
+		_, _ = v.doc.WriteTo(h)
+		v.digest = [sha256.Size]byte(h.Sum(nil))
+	})
+	return v.digest
+}
+
+// parse decodes the bytes.
+func (v *version) parse(data []byte, reader *yamldoc.Reader) (err error) {
+	if v.doc, err = reader.Parse(data); err != nil {
+		return err
+	}
+	v.base = state(v.doc, nil)
+	return nil
+}
+
+// state is the version's state, nil if there is no version.
+func (v *version) state() *blackboard.State {
+	if v == nil {
+		return nil
+	}
+	return v.base
+}
+
+// readBytes reads a file with the stamp by which a later change of it is recognised.
+func (v *version) readBytes(path string) ([]byte, error) {
+	file, err := safefile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if v.stamp, err = safefile.StampOfFile(file); err != nil {
+		return nil, err
+	}
+	if info.Size() > yamldoc.MaxSize {
+		return nil, &yamldoc.SyntaxError{Reason: fmt.Sprintf("the file has %d MB, more than %d", info.Size()>>20, yamldoc.MaxSize>>20)}
+	}
+	data := make([]byte, info.Size(), info.Size()+1)
+	n, err := io.ReadFull(file, data)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return nil, err
+	}
+	rest, err := io.ReadAll(file) // it may have grown meanwhile
+	data, v.mode = append(data[:n], rest...), info.Mode()
+	v.still = len(data) == int(v.stamp.Size) && v.stamp.Settled(time.Now())
+	return data, err
+}
+
+func newReader() *yamldoc.Reader {
+	return &yamldoc.Reader{Split: splitKeys(), Decode: decode, Fast: decodeFast}
+}
+
+// keyOf finds the key of the project. rec is what Liza wrote last, proven or not.
+func (r *rules) keyOf(rec record, s *blackboard.State) (*seal.Key, keyState, error) {
+	if r.o.Seals == nil {
+		return nil, sealsOff, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.key != nil {
+		return r.key, ours, nil
+	}
+	sealedWith := rec.Key
+	if sealedWith == "" && s != nil {
+		for t := range s.Tasks() {
+			if t.Seal != nil && t.Seal.Verdict != blackboard.SealHistory {
+				sealedWith = t.Seal.Key
+				break
+			}
+		}
+	}
+	k, err := r.o.Seals.Ring.Key()
+	copied := false
+	if err == nil && k == nil && sealedWith != "" {
+		k, copied, err = r.o.Seals.Ring.Moved(sealedWith)
+	}
+	switch {
+	case copied: // seals of this key mean nothing where it came from
+		return nil, before, err
+	case k != nil:
+		r.key = k
+		return k, ours, nil
+	case sealedWith != "":
+		return nil, foreign, errors.Join(err, &seal.NoKeyError{ID: sealedWith, Folder: r.o.Seals.Ring.Folder})
+	}
+	return nil, before, err
+}
+
+// signed are the parts of a record that nobody may change.
+func (r record) signed() []string {
+	parts := []string{"record", fmt.Sprint(r.Revision), r.SHA256, string(r.At), fmt.Sprintf("%+v", r.Stamp)}
+	if r.Journal != "" { // records from before the journal was chained have none
+		parts = append(parts, "journal", string(r.Journal), string(r.Scrubbed))
+	}
+	return parts
+}
+
+func (r *rules) makeKey() (*seal.Key, error) {
+	k, err := r.o.Seals.Ring.Make()
+	if err == nil {
+		r.mu.Lock()
+		r.key = k
+		r.mu.Unlock()
+	}
+	return k, err
+}
+
+// Shared is the board of a team on several hosts.
+type Shared interface {
+	Project
+
+	// Latest is the text that was read or written last.
+	Latest() Latest
+	// Since are the lines of the journal and the files of the board that were written after these numbers.
+	Since(ctx context.Context, journal, file int64) (News, error)
+	// HandEdit takes a person's edit of a copy of a revision, with the meaning that an edit of state.yaml has.
+	HandEdit(ctx context.Context, op Op, revision int, text []byte) (Edited, error)
+	// PutFiles writes files of the board.
+	PutFiles(ctx context.Context, files ...BoardFile) error
+	// SealKey names the key with which approvals are sealed; "" when there is none. The key itself is with the hosts alone.
+	SealKey(ctx context.Context) (string, error)
+
+	// Now is the time that all hosts have, as far as the store has heard of it.
+	Now() time.Time
+	// ClockOffset is how far the clock of this host is ahead of it.
+	ClockOffset() time.Duration
+	Close()
+}
+
+// Latest is a board as a process has seen it last.
+type Latest struct {
+	Board    string // which tells it from one of the same name that was removed
+	Revision int
+	Text     []byte
+}
+
+// News is what happened on a board.
+type News struct {
+	Lines   string // of the journal
+	Journal int64  // number of the last one
+	Files   []BoardFile
+}
+
+// BoardFile is a file that the hosts of a board share, below .liza.
+type BoardFile struct {
+	Path, Text string
+	Number     int64 // grows each time that a file is written
+}

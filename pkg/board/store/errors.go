@@ -1,0 +1,116 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/base/yamldoc"
+	"liza/pkg/board/blackboard"
+)
+
+// A LockedError says that the lock was not free in time, and who holds it.
+type LockedError struct{ Held *safefile.HeldError }
+
+func (e *LockedError) Error() string { return e.Held.Error() }
+
+// Unwrap gives the error of the lock.
+func (e *LockedError) Unwrap() error { return e.Held }
+
+// An InvalidError says that the state cannot be read, or that a write was refused because
+// of violations in what it touches. Nothing was written.
+type InvalidError struct {
+	Path       string
+	Violations []blackboard.Violation // at least one; with lines if they are in the file
+	Err        error                  // why the file cannot be read; nil for a refused write
+}
+
+func (e *InvalidError) Error() string {
+	var lines []string
+	for _, v := range e.Violations {
+		lines = append(lines, v.String())
+	}
+	what := "is not valid"
+	if e.Err == nil {
+		what = "would not be valid"
+	}
+	if more := len(lines) - mostLines; more > 0 {
+		lines = append(lines[:mostLines], fmt.Sprintf("and %d more; liza validate names all", more))
+	}
+	return fmt.Sprintf("%s %s: %s", short(e.Path), what, strings.Join(lines, "\n"))
+}
+
+// mostLines is how many violations a message has.
+const mostLines = 10
+
+// Unwrap gives the cause: a *yamldoc.SyntaxError, or the error of the file system.
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// Next is the command that helps.
+func (e *InvalidError) Next() string {
+	if e.Err != nil {
+		return "liza restore --list"
+	}
+	return "liza validate"
+}
+
+// A VersionError says that the file has a format that this program does not know (B07).
+type VersionError struct {
+	Path    string
+	Version string // "" when it is missing
+}
+
+func (e *VersionError) Error() string {
+	if e.Version == "" {
+		return short(e.Path) + ": version is missing; this program reads 1"
+	}
+	return fmt.Sprintf("%s: version is %s; this program reads 1", short(e.Path), e.Version)
+}
+
+// A WentBackError says that somebody put an older state over a newer one (B06). Nothing
+// was written; both are kept.
+type WentBackError struct {
+	Path                string
+	Revision, Committed int                // what the file has, and what Liza wrote last
+	Person, Liza        string             // copies of the file and of the last state; "" if there is none
+	Conflicts           []yamldoc.Conflict // what both changed, if that is known
+}
+
+func (e *WentBackError) Error() string {
+	text := fmt.Sprintf("%s went back: revision %d is older than %d", short(e.Path), e.Revision, e.Committed)
+	for _, c := range e.Conflicts {
+		text += ";\n" + conflictText(c)
+	}
+	switch {
+	case e.Person != "" && e.Liza != "":
+		return fmt.Sprintf("%s; both are kept as %s and %s", text, e.Person, e.Liza)
+	case e.Person != "":
+		return fmt.Sprintf("%s; the file is kept as %s, of the newer one there is no snapshot", text, e.Person)
+	}
+	return text
+}
+
+// Next is the command that helps.
+func (e *WentBackError) Next() string { return "liza restore --list" }
+
+// short is the file as people know it: .liza/state.yaml.
+func short(path string) string {
+	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
+}
+
+// conflictText says what both changed: where, and what each says.
+func conflictText(c yamldoc.Conflict) string {
+	return fmt.Sprintf("%s: your edit says %s, the newer state %s, before it was %s", c.Path, sideText(c.Mine), sideText(c.Theirs), sideText(c.Base))
+}
+
+func sideText(s yamldoc.Side) string {
+	value := s.Value
+	if s.Absent {
+		value = "nothing"
+	}
+	if s.Line == 0 {
+		return value
+	}
+	return fmt.Sprintf("%s (line %d, column %d)", value, s.Line, s.Column)
+}

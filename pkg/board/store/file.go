@@ -1,0 +1,486 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/base/yamldoc"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+	"liza/pkg/board/seal"
+)
+
+// Options say where a File is and what it needs from outside. Path, GitDir and Now are
+// required.
+type Options struct {
+	Path   string           // .liza/state.yaml
+	GitDir string           // git's common dir: liza/committed and liza/snapshots are in it
+	Now    func() time.Time // for journal entries and snapshots
+
+	LockTimeout time.Duration // how long to wait for the lock; 0 is 10 s. lock_timeout of the board wins
+	LockFixed   bool          // the board's does not win: LockTimeout comes from the environment
+	Host        string        // for those who wait for the lock
+	PIDStart    int64         // kernel start time of this process, likewise
+
+	// Validate returns the violations of after that concern writers (specs/protocol.md#9, column
+	// W). before is the state as it was before the change, or before a person's edit.
+	// changed are the ids of tasks and agents that differ: what has nothing to do with
+	// them need not be looked at. nil: everything.
+	Validate func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation
+
+	Mask func(string) string // hides secrets in what is written, state and journal; may be nil
+	At   func(point string)  // failpoints W1 to W10, for tests
+
+	// Seals makes and checks the seals of approvals; nil: there are none.
+	Seals *Seals
+
+	// Strict proves at each write, for tests, that nobody changed a task that a state
+	// shares with others (blackboard.State.Own), and that looking only at what changed
+	// finds all violations.
+	Strict bool
+
+	// Alert is told what was noticed. It is called under the lock, so it must not
+	// wait for anything and must not use the store.
+	Alert func(kind blackboard.AlertKind, text string)
+}
+
+const (
+	lockTimeout = 10 * time.Second
+	settleTime  = 2 * time.Second       // for unparsable content (B03)
+	settleStep  = 20 * time.Millisecond // between looks at it
+	maxMoves    = 5                     // of the file under one write (W8)
+)
+
+var _ Project = (*File)(nil)
+
+// File is a Store in a file.
+type File struct {
+	past *yamldoc.Reader // of states that were
+	rules
+	journal history.Journal
+
+	last   *version // what was read or written last
+	coming *version // what this process is putting in the place of the file
+	proven [2]known // by the record of the last writes, the newest first
+	merged *merged  // what became of the old copy that was read last
+
+	watching  watching
+	unwatched sync.Once // people know that changes are only polled for
+	recorded  struct {  // the record that was read last
+		stamp  safefile.Stamp
+		record record
+	}
+	fitting record            // the last one that the key had signed
+	told    *yamldoc.Document // the forgery that was alerted
+}
+
+// known is a version that Liza wrote, with the hash that the record of it has.
+type known struct {
+	sha256  string
+	version *version
+}
+
+// judgement is what became of looking for forged approvals in one version.
+type judgement struct {
+	of       keyState
+	doc      *yamldoc.Document
+	rec      record
+	previous *version
+	edited   bool
+	found    []blackboard.Violation
+}
+
+// Open gives the store of a project. It reads nothing yet.
+func Open(o Options) (*File, error) {
+	if o.Path == "" || o.GitDir == "" || o.Now == nil {
+		return nil, errors.New("cannot open the store: path, git dir and clock are needed")
+	}
+	if o.LockTimeout <= 0 {
+		o.LockTimeout = lockTimeout
+	}
+	return &File{rules: rulesOf(o), past: newReader(), journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask}}, nil
+}
+
+func journalPath(statePath string) string {
+	return filepath.Join(filepath.Dir(statePath), "log.yaml")
+}
+
+// read reads the file and decodes what changed since the last time.
+func (f *File) read() (*version, error) {
+	last := f.latest()
+	if last != nil && last.still {
+		if now, err := safefile.StampOf(f.o.Path); err == nil && now == last.stamp {
+			return last, nil
+		}
+	}
+	v, err := f.load(f.o.Path, f.reader, last, f.putting())
+	if err != nil {
+		return nil, f.unreadable(err)
+	}
+	if v.base.Version != "1" {
+		return nil, &VersionError{Path: f.o.Path, Version: string(v.base.Version)}
+	}
+	f.keep(v)
+	return v, nil
+}
+
+// load reads a version. Of the others that there are, the one that has the same bytes is used again.
+func (f *File) load(path string, reader *yamldoc.Reader, others ...*version) (*version, error) {
+	v := &version{}
+	data, err := v.readBytes(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range others {
+		if o != nil && o.doc.Is(data) {
+			v.doc, v.base, v.same = o.doc, o.base, o
+			if o.same != nil {
+				v.same = o.same // the first that was read
+			}
+			return v, nil
+		}
+	}
+	return v, v.parse(data, reader)
+}
+
+func (f *File) keep(v *version) {
+	f.mu.Lock()
+	f.last = v
+	f.mu.Unlock()
+}
+
+// putting is the version that this process writes at the moment. Readers meet it in the file
+// before the write is over: the new file is what wakes them.
+func (f *File) putting() *version {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.coming
+}
+
+func (f *File) latest() *version {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+// unreadable makes an *InvalidError (V01) of what keeps the file from being read.
+func (r *rules) unreadable(err error) error {
+	v := blackboard.Violation{Rule: "V01", Severity: blackboard.SeverityError, OnWrite: true, Subjects: []string{"file"}}
+	var syntax *yamldoc.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		v.Line, v.Column, v.Message = syntax.Line, syntax.Column, syntax.Error()
+	case errors.Is(err, fs.ErrNotExist):
+		v.Message = "cannot parse: the file is missing"
+	default:
+		return fmt.Errorf("cannot read %s: %w", short(r.o.Path), err)
+	}
+	return &InvalidError{Path: r.o.Path, Violations: []blackboard.Violation{v}, Err: err}
+}
+
+// rules is what happens to a change before it is made durable, wherever that is.
+type rules struct {
+	o      Options
+	reader *yamldoc.Reader
+
+	mu     sync.Mutex
+	key    *seal.Key
+	judged judgement // what was found in the edit that was read last
+}
+
+func rulesOf(o Options) rules {
+	if o.At == nil {
+		o.At = func(string) {}
+	}
+	if o.Alert == nil {
+		o.Alert = func(blackboard.AlertKind, string) {}
+	}
+	return rules{o: o, reader: newReader()}
+}
+
+// record is the file liza/committed in the git dir: the last state that Liza wrote.
+type record struct {
+	Revision int             `json:"revision"`
+	SHA256   string          `json:"sha256"`
+	At       blackboard.Time `json:"at"`
+	Stamp    safefile.Stamp  `json:"stamp"`              // of the file as it was written
+	Chain    chainEnd        `json:"chain"`              // where the snapshots have it
+	Journal  history.Link    `json:"journal,omitempty"`  // the last entry
+	Scrubbed history.Link    `json:"scrubbed,omitempty"` // what that becomes, or has become, when secrets are masked
+	Key      string          `json:"key,omitempty"`      // that signed the record
+	MAC      string          `json:"mac,omitempty"`
+}
+
+func (f *File) lizaDir() string { return filepath.Join(f.o.GitDir, "liza") }
+
+func (f *File) committedPath() string { return filepath.Join(f.lizaDir(), "committed") }
+
+// chainEnd says where the state that was written last is: at the end of a chain.
+type chainEnd struct {
+	Copy  string    `json:"copy"` // name of the copy, without its ending
+	Size  int64     `json:"size"` // of the chain
+	Links int       `json:"links"`
+	Since time.Time `json:"since"`
+}
+
+// merged is what becomes of an old copy of the state that a person edited and saved over
+// a newer one (B06).
+type merged struct {
+	of     *version // the file
+	rec    record   // the newer state
+	theirs *version // the newer state, if it is known
+	result *version // all changes of both, as if the person had edited the newer state
+	err    *WentBackError
+}
+
+// watching are those who watch a File. The last one to leave ends what they share.
+type watching struct {
+	mu      sync.Mutex
+	signals map[chan struct{}]bool
+	stop    context.CancelFunc // nil: nobody watches
+}
+
+// Seals is what a store needs to seal approvals.
+type Seals struct {
+	Ring   seal.Ring
+	TreeOf func(commit string) (string, error) // asks git
+}
+
+// A keyState says what the seals of a project mean to this process.
+type keyState int
+
+const (
+	sealsOff keyState = iota // no seals are made, as for a file outside of a project
+	ours                     // the key is here
+	before                   // the project is from before there were seals: the first write makes the key
+	foreign                  // the project was sealed with a key that is not here
+)
+
+// A board that goes from its file to another place leaves a mark in the git dir. While it is there nobody writes the file: a process that
+// had opened it before, or that waits for its lock, would write what no other host sees.
+
+// A MovedError says that the board of this file goes to another place, or has gone.
+type MovedError struct{ Path, To string }
+
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("cannot write %s: a move of the board (liza store move %s) is not complete, or the board has moved", short(e.Path), e.To)
+}
+
+// Next is the command that helps.
+func (e *MovedError) Next() string { return "liza store move " + e.To }
+
+func awayPath(o Options) string { return filepath.Join(o.GitDir, "liza", "moved") }
+
+// MarkAway begins a move of the board to another place. The caller holds the lock of the file.
+func MarkAway(o Options, to string) error {
+	if err := os.MkdirAll(filepath.Dir(awayPath(o)), 0o755); err != nil {
+		return fmt.Errorf("cannot move the board: %w", err)
+	}
+	return safefile.Replace(awayPath(o), []byte(to+"\n"), 0o644)
+}
+
+// MarkHere ends it: the board is in the file. The caller holds the lock of the file.
+func MarkHere(o Options) error {
+	if err := os.Remove(awayPath(o)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot take the board back: %w", err)
+	}
+	return nil
+}
+
+// IsAway reports whether such a move was begun, or made.
+func IsAway(o Options) bool {
+	_, err := os.Lstat(awayPath(o))
+	return err == nil
+}
+
+// away is why the file must not be written, nil when it is the board.
+func (f *File) away() error {
+	to, err := safefile.Read(awayPath(f.o))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", short(f.o.Path), err)
+	}
+	return &MovedError{Path: f.o.Path, To: string(to[:max(0, len(to)-1)])}
+}
+
+// errMoved says that an editor changed the file under a write (W8).
+var errMoved = errors.New("the file was changed meanwhile")
+
+// patience is how long the lock is waited for. What the board says about it is known from the last time that it was read.
+func (f *File) patience() time.Duration {
+	if last := f.latest(); last != nil && !f.o.LockFixed {
+		if seconds, ok := blackboard.IntegerOf(last.base.Config["lock_timeout"]); ok && seconds > 0 {
+			return time.Duration(seconds) * time.Second
+		}
+	}
+	return f.o.LockTimeout
+}
+
+// underLock takes the lock (W1) for attempts to write.
+func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err error) {
+	wait, cancel := context.WithTimeout(ctx, f.patience())
+	defer cancel()
+	unlock, err := safefile.Lock(wait, f.o.Path+".lock", safefile.Holder{
+		PID: os.Getpid(), PIDStart: f.o.PIDStart, Host: f.o.Host, Agent: op.Agent, Op: op.Name,
+	})
+	var held *safefile.HeldError
+	if errors.As(err, &held) {
+		return &LockedError{Held: held}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := unlock(); err == nil && e != nil {
+			err = fmt.Errorf("cannot unlock %s: %w", short(f.o.Path), e)
+		}
+	}()
+	if err := f.away(); err != nil {
+		return err
+	}
+	f.o.At("W1")
+	for range maxMoves {
+		if err = attempt(); !errors.Is(err, errMoved) {
+			return err
+		}
+	}
+	return fmt.Errorf("cannot write %s: somebody else changed it %d times while it was being written", short(f.o.Path), maxMoves)
+}
+
+// A Comment is put into the first state: above a section ("config"), or behind a key of
+// one ("config.lease_duration").
+type Comment struct{ Path, Text string }
+
+// Create writes the first state of a project, with revision 1 and all sections that it
+// has, and the journal with what s recorded. The folder must exist and must not hold a
+// state.
+func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Comment) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(o.Path); err == nil {
+		return fmt.Errorf("cannot create %s: it exists", short(o.Path))
+	}
+	f, err := Open(o)
+	if err != nil {
+		return err
+	}
+	v, err := f.first(s, comments)
+	if err != nil {
+		return err
+	}
+	v.made = true
+	if err := safefile.Replace(o.Path+".lock", nil, 0o644); err != nil {
+		return err
+	}
+	journal := history.Journal{Path: journalPath(o.Path), Mask: o.Mask}
+	if err := safefile.Replace(journal.Path, nil, 0o644); err != nil {
+		return err
+	}
+	end, err := journal.Append(1, history.Begins, f.complete(Op{Name: "init", Agent: blackboard.Human}, s.Entries()))
+	if err != nil {
+		return err
+	}
+	staged, err := safefile.Stage(o.Path, v.doc.Bytes(), 0o644)
+	if err != nil {
+		return err
+	}
+	if v.stamp, err = staged.CommitStamp(); err != nil {
+		return err
+	}
+	f.settle(v, f.beginChain(v), "", end)
+	return MarkHere(o)
+}
+
+// Place makes a board that was elsewhere the file: its text and its journal as they are. It may be done again.
+func Place(ctx context.Context, o Options, text []byte, journal string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f, err := Open(o)
+	if err != nil {
+		return err
+	}
+	v := &version{made: true}
+	if err := v.parse(text, f.reader); err != nil {
+		return f.unreadable(err)
+	}
+	end := history.Begins
+	for _, line := range history.Split(journal) {
+		end = line.Link
+	}
+	if err := safefile.Replace(journalPath(o.Path), []byte(journal), 0o644); err != nil {
+		return err
+	}
+	staged, err := safefile.Stage(o.Path, text, 0o644)
+	if err != nil {
+		return err
+	}
+	if v.stamp, err = staged.CommitStamp(); err != nil {
+		return err
+	}
+	f.settle(v, f.beginChain(v), "", end)
+	return nil
+}
+
+// first is the version with revision 1 of a state.
+func (r *rules) first(s *blackboard.State, comments []Comment) (*version, error) {
+	first := s.Clone()
+	if r.o.Mask != nil {
+		first.Mask(nil, r.o.Mask)
+	}
+	if r.o.Seals != nil {
+		k, err := r.makeKey()
+		if err != nil {
+			return nil, err
+		}
+		first.SealTip(nil, k, true)
+	}
+	first.Version, first.Revision = "1", 1
+	text := render(first, comments)
+	doc, err := r.reader.Parse([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("cannot create %s: %w", short(r.o.Path), err)
+	}
+	v := &version{doc: doc, base: state(doc, nil)}
+	for _, sec := range sections() {
+		if !yamldoc.Alike(sec.of(v.base).Interface(), sec.of(first).Interface()) {
+			return nil, fmt.Errorf("cannot create %s: the file would not say what section %s is", short(r.o.Path), sec.key)
+		}
+	}
+	return v, nil
+}
+
+// render writes all sections, empty ones too unless they have no value at all.
+func render(s *blackboard.State, comments []Comment) string {
+	var b strings.Builder
+	for i, sec := range sections() {
+		value := sec.of(s)
+		if value.IsZero() && sec.kind == whole && sec.key != "config" && sec.key != "secrets" {
+			continue
+		}
+		above, behind := "", map[string]string{}
+		for _, c := range comments {
+			if c.Path == sec.key {
+				above = c.Text
+			} else if key, ok := strings.CutPrefix(c.Path, sec.key+"."); ok {
+				behind[key] = c.Text
+			}
+		}
+		if i > 1 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(yamldoc.Section(sec.key, value.Interface(), above, behind, sec.key == "tasks" || sec.key == "agents"))
+	}
+	return b.String()
+}

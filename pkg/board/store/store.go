@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"liza/pkg/base/yamldoc"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+)
+
+// Store keeps one blackboard. It may be used by several goroutines.
+type Store interface {
+	// View returns a copy of the state as it is now.
+	View(ctx context.Context) (*blackboard.State, error)
+
+	// Update lets change alter the state and makes the result durable. When change, the
+	// validation or the write fails, the state is as it was. change may run more than once
+	// and must only alter the state that it is given. A change that alters and records
+	// nothing, or returns ErrUnchanged, writes nothing.
+	Update(ctx context.Context, op Op, change func(*blackboard.State) error) error
+
+	// Watch sends when the state may have changed, until ctx ends; then the channel is
+	// closed. It is a hint: signals are coalesced, and one may come for nothing.
+	Watch(ctx context.Context) <-chan struct{}
+}
+
+// The interfaces below are what a store may offer besides. The store of a project offers all of
+// them; one for tests, in memory, none.
+type (
+	// A Recoverer has a state to look at while the present one cannot be read.
+	Recoverer interface {
+		LastValid(ctx context.Context) (*blackboard.State, error)
+	}
+
+	// An Inspector reads the state for validation, with what reading it found.
+	Inspector interface {
+		Inspect(ctx context.Context) (*Inspection, error)
+	}
+
+	// Journaled has a journal that can be checked.
+	Journaled interface {
+		JournalProblems(ctx context.Context, revision int) ([]history.Problem, error)
+		JournalBroken(ctx context.Context) (*history.Break, error)
+	}
+
+	// Past keeps the states that were, and puts one back.
+	Past interface {
+		Past(ctx context.Context, revision int) (*blackboard.State, time.Time, error)
+		Revisions(ctx context.Context) ([]Snapshot, error)
+		Snapshots(ctx context.Context) ([]Snapshot, error)
+		Content(ctx context.Context, revision int) ([]byte, error)
+		Whole(ctx context.Context, revision int) (tasks int, problem string, err error)
+		Restore(ctx context.Context, op Op, revision int) (now int, kept string, err error)
+	}
+
+	// An Editor takes a person's edit of the text.
+	Editor interface {
+		Text(ctx context.Context) ([]byte, error)
+		Edit(ctx context.Context, op Op, base, text []byte) (Edited, error)
+	}
+
+	// A Forgetter removes states that were, such as those that hold a secret.
+	Forgetter interface {
+		Forget(ctx context.Context, op Op, holds func(text []byte) bool) error
+	}
+
+	// Sealed checks the seal of an approval.
+	Sealed interface {
+		CheckSeal(t *blackboard.Task, tree string) error
+	}
+
+	// A Clocked board is one that several hosts use. The time that counts is its own.
+	Clocked interface {
+		Now() time.Time
+		ClockOffset() time.Duration // how far this host's clock is ahead
+	}
+
+	// Project is the store of a project.
+	Project interface {
+		Store
+		Recoverer
+		Inspector
+		Journaled
+		Past
+		Editor
+		Forgetter
+		Sealed
+	}
+)
+
+// Op says who writes what, for those who wait for the lock meanwhile.
+type Op struct {
+	Name  string // the verb: submit
+	Agent string // agent id, human or system
+
+	// Adopt seals all approvals as they stand, also those that no verb made: a person answers
+	// for them.
+	Adopt bool
+
+	// Ahead does what must be on disk before the change is. It is called under the lock
+	// when the change is certain and valid, with the tasks that it takes out of the state,
+	// and again when the write has to be repeated. When it fails nothing is written.
+	Ahead func(gone []Gone) error
+}
+
+// ErrUnchanged is what a change function returns that has nothing to change.
+var ErrUnchanged = errors.New("nothing to change")
+
+// Gone is a task that a change takes out of the state.
+type Gone struct {
+	Task *blackboard.Task
+	Text string // its lines as they stand in the file, "  - id: task-3" and what follows
+}
+
+// Edited is what came of an edit.
+type Edited struct {
+	Revision int            // of the state that has it; 0: nothing was changed
+	Names    []string       // tasks, agents and sections that differ now
+	Notes    []yamldoc.Note // what could not be kept, all of it without meaning
+
+	Refused []blackboard.Violation // edits of statuses that were put back; only of a file
+}
+
+// Inspection is a state with what reading it found, for `liza validate`.
+type Inspection struct {
+	State    *blackboard.State
+	Decode   []blackboard.Violation // V03, V04 and V61, with their lines
+	Missing  []string               // required sections that are missing
+	Previous *blackboard.State      // the last state that Liza wrote, if a person changed it since; else nil
+	doc      *yamldoc.Document
+}
+
+// Snapshot is a state that was.
+type Snapshot struct {
+	Path     string // of the copy that has it or from which it follows
+	Revision int
+	At       time.Time // when it became the state; of a copy, when it no longer was
+}

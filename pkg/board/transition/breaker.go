@@ -1,0 +1,568 @@
+package transition
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"liza/pkg/board/blackboard"
+)
+
+// BreakerFinding is a pattern that the circuit breaker found among the anomalies.
+type BreakerFinding struct {
+	Pattern  string
+	Severity string
+}
+
+// BreakerSeverities are the severities of patterns, the worst first (specs/protocol.md#11.4).
+var BreakerSeverities = []string{"VISION_FLAW", "ARCHITECTURE_FLAW", "TECH_STACK_FLAW", "SPEC_FLAW", "SCOPE_FLAW", "EXTERNAL_DEPENDENCY"}
+
+// BreakerLook is one look at the anomalies: what it found, the worst first.
+type BreakerLook struct {
+	Found   []BreakerFinding
+	Asked   bool   // by liza analyze
+	Report  string // path of the report
+	Summary string // path of the summary, if there will be a checkpoint
+}
+
+// BreakerRule is one line of the table of specs/protocol.md#5.4.
+type BreakerRule struct {
+	ID    string
+	Event string // check or acknowledge
+	From  []string
+	To    string // "": the status stays
+	Who   Party
+	When  string            // the condition in words
+	Does  string            // the effects in words
+	Log   blackboard.Action // journal action, "" for none
+
+	holds func(*breakerMove) bool
+	apply func(*breakerMove)
+}
+
+// The events of the circuit breaker.
+const (
+	breakerCheck = "check"
+	breakerAck   = "acknowledge"
+)
+
+// BreakerRules is the state machine of the circuit breaker. A check without a new pattern
+// never changes the status, so C01 holds in both.
+var BreakerRules = []BreakerRule{
+	{ID: "C01", Event: breakerCheck, From: []string{blackboard.BreakerOK, blackboard.BreakerTripped}, Who: BySystem, When: "no pattern matches that is not known already",
+		Does: "last_check; when OK and asked by liza analyze, a history entry", holds: (*breakerMove).nothingNew, apply: (*breakerMove).looked},
+	{ID: "C02", Event: breakerCheck, From: []string{blackboard.BreakerOK}, To: blackboard.BreakerTripped, Who: BySystem, When: "a pattern matches",
+		Does: "last_check, current_trigger, history; S01 when the sprint is IN_PROGRESS; report", Log: blackboard.ActionBreakerTriggered, holds: (*breakerMove).somethingNew, apply: (*breakerMove).trip},
+	{ID: "C03", Event: breakerCheck, From: []string{blackboard.BreakerTripped}, To: blackboard.BreakerTripped, Who: BySystem, When: "a pattern matches that is not in current_trigger.patterns",
+		Does: "last_check, current_trigger.patterns; pattern and severity are those of the worst; report", Log: blackboard.ActionBreakerTriggered, holds: (*breakerMove).somethingNew, apply: (*breakerMove).extend},
+	{ID: "C04", Event: breakerAck, From: []string{blackboard.BreakerTripped}, To: blackboard.BreakerOK, Who: ByHuman, When: "",
+		Does: "watermark = newest anomaly, current_trigger null; history resolution, resolved_at, resolved_by; S02 unless --keep-checkpoint", Log: blackboard.ActionBreakerAcknowledged,
+		holds: func(*breakerMove) bool { return true }, apply: (*breakerMove).acknowledge},
+}
+
+// breakerMove is one event of the circuit breaker on its way through the table.
+type breakerMove struct {
+	state  *blackboard.State
+	cb     *blackboard.CircuitBreaker
+	actor  Actor
+	now    time.Time
+	look   BreakerLook
+	fresh  []BreakerFinding // found, and not known already
+	note   string
+	keep   bool
+	detail string
+}
+
+// CheckBreaker records a look at the anomalies and returns the number of the rule that it
+// followed: C01, C02 or C03. A state in which a person set the status to OK counts as
+// acknowledged before anything else.
+func CheckBreaker(s *blackboard.State, look BreakerLook, facts blackboard.ProcessFacts, now time.Time) string {
+	settleBreaker(s, now)
+	m := &breakerMove{state: s, cb: breaker(s), actor: SystemActor(facts), now: now, look: look}
+	for _, f := range look.Found {
+		if !knows(m.cb, f.Pattern) {
+			m.fresh = append(m.fresh, f)
+		}
+	}
+	r := m.pick(breakerCheck)
+	m.follow(r)
+	return r.ID
+}
+
+// AcknowledgeBreaker lets work go on after a person has looked (C04). Everything recorded so
+// far is acknowledged. With keep the checkpoint stays.
+func AcknowledgeBreaker(s *blackboard.State, note string, keep bool, a Actor, now time.Time) error {
+	by, err := identify(s, a, now)
+	if err != nil {
+		return err
+	}
+	m := &breakerMove{state: s, cb: s.CircuitBreaker, actor: a, now: now, note: note, keep: keep}
+	if m.cb == nil {
+		m.cb = &blackboard.CircuitBreaker{Status: blackboard.BreakerOK}
+	}
+	r := m.pick(breakerAck)
+	switch {
+	case by.party&breakerParty(breakerAck) == 0:
+		return refuse("G03", ExitRefused, "liza status", "%s may not acknowledge; human may", article(a, by.party))
+	case r == nil:
+		next := "liza analyze"
+		if sprintStatus(s) == blackboard.AtCheckpoint {
+			next = "liza resume"
+		}
+		return refuse("G06", ExitNothing, next, "the circuit breaker is %s; there is nothing to acknowledge", m.cb.Status)
+	}
+	m.follow(r)
+	return nil
+}
+
+func breaker(s *blackboard.State) *blackboard.CircuitBreaker {
+	if s.CircuitBreaker == nil {
+		s.CircuitBreaker = &blackboard.CircuitBreaker{Status: blackboard.BreakerOK}
+	}
+	if !tripped(s.CircuitBreaker) {
+		s.CircuitBreaker.Status = blackboard.BreakerOK // as every reader takes what is unknown
+	}
+	return s.CircuitBreaker
+}
+
+func knows(b *blackboard.CircuitBreaker, pattern string) bool {
+	t := b.CurrentTrigger
+	return tripped(b) && t != nil && (t.Pattern == pattern || t.Patterns.Has(pattern))
+}
+
+func (m *breakerMove) pick(event string) *BreakerRule {
+	for i := range BreakerRules {
+		if r := &BreakerRules[i]; r.Event == event && slices.Contains(r.From, m.cb.Status) && r.holds(m) {
+			return r
+		}
+	}
+	return nil
+}
+
+// breakerParty is who may cause an event of the breaker.
+func breakerParty(event string) (who Party) {
+	for _, r := range BreakerRules {
+		if r.Event == event {
+			who |= r.Who
+		}
+	}
+	return who
+}
+
+// follow carries out a rule. The journal entry comes before those of its consequences.
+func (m *breakerMove) follow(r *BreakerRule) {
+	mark := len(m.state.Entries())
+	r.apply(m)
+	if r.To != "" {
+		m.cb.Status = r.To
+	}
+	if r.Log != "" {
+		e := blackboard.Entry{Timestamp: blackboard.TimeOf(m.now), Agent: m.actor.ID, Action: r.Log, Detail: oneLine(m.detail), Extra: via(m.actor)}
+		consequences := m.state.TakeEntries(mark)
+		m.state.Record(e)
+		m.state.Record(consequences...)
+	}
+}
+
+func (m *breakerMove) nothingNew() bool   { return len(m.fresh) == 0 }
+func (m *breakerMove) somethingNew() bool { return len(m.fresh) > 0 }
+
+func (m *breakerMove) looked() {
+	m.cb.LastCheck = blackboard.TimeOf(m.now)
+	if m.look.Asked && !tripped(m.cb) {
+		m.cb.History = append(m.cb.History, &blackboard.BreakerRecord{Timestamp: blackboard.TimeOf(m.now), Result: blackboard.BreakerOK})
+	}
+}
+
+func (m *breakerMove) trip() {
+	at, worst := blackboard.TimeOf(m.now), m.look.Found[0]
+	m.cb.LastCheck = at
+	m.cb.CurrentTrigger = &blackboard.BreakerTrigger{Timestamp: at, Pattern: worst.Pattern, Severity: worst.Severity, ReportFile: m.look.Report, Patterns: patternsOf(m.look.Found)}
+	m.cb.History = append(m.cb.History, &blackboard.BreakerRecord{Timestamp: at, Pattern: worst.Pattern, Severity: worst.Severity, Result: blackboard.BreakerTripped})
+	m.detail = strings.Join(m.cb.CurrentTrigger.Patterns, ", ")
+	if m.state.Sprint != nil && sprintStatus(m.state) == blackboard.InProgress {
+		// The guards of a checkpoint are the two conditions above.
+		_ = CheckpointSprint(m.state, BreakerMessage(worst.Pattern), m.look.Summary, m.actor, m.now)
+	}
+}
+
+// extend adds what is new. What matched before stays named, also when it no longer does.
+func (m *breakerMove) extend() {
+	m.cb.LastCheck = blackboard.TimeOf(m.now)
+	t := m.cb.CurrentTrigger
+	if t == nil {
+		t = &blackboard.BreakerTrigger{Timestamp: blackboard.TimeOf(m.now)}
+		m.cb.CurrentTrigger = t
+	}
+	names := patternsOf(m.look.Found)
+	if worst := m.look.Found[0]; names.Has(t.Pattern) || severity(worst.Severity) < severity(t.Severity) {
+		t.Pattern, t.Severity = worst.Pattern, worst.Severity
+	}
+	t.ReportFile = m.look.Report
+	for _, old := range t.Patterns {
+		if !names.Has(old) {
+			names = append(names, old)
+		}
+	}
+	t.Patterns = names
+	m.detail = "also " + strings.Join(patternsOf(m.fresh), ", ")
+}
+
+// severity is the place in BreakerSeverities, the last one for what is not known.
+func severity(name string) int {
+	if i := slices.Index(BreakerSeverities, name); i >= 0 {
+		return i
+	}
+	return len(BreakerSeverities)
+}
+
+func patternsOf(found []BreakerFinding) blackboard.List {
+	var names blackboard.List
+	for _, f := range found {
+		names = append(names, f.Pattern)
+	}
+	return names
+}
+
+// BreakerMessage is the message of the checkpoint that the breaker makes.
+func BreakerMessage(pattern string) string { return "breaker: " + pattern }
+
+func (m *breakerMove) acknowledge() {
+	m.resolve(len(m.state.Anomalies), orText(m.note, "acknowledged"), m.actor.name())
+	m.detail = m.note
+	if !m.keep && m.state.Sprint != nil && sprintStatus(m.state) == blackboard.AtCheckpoint {
+		decide(m.state, "CONTINUE", m.note, m.actor, m.now)
+		goOnWith(m.state, m.note, m.actor, m.now)
+	}
+}
+
+// resolve ends the trigger: the first n anomalies are acknowledged.
+func (m *breakerMove) resolve(n int, resolution, by string) {
+	setWatermark(m.state, n)
+	m.cb.CurrentTrigger = nil
+	for _, h := range m.cb.History {
+		if unresolved(h) {
+			h.Resolution, h.ResolvedAt, h.ResolvedBy = resolution, blackboard.TimeOf(m.now), by
+		}
+	}
+}
+
+func unresolved(r *blackboard.BreakerRecord) bool {
+	return r.Result == blackboard.BreakerTripped && r.ResolvedAt.None()
+}
+
+func orText(text, instead string) string {
+	if blank(text) {
+		return instead
+	}
+	return text
+}
+
+// settleBreaker writes down that a person set the status to OK by hand: that counts as
+// acknowledged up to last_check (specs/protocol.md#5.4).
+func settleBreaker(s *blackboard.State, now time.Time) {
+	if !setToOK(s) {
+		return
+	}
+	m := &breakerMove{state: s, cb: breaker(s), now: now}
+	m.resolve(AcknowledgedAnomalies(s), "the status was set to OK by hand", blackboard.Human)
+	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: blackboard.Human, Action: blackboard.ActionBreakerAcknowledged, Detail: "the status was set to OK by hand"})
+}
+
+// setToOK reports whether the status is OK although a trigger was never resolved.
+func setToOK(s *blackboard.State) bool {
+	cb := s.CircuitBreaker
+	if cb == nil || tripped(cb) {
+		return false
+	}
+	return cb.CurrentTrigger != nil || slices.ContainsFunc(cb.History, func(r *blackboard.BreakerRecord) bool { return r != nil && unresolved(r) })
+}
+
+// AcknowledgedAnomalies is how many anomalies at the beginning of the list a person has
+// acknowledged: those up to the watermark (specs/protocol.md#11.2).
+func AcknowledgedAnomalies(s *blackboard.State) int {
+	cb, n := s.CircuitBreaker, 0
+	if cb == nil {
+		return 0
+	}
+	n = upTo(s, cb.Watermark)
+	last, ok := cb.LastCheck.At()
+	if !ok || !setToOK(s) {
+		return n
+	}
+	for i, a := range s.Anomalies {
+		if at, ok := a.Timestamp.At(); ok && !at.After(last) {
+			n = max(n, i+1)
+		}
+	}
+	return n
+}
+
+// upTo counts the anomalies up to the one with that id. When somebody removed it, those with
+// a lower number count.
+func upTo(s *blackboard.State, id string) int {
+	n, number := 0, anomalyNumber(id)
+	for i, a := range s.Anomalies {
+		switch {
+		case id == "" || a == nil:
+		case a.ID == id:
+			return i + 1
+		case number > 0 && anomalyNumber(a.ID) > 0 && anomalyNumber(a.ID) < number:
+			n = i + 1
+		}
+	}
+	return n
+}
+
+func anomalyNumber(id string) int {
+	digits, ok := strings.CutPrefix(id, "anom-")
+	if !ok {
+		return 0
+	}
+	n, _ := strconv.Atoi(digits)
+	return n
+}
+
+// setWatermark acknowledges the first n anomalies. One that has no id gets one.
+func setWatermark(s *blackboard.State, n int) {
+	for i := min(n, len(s.Anomalies)) - 1; i >= 0; i-- {
+		if a := s.Anomalies[i]; a != nil {
+			if a.ID == "" {
+				a.ID = nextID("anom-", s.Anomalies, func(a *blackboard.Anomaly) string { return a.ID })
+			}
+			s.CircuitBreaker.Watermark = a.ID
+			return
+		}
+	}
+}
+
+// BreakerBehind reports whether an anomaly came after the last look: its writer ended before
+// it could look, or a person wrote it.
+func BreakerBehind(s *blackboard.State, now time.Time) bool {
+	var last time.Time
+	if s.CircuitBreaker != nil {
+		last, _ = s.CircuitBreaker.LastCheck.At()
+	}
+	for _, a := range s.Anomalies[AcknowledgedAnomalies(s):] {
+		if at, ok := a.Timestamp.At(); ok && at.After(last) && !at.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// ReportAnomaly records what an agent or a person says went differently than it should, and
+// returns the entry (specs/protocol.md#13.9). A type that is not known or lacks a detail is wrong use;
+// a type that belongs to another role is refused.
+func ReportAnomaly(s *blackboard.State, task string, kind blackboard.AnomalyKind, details blackboard.Settings, a Actor, now time.Time) (*blackboard.Anomaly, error) {
+	by, err := identify(s, a, now)
+	if err != nil {
+		return nil, err
+	}
+	known, ok := blackboard.AnomalyTypeOf(kind)
+	switch missing := known.Missing(details); {
+	case blank(string(kind)):
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "--type is empty")
+	case !ok:
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "unknown type '%s'%s; a type of your own begins with x-", kind, blackboard.NearestHint(string(kind), anomalyNames()))
+	case len(missing) > 0:
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "%s needs %s", kind, "--detail "+strings.Join(missing, "=… --detail ")+"=…")
+	case !known.MayReport(a.ID):
+		return nil, refuse("G03", ExitRefused, "liza help anomaly", "%s may not report %s; human or %s may", article(a, by.party), kind, blackboard.OrList(known.Reporters))
+	case blank(task):
+		return nil, refuse("G09", ExitUsage, "liza help anomaly", "--task is empty")
+	case s.Task(task) == nil:
+		return nil, unknownTask(s, task)
+	}
+	if old := recordedLoop(s, task, kind); old != nil && by.party&ByReviewer != 0 {
+		return nil, refuse("G03", ExitRefused, "liza show "+task, "a retry_loop of %s is recorded already, as %s; a reviewer records the first one only", task, old.ID)
+	}
+	if err := roomForNote(s, task, "report anomalies", by, sizeOf(details)); err != nil {
+		return nil, err
+	}
+	admit(s, a, by, now)
+	x := &blackboard.Anomaly{Timestamp: blackboard.TimeOf(now), Task: task, Reporter: a.ID, Type: kind, Details: details}
+	addAnomaly(s, x)
+	entries := s.Entries()
+	entries[len(entries)-1].Extra = via(a)
+	return x, nil
+}
+
+func anomalyNames() []string {
+	var names []string
+	for _, known := range blackboard.AnomalyTypes {
+		names = append(names, string(known.Name))
+	}
+	return names
+}
+
+// recordedLoop is the retry loop that is recorded for a task, nil for none or another type.
+func recordedLoop(s *blackboard.State, task string, kind blackboard.AnomalyKind) *blackboard.Anomaly {
+	for _, a := range s.Anomalies {
+		if kind == blackboard.AnomalyRetryLoop && a.Type == kind && a.Task == task {
+			return a
+		}
+	}
+	return nil
+}
+
+// noteStillPresent records a retry loop for a finding that a reviewer calls STILL_PRESENT
+// for the second time in a row (specs/protocol.md#13.12). A point that stays keeps its number from
+// one rejection to the next; one finding is recorded once.
+func (m *move) noteStillPresent() {
+	t, v := m.task, m.in.Verdict
+	if v == nil || t.RejectionReason == nil {
+		return
+	}
+	for _, p := range v.Prior {
+		again := slices.ContainsFunc(t.RejectionReason.Prior, func(before *blackboard.Prior) bool { return before != nil && *before == *p })
+		text := point(t, p.N)
+		if p.State != blackboard.PriorStillPresent || !again || text == "" || loopOf(m.state, t.ID, text) {
+			continue
+		}
+		addAnomaly(m.state, &blackboard.Anomaly{Timestamp: blackboard.TimeOf(m.now), Task: t.ID, Reporter: m.actor.ID, Type: blackboard.AnomalyRetryLoop,
+			Details: blackboard.Settings{"count": t.ReviewCyclesCurrent + 1, "error_pattern": text}})
+	}
+}
+
+// point is the text of a numbered point of the last rejection: the fixes that were asked
+// for, else the findings, else the reason.
+func point(t *blackboard.Task, n int) string {
+	r := t.RejectionReason
+	switch {
+	case n < 1:
+		return ""
+	case len(t.Fixes) > 0:
+		for _, f := range t.Fixes {
+			if f.N == n {
+				return oneLine(f.Detail)
+			}
+		}
+		return ""
+	case len(r.Findings) > 0:
+		if n > len(r.Findings) || r.Findings[n-1] == nil {
+			return ""
+		}
+		return oneLine(r.Findings[n-1].Message)
+	case n == 1:
+		return oneLine(r.Summary)
+	}
+	return ""
+}
+
+func loopOf(s *blackboard.State, task, pattern string) bool {
+	for _, a := range s.Anomalies {
+		if a.Type == blackboard.AnomalyRetryLoop && a.Task == task && a.Details["error_pattern"] == pattern {
+			return true
+		}
+	}
+	return false
+}
+
+// overruledPrefix begins the reason of a rejection that the gate made of an approval (G58).
+const overruledPrefix = "rejected by the gate: "
+
+// Overruled reports whether the rejection of a task is the gate's, of work that its reviewer approved.
+func Overruled(t *blackboard.Task) bool {
+	return t.RejectionReason != nil && strings.HasPrefix(t.RejectionReason.Summary, overruledPrefix)
+}
+
+// repeated reports whether the event is the latest of its task, by the same actor with the
+// same arguments, and still holds (specs/protocol.md#0.7). A merge is nobody's in particular:
+// anyone who comes second finds it done.
+func (m *move) repeated(event Event) bool {
+	t, h, in := m.task, m.task.Last(), m.in
+	switch {
+	case event == EvMerge, event == EvMergeIntent:
+		return t.Status == blackboard.Merged && (m.merge().Commit == "" || m.merge().Commit == t.MergeCommit)
+	case h == nil || h.Agent != m.actor.ID:
+		return false
+	}
+	switch event {
+	case EvSubmit:
+		same := !t.ChangesFiles() || h.Commit != "" && h.Commit == m.submission().Commit
+		return t.Status == blackboard.ReadyForReview && h.Event == blackboard.HistoryReadyForReview && same && h.NoTests == in.NoTests
+	case EvApprove:
+		overruled := m.rejectedBefore() && Overruled(t)
+		if t.Status == blackboard.ReadyForReview && h.Event == blackboard.HistoryApprovalRecorded {
+			return m.sameApproval()
+		}
+		return (overruled || t.Status == blackboard.Approved && h.Event == blackboard.HistoryApproved && !h.Merge) && m.sameFindings()
+	case EvReject:
+		return m.rejectedBefore() && t.RejectionReason.Summary == in.Reason && m.sameFindings() && m.sameAdvice()
+	case EvReplan:
+		return t.Status == blackboard.Blocked && h.Event == blackboard.HistoryBlocked && h.Kind == blackboard.BlockedForReplan && t.BlockedReason == in.Reason && m.sameFindings()
+	case EvReviewRelease:
+		return in.What == "stuck" && t.Status == blackboard.ReadyForReview && h.Event == blackboard.HistoryHeld && t.Hold != nil && t.Hold.By == blackboard.System &&
+			t.Review != nil && t.Review.Status == "stuck" && t.Review.Reason == in.Reason
+	case EvBlock:
+		return t.Status == blackboard.Blocked && h.Event == blackboard.HistoryBlocked && t.BlockedReason == in.Reason &&
+			slices.Equal(t.BlockedQuestions, in.Questions) && slices.Equal(t.Attempted, in.Attempted)
+	case EvIntent:
+		return t.Status == blackboard.Claimed && h.Event == blackboard.HistoryCheckpoint && in.Intent != nil && blackboard.SameIntent(h.Checkpoint, in.Intent)
+	case EvHandoff:
+		return h.Event == blackboard.HistoryHandoff && t.HandoffPending && sameHandoff(m.state.Handoff[t.ID], in.Handoff)
+	case EvHold:
+		return h.Event == blackboard.HistoryHeld && t.Hold != nil && t.Hold.By == m.actor.name() && t.Hold.Reason == in.Reason
+	case EvUnhold:
+		return h.Event == blackboard.HistoryUnheld && t.Hold == nil
+	}
+	return false
+}
+
+// rejectedBefore reports whether the actor's rejection is the latest event, also when it
+// was the last one and blocked the task (T16).
+func (m *move) rejectedBefore() bool {
+	t, h := m.task, m.task.Last()
+	if t.RejectionReason == nil {
+		return false
+	}
+	return t.Status == blackboard.Rejected && h.Event == blackboard.HistoryRejected && !h.Merge ||
+		t.Status == blackboard.Blocked && h.Event == blackboard.HistoryBlocked && h.Kind == blackboard.BlockedByDeadlock
+}
+
+// sameFindings compares what the reviewer found and suggests with the stored review. The
+// findings of the checks come before the reviewer's own.
+func (m *move) sameFindings() bool {
+	v, r := m.in.Verdict, m.task.Review
+	if v == nil {
+		return true
+	}
+	if r == nil || len(r.Findings) < len(v.Findings) || !slices.Equal(r.Suggestions, v.Suggestions) {
+		return false
+	}
+	own := r.Findings[len(r.Findings)-len(v.Findings):]
+	return slices.EqualFunc(own, v.Findings, blackboard.SamePointed[blackboard.Finding])
+}
+
+// sameApproval compares what the reviewer found with its approval of a change that needs more.
+func (m *move) sameApproval() bool {
+	for _, a := range m.task.Standing() {
+		if a.Reviewer == m.actor.ID {
+			return m.in.Verdict == nil || slices.EqualFunc(a.Findings, m.in.Verdict.Findings, blackboard.SamePointed[blackboard.Finding])
+		}
+	}
+	return false
+}
+
+// sameAdvice compares the corrective steps and the list of earlier points.
+func (m *move) sameAdvice() bool {
+	v, t := m.in.Verdict, m.task
+	if v == nil {
+		return true
+	}
+	sameFix := func(a, b *blackboard.Fix) bool {
+		return a != nil && b != nil && a.Kind == b.Kind && a.Detail == b.Detail && a.Expect == b.Expect && a.Skill == b.Skill
+	}
+	return slices.EqualFunc(t.RejectionReason.Prior, v.Prior, blackboard.SamePointed[blackboard.Prior]) &&
+		(len(v.Inject) == 0 || slices.EqualFunc(t.Fixes, v.Inject, sameFix))
+}
+
+// sameHandoff compares what an agent said; a handoff that a run continues is over.
+func sameHandoff(was, is *blackboard.Handoff) bool {
+	return was != nil && is != nil && was.ConsumedBy == "" &&
+		was.Summary == is.Summary && was.NextAction == is.NextAction && was.ContextUsed == is.ContextUsed &&
+		was.Approach == is.Approach && was.Blockers == is.Blockers &&
+		slices.Equal(was.FilesModified, is.FilesModified) && slices.Equal(was.NextSteps, is.NextSteps)
+}

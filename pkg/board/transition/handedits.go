@@ -1,0 +1,118 @@
+package transition
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"liza/pkg/board/blackboard"
+)
+
+// A status that a person changed in the file means the verb of that name. Where a verb of a
+// person does it on the board alone, the edit is taken as that verb. Every other edit of a status
+// is refused: the task stays what it was, and the verb is named. So no edit leaves a claim, a
+// review or a worktree that agents would stumble over again and again.
+
+// byHand are the edits of a status that are taken as a verb.
+var byHand = map[[2]blackboard.Status]Event{
+	{blackboard.Draft, blackboard.Unclaimed}:           EvFinalize,
+	{blackboard.Claimed, blackboard.Unclaimed}:         EvRelease,
+	{blackboard.Unclaimed, blackboard.Blocked}:         EvBlock,
+	{blackboard.Claimed, blackboard.Blocked}:           EvBlock,
+	{blackboard.Rejected, blackboard.Blocked}:          EvBlock,
+	{blackboard.IntegrationFailed, blackboard.Blocked}: EvBlock,
+}
+
+// TakeHandEdits gives the edits of statuses that a person made in the file their meaning, and
+// returns those that are refused: their tasks are put back to what they were in prev, the state
+// before the edit. The program of a claim that is over is stopped by who claims the task next.
+func TakeHandEdits(s *blackboard.State, prev *blackboard.State, now time.Time) []blackboard.Violation {
+	var refused []blackboard.Violation
+	for i, t := range s.EachTask() {
+		if s.Find(t.ID) != t || !t.Status.Known() {
+			continue
+		}
+		old := prev.Find(t.ID)
+		if old == nil || old.Status == t.Status || !old.Status.Known() {
+			continue
+		}
+		to := t.Status
+		err := takeHandEdit(s, s.Writable(t), old, now)
+		if err == nil {
+			continue
+		}
+		*s.Writable(s.TaskAt(i)) = *old.Clone()
+		why := ""
+		if err != errNoVerb {
+			why = " (" + err.Error() + ")"
+		}
+		refused = append(refused, blackboard.Violation{Rule: "V67", Severity: blackboard.SeverityError, Path: "tasks[" + t.ID + "].status", Subjects: []string{t.ID},
+			Message: fmt.Sprintf("task %s: %s was changed to %s by hand%s; the task stays as it was; next: %s", t.ID, old.Status, to, why, verbInstead(old, to))})
+	}
+	return refused
+}
+
+// errNoVerb says that no verb of a person makes that of a task on the board alone.
+var errNoVerb = errors.New("no verb does that")
+
+// takeHandEdit carries out the verb that the edit of t means.
+func takeHandEdit(s *blackboard.State, t, old *blackboard.Task, now time.Time) error {
+	event, ok := byHand[[2]blackboard.Status{old.Status, t.Status}]
+	if !ok {
+		return errNoVerb
+	}
+	in := Input{Reason: "the status was edited by hand"}
+	switch event {
+	case EvRelease:
+		in.Force, in.HasWork = true, t.Worktree != ""
+	case EvBlock:
+		in.Reason, in.Questions, in.Attempted = t.BlockedReason, t.BlockedQuestions, t.Attempted
+		if why := blackboard.LintReason(in.Reason); why != "" && !blank(in.Reason) {
+			return fmt.Errorf("blocked_reason %s", why)
+		}
+	}
+	// The verb begins with what the task was, also where the person cleared the claim as well.
+	t.Status, t.AssignedTo, t.ClaimGeneration, t.LeaseExpires, t.Claiming = old.Status, old.AssignedTo, old.ClaimGeneration, old.LeaseExpires, old.Claiming
+	return run(s, event, t.ID, Actor{ID: blackboard.Human}, in, now)
+}
+
+// verbInstead is the command for what the edit of a status wants, or that comes nearest.
+func verbInstead(t *blackboard.Task, to blackboard.Status) string {
+	id := t.ID
+	reject := "liza --as code-reviewer-1 verdict " + id + " reject --reason T"
+	switch {
+	case t.Status.Terminal():
+		return "liza add-task"
+	case to == blackboard.Claimed:
+		return "liza --as coder-1 claim " + id
+	case to == blackboard.ReadyForReview:
+		return "liza --as coder-1 submit " + id
+	case to == blackboard.Approved:
+		return "liza --as code-reviewer-1 verdict " + id + " approve"
+	case to == blackboard.Merged, to == blackboard.IntegrationFailed:
+		return "liza merge " + id
+	case t.Status == blackboard.Approved:
+		return "liza reject-merge " + id + " --reason T"
+	case to == blackboard.Rejected:
+		return reject
+	case to == blackboard.Superseded && t.Status != blackboard.Claimed:
+		return "liza supersede " + id + " --by ID --reason T"
+	case to == blackboard.Abandoned && t.Status != blackboard.Claimed:
+		return "liza abandon " + id + " --reason T"
+	case to == blackboard.Unclaimed && t.Status == blackboard.Draft:
+		return "liza finalize " + id
+	case to == blackboard.Unclaimed && t.Status == blackboard.Blocked && t.Halt != nil:
+		return "liza resubmit " + id + " --limit KEY=VALUE"
+	case to == blackboard.Unclaimed && t.Status == blackboard.Blocked:
+		return "liza unblock " + id + " --reason T"
+	case to == blackboard.Unclaimed && t.Status == blackboard.ReadyForReview:
+		return reject
+	case to == blackboard.Unclaimed && t.Status != blackboard.Claimed:
+		return "liza rerun " + id + " --reason T"
+	case to == blackboard.Blocked && byHand[[2]blackboard.Status{t.Status, to}] == EvBlock:
+		return "liza block " + id + " --reason T --question T"
+	case t.Status == blackboard.Claimed:
+		return "liza release " + id + " --force --reason T"
+	}
+	return "liza hold " + id + " --reason T"
+}

@@ -1,0 +1,462 @@
+package transition
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"liza/pkg/board/blackboard"
+)
+
+// applyLimits stores limits of the task: two have fields of their own.
+func applyLimits(t *blackboard.Task, limits blackboard.Settings) {
+	own := blackboard.Settings{}
+	for k, v := range t.Limits {
+		own[k] = v
+	}
+	for k, v := range limits {
+		n, ok := blackboard.IntegerOf(v)
+		switch {
+		case ok && k == "max_iterations":
+			t.MaxIterations = n
+		case ok && k == "max_review_cycles":
+			t.MaxReviewCycles = n
+		default:
+			own[k] = v
+		}
+	}
+	if len(own) > 0 {
+		t.Limits = own
+	}
+}
+
+// IterationsOver reports whether the next iteration would be one too many (specs/protocol.md#4.4).
+func IterationsOver(s *blackboard.State, t *blackboard.Task) bool {
+	if cutShort(t) { // the next claim goes on with the same iteration
+		return t.Iteration > maxIterations(s, t)
+	}
+	return t.Iteration >= maxIterations(s, t)
+}
+
+// cutShort reports whether the last claim was given back because the quota of its program was
+// used up: that was not an iteration (specs/protocol.md#13.3).
+func cutShort(t *blackboard.Task) bool {
+	var last *blackboard.Attempt
+	for _, a := range t.Attempts {
+		last = a
+	}
+	return t.Status == blackboard.Unclaimed && t.Iteration > 0 && last != nil && last.Outcome == "quota" && last.ClaimSeq == t.ClaimSeq
+}
+
+// OutOfIterations reports whether a task that waits for a coder gets none any more, because its
+// iterations are used up: then T26 comes instead of the claim (4.4). After a release, or when
+// its holder is gone, it goes to another coder as long as a live one may try it.
+func OutOfIterations(s *blackboard.State, t *blackboard.Task, facts blackboard.ProcessFacts, now time.Time) bool {
+	if !IterationsOver(s, t) {
+		return false
+	}
+	switch t.Status {
+	case blackboard.Rejected, blackboard.IntegrationFailed:
+		return true
+	case blackboard.Claimed:
+		if live, _ := s.ClaimLiveness(t, now, facts); live != blackboard.Expired && live != blackboard.Dead {
+			return false
+		}
+	case blackboard.Unclaimed:
+	default:
+		return false
+	}
+	last, there := t.LastClaimant(), false
+	for _, id := range s.AgentIDs() {
+		live, _ := s.Liveness(id, now, facts)
+		switch role, _, _ := blackboard.ParseAgentID(id); {
+		case role != blackboard.RoleCoder || live != blackboard.Alive:
+		case id == last:
+			there = true
+		case !t.FailedBy.Has(id):
+			return false
+		}
+	}
+	return there
+}
+
+// IterationsPast reports whether the task's claim has more iterations than it may have: its
+// next run is not started (4.4).
+func IterationsPast(s *blackboard.State, t *blackboard.Task) bool {
+	return t.Status == blackboard.Claimed && t.Iteration > maxIterations(s, t)
+}
+
+// iterationsUsed reports whether a claim by agent would be an iteration too many: another
+// coder than the last claimant begins with 1.
+func iterationsUsed(s *blackboard.State, t *blackboard.Task, agent string) (used, limit int, over bool) {
+	limit = maxIterations(s, t)
+	if t.LastClaimant() != agent {
+		return 0, limit, false
+	}
+	return t.Iteration, limit, IterationsOver(s, t)
+}
+
+// limitReached is a limit that leaves no room for another run.
+type limitReached struct {
+	key, kind string
+	value     blackboard.Amount
+	limit     int
+	enough    int // a limit that leaves room
+}
+
+// figures is "120 of 100 cents".
+func (l *limitReached) figures() string {
+	return fmt.Sprintf("%s of %d %s", l.value, l.limit, unitOf[l.key])
+}
+
+func (l *limitReached) String() string {
+	if l.kind == "iteration" || l.key == "tokens" {
+		return l.figures()
+	}
+	return l.kind + " " + l.figures()
+}
+
+// Reached returns the limit of cost, time, tokens or runs that the task has reached
+// (specs/protocol.md#4.4), or nil. For cost the average of its earlier runs of the kind that
+// comes next is reserved.
+func Reached(s *blackboard.State, t *blackboard.Task, now time.Time) *blackboard.Halt {
+	return reached(s, t, Spent{}, NextCost(t)).halt(now)
+}
+
+// ReachedWhile returns the limit that the task reaches with what its program has used so far
+// that is still running, or nil. Nothing is reserved any more, and the run itself has begun.
+func ReachedWhile(s *blackboard.State, t *blackboard.Task, running Spent, now time.Time) *blackboard.Halt {
+	l := reached(s, t, running, 0)
+	if l != nil && l.key == "max_agent_runs" {
+		return nil
+	}
+	return l.halt(now)
+}
+
+func (l *limitReached) halt(now time.Time) *blackboard.Halt {
+	if l == nil {
+		return nil
+	}
+	return &blackboard.Halt{Kind: l.kind, Value: l.value, Limit: l.limit, At: blackboard.TimeOf(now)}
+}
+
+func reached(s *blackboard.State, t *blackboard.Task, more Spent, reserve blackboard.Amount) *limitReached {
+	u := t.Usage
+	if u == nil {
+		u = &blackboard.Usage{}
+	}
+	for _, x := range []struct {
+		key, kind      string
+		value, reserve blackboard.Amount
+	}{
+		{"cost_cents", "cost", u.CostCents.Plus(more.Cents), reserve},
+		{"time_minutes", "time", blackboard.Amount((u.Seconds + more.Seconds) / 60), 0},
+		{"tokens", "cost", blackboard.Amount(u.TokensIn + u.TokensOut + more.Tokens), 0},
+		{"max_agent_runs", "iteration", blackboard.Amount(u.AgentRuns), 0},
+	} {
+		limit := LimitOf(s, t, x.key)
+		if x.value.Reaches(limit, x.reserve) {
+			return &limitReached{key: x.key, kind: x.kind, value: x.value, limit: limit, enough: max(2*limit, int(x.value.Plus(x.reserve))+1)}
+		}
+	}
+	return nil
+}
+
+// NextCost is the average cost of the task's recorded runs of the kind that comes next:
+// a reviewer's for what is ready for review, else a coder's.
+func NextCost(t *blackboard.Task) blackboard.Amount {
+	kind := blackboard.RoleCoder
+	if t.Status == blackboard.ReadyForReview {
+		kind = blackboard.RoleReviewer
+	}
+	var sum blackboard.Amount
+	runs := 0
+	for _, a := range t.Attempts {
+		if a.CostCents != nil && (a.Kind == string(kind) || a.Kind == "" && kind == blackboard.RoleCoder) {
+			sum = sum.Plus(*a.CostCents)
+			runs++
+		}
+	}
+	if runs == 0 {
+		return 0
+	}
+	return blackboard.AmountOf(float64(sum) / float64(runs))
+}
+
+// limitOfHalt tells which limit a halt is about: its kind alone does not say whether it
+// counts tokens, or iterations.
+func limitOfHalt(s *blackboard.State, t *blackboard.Task, h *blackboard.Halt) *limitReached {
+	key := map[string]string{"cost": "cost_cents", "time": "time_minutes", "iteration": "max_agent_runs"}[h.Kind]
+	switch {
+	case h.Kind == "iteration" && t.BlockedKind == blackboard.BlockedByIterations:
+		key = "max_iterations"
+	case h.Kind == "cost" && h.Limit != LimitOf(s, t, "cost_cents") && h.Limit == LimitOf(s, t, "tokens"):
+		key = "tokens"
+	}
+	return &limitReached{key: key, kind: h.Kind, value: h.Value, limit: h.Limit}
+}
+
+// LimitOf is a limit of the task: its own value, else the configuration's.
+func LimitOf(s *blackboard.State, t *blackboard.Task, key string) int {
+	if n, ok := blackboard.IntegerOf(t.Limits[key]); ok {
+		return n
+	}
+	return s.Int(key)
+}
+
+func maxIterations(s *blackboard.State, t *blackboard.Task) int {
+	if t.MaxIterations > 0 {
+		return t.MaxIterations
+	}
+	return s.Int("max_coder_iterations")
+}
+
+func maxReviewCycles(s *blackboard.State, t *blackboard.Task) int {
+	if t.MaxReviewCycles > 0 {
+		return t.MaxReviewCycles
+	}
+	return s.Int("max_review_cycles")
+}
+
+var unitOf = map[string]string{"cost_cents": "cents", "time_minutes": "minutes", "tokens": "tokens", "max_agent_runs": "runs", "max_iterations": "iterations",
+	"max_review_cycles": "review cycles"}
+
+// Spent is what runs have used that are not settled yet.
+type Spent struct {
+	Cents           blackboard.Amount
+	Seconds, Tokens int
+}
+
+// Add counts another one's.
+func (a Spent) Add(b Spent) Spent {
+	return Spent{Cents: a.Cents.Plus(b.Cents), Seconds: a.Seconds + b.Seconds, Tokens: a.Tokens + b.Tokens}
+}
+
+// Overspent is a limit of the sprint or of the day that is reached.
+type Overspent struct {
+	Key, Unit string
+	Value     blackboard.Amount
+	Limit     int
+}
+
+// String is the message of the checkpoint (specs/protocol.md#13.3 step 5).
+func (o *Overspent) String() string {
+	return fmt.Sprintf("limit: %s of %d %s are used (limits.%s)", o.Value, o.Limit, o.Unit, o.Key)
+}
+
+// SprintReached returns the limit of the sprint or of the UTC day that is reached with what
+// is running, or that reserve would go beyond, else nil (specs/roles-and-knowledge.md#8.1).
+func SprintReached(s *blackboard.State, running Spent, reserve blackboard.Amount, now time.Time) *Overspent {
+	u := s.Usage
+	if u == nil {
+		u = &blackboard.Usage{}
+	}
+	day := CostOf(u, now)
+	for _, x := range []struct {
+		key, unit      string
+		value, reserve blackboard.Amount
+	}{
+		{"sprint_cost_cents", "cents", u.CostCents.Plus(running.Cents), reserve},
+		{"sprint_time_minutes", "minutes", blackboard.Amount((u.Seconds + running.Seconds) / 60), 0},
+		{"sprint_tokens", "tokens", blackboard.Amount(u.TokensIn + u.TokensOut + running.Tokens), 0},
+		{"day_cost_cents", "cents", day.Plus(running.Cents), reserve},
+	} {
+		if limit := s.Int(x.key); x.value.Reaches(limit, x.reserve) {
+			return &Overspent{Key: x.key, Unit: x.unit, Value: x.value, Limit: limit}
+		}
+	}
+	return nil
+}
+
+// LimitsSprint reports whether there is a limit of the sprint or of the day at all.
+func LimitsSprint(s *blackboard.State) bool {
+	return s.Int("sprint_cost_cents")+s.Int("sprint_time_minutes")+s.Int("sprint_tokens")+s.Int("day_cost_cents") > 0
+}
+
+// Reserved is what the runs of the other agents may cost that are under way.
+func Reserved(s *blackboard.State, except string) blackboard.Amount {
+	var sum blackboard.Amount
+	for id, e := range s.Agents {
+		if e != nil && id != except {
+			sum = sum.Plus(e.ReservedCents)
+		}
+	}
+	return sum
+}
+
+func dayOf(t time.Time) string { return t.UTC().Format("2006-01-02") }
+
+// A meter says how much of one limit of a task is used.
+type meter struct {
+	key   string
+	value blackboard.Amount
+	limit int
+	part  blackboard.Amount // value and limit more exactly
+	whole int
+}
+
+func meterOf(key string, value blackboard.Amount, limit int) meter {
+	return meter{key, value, limit, value, limit}
+}
+
+func meters(s *blackboard.State, t *blackboard.Task) []meter {
+	u := t.Usage
+	if u == nil {
+		u = &blackboard.Usage{}
+	}
+	plain := func(key string, value, limit int) meter { return meterOf(key, blackboard.Amount(value), limit) }
+	minutes := LimitOf(s, t, "time_minutes")
+	return []meter{
+		meterOf("cost_cents", u.CostCents, LimitOf(s, t, "cost_cents")),
+		{"time_minutes", blackboard.Amount(u.Seconds / 60), minutes, blackboard.Amount(u.Seconds), 60 * minutes},
+		plain("tokens", u.TokensIn+u.TokensOut, LimitOf(s, t, "tokens")),
+		plain("max_agent_runs", u.AgentRuns, LimitOf(s, t, "max_agent_runs")),
+		plain("max_iterations", t.Iteration, maxIterations(s, t)),
+		plain("max_review_cycles", t.ReviewCyclesCurrent, maxReviewCycles(s, t)),
+	}
+}
+
+func (m meter) near(percent int) bool { return m.limit > 0 && m.part.Is(percent, m.whole) }
+
+// warnOfLimits records a warning for each limit of the task that has come near since before,
+// and names the key that changes it (specs/roles-and-knowledge.md#8.2, specs/decisions.md#D27).
+func warnOfLimits(s *blackboard.State, t *blackboard.Task, before []meter, now time.Time) {
+	if s.WarnPercent <= 0 {
+		return
+	}
+	for i, m := range meters(s, t) {
+		if m.near(s.WarnPercent) && !before[i].near(s.WarnPercent) {
+			warning(s, t.ID, now, keyOf(s, t, m.key), fmt.Sprintf("%s of %d %s are used; %s changes the limit", m.value, m.limit, unitOf[m.key], keyOf(s, t, m.key)))
+		}
+	}
+}
+
+// sprintMeters say how much of each limit of the sprint and of the UTC day is used.
+func sprintMeters(s *blackboard.State, now time.Time) []meter {
+	u := s.Usage
+	if u == nil {
+		u = &blackboard.Usage{}
+	}
+	day, minutes := CostOf(u, now), s.Int("sprint_time_minutes")
+	return []meter{
+		meterOf("sprint_cost_cents", u.CostCents, s.Int("sprint_cost_cents")),
+		{"sprint_time_minutes", blackboard.Amount(u.Seconds / 60), minutes, blackboard.Amount(u.Seconds), 60 * minutes},
+		meterOf("sprint_tokens", blackboard.Amount(u.TokensIn+u.TokensOut), s.Int("sprint_tokens")),
+		meterOf("day_cost_cents", day, s.Int("day_cost_cents")),
+	}
+}
+
+// warnOfSprint is warnOfLimits for those of the sprint and of the day.
+func warnOfSprint(s *blackboard.State, before []meter, now time.Time) {
+	if s.WarnPercent <= 0 {
+		return
+	}
+	for i, m := range sprintMeters(s, now) {
+		if m.near(s.WarnPercent) && !before[i].near(s.WarnPercent) {
+			span, unit, _ := strings.Cut(m.key, "_")
+			warning(s, "", now, "limits."+m.key, fmt.Sprintf("%s of %d %s of the %s are used; limits.%s changes the limit", m.value, m.limit, unitOf[unit], span, m.key))
+		}
+	}
+}
+
+// CostOf is the cost of the UTC day, as far as it is known.
+func CostOf(u *blackboard.Usage, now time.Time) blackboard.Amount {
+	if u == nil || u.Day == nil || u.Day.Date != dayOf(now) {
+		return 0
+	}
+	return u.Day.CostCents
+}
+
+// keyOf is where a limit of the task is set.
+func keyOf(s *blackboard.State, t *blackboard.Task, key string) string {
+	_, own := blackboard.IntegerOf(t.Limits[key])
+	switch {
+	case own, key == "max_iterations" && t.MaxIterations > 0, key == "max_review_cycles" && t.MaxReviewCycles > 0:
+		return "tasks." + t.ID + ".limits." + key
+	}
+	return "limits." + key
+}
+
+// warnOfUnknownCost tells that a cost limit which somebody set cannot be watched.
+func warnOfUnknownCost(s *blackboard.State, t *blackboard.Task, now time.Time) {
+	_, own := blackboard.IntegerOf(t.Limits["cost_cents"])
+	if limit := LimitOf(s, t, "cost_cents"); limit > 0 && (own || isSet(s, "cost_cents")) && s.WarnPercent > 0 {
+		warning(s, t.ID, now, keyOf(s, t, "cost_cents"), fmt.Sprintf("the agent program tells no cost, so %s (%d cents) cannot be watched; prices in .liza/config.yaml make cost of tokens", keyOf(s, t, "cost_cents"), limit))
+	}
+}
+
+func isSet(s *blackboard.State, key string) bool {
+	for _, level := range []blackboard.Settings{s.Overrides, s.Config, s.Defaults} {
+		if _, ok := level[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// warning records that a limit is near; limit is the key that sets it.
+func warning(s *blackboard.State, task string, now time.Time, limit, detail string) {
+	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: blackboard.System, Action: blackboard.ActionLimitWarning, Task: task, Detail: detail, Extra: map[string]any{"level": "warning", "limit": limit}})
+}
+
+// Pause lets nothing of an agent program start before a time (specs/protocol.md#13.3).
+func Pause(s *blackboard.State, program, reason string, until, now time.Time) {
+	if s.Programs == nil {
+		s.Programs = map[string]*blackboard.Program{}
+	}
+	endPauses(s, now)
+	s.Programs[program] = &blackboard.Program{PausedUntil: blackboard.TimeOf(until), Reason: reason, At: blackboard.TimeOf(now)}
+}
+
+// PausedUntil is the time before which nothing of the program may start, and why; the zero
+// time when it may.
+func PausedUntil(s *blackboard.State, program string, now time.Time) (until time.Time, reason string) {
+	p := s.Programs[program]
+	if p == nil {
+		return time.Time{}, ""
+	}
+	if at, ok := p.PausedUntil.At(); ok && at.After(now) {
+		return at, p.Reason
+	}
+	return time.Time{}, ""
+}
+
+// endPauses removes the pauses that are over.
+func endPauses(s *blackboard.State, now time.Time) {
+	for name, p := range s.Programs {
+		if p == nil {
+			continue
+		}
+		if at, ok := p.PausedUntil.At(); ok && !at.After(now) {
+			delete(s.Programs, name)
+		}
+	}
+}
+
+// Wrote lists the agent programs whose commits are in the task's work.
+func Wrote(t *blackboard.Task) blackboard.List {
+	var names blackboard.List
+	for _, a := range t.Attempts {
+		coder := a.Kind == string(blackboard.RoleCoder) || a.Kind == ""
+		if coder && a.CLI != "" && a.Commit != "" && a.Commit != t.BaseCommit && !names.Has(a.CLI) {
+			names = append(names, a.CLI)
+		}
+	}
+	return names
+}
+
+// Conversation is the one in which the coder's last run of the task took place with that
+// program, nil when there is none, or when the work was another agent's since.
+func Conversation(t *blackboard.Task, agent, program string) *blackboard.Conversation {
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		a := t.Attempts[i]
+		if a == nil || a.Kind != string(blackboard.RoleCoder) {
+			continue
+		}
+		if a.Agent != agent || a.CLI != program {
+			return nil
+		}
+		return a.Session
+	}
+	return nil
+}

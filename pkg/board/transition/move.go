@@ -1,0 +1,189 @@
+package transition
+
+import (
+	"time"
+
+	"liza/pkg/board/blackboard"
+)
+
+// begin checks identity, role, existence and status (G01 to G06) and picks the rule.
+func begin(s *blackboard.State, event Event, id string, a Actor, in Input, now time.Time) (*move, error) {
+	by, err := identify(s, a, now)
+	if err != nil {
+		return nil, err
+	}
+	m := &move{state: s, actor: a, by: by, party: by.party, in: in, now: now}
+	if err := m.mayCause(event); err != nil {
+		return nil, err
+	}
+	if m.task = s.Task(id); m.task == nil {
+		return nil, unknownTask(s, id)
+	}
+	if m.repeated(event) {
+		return nil, ErrAlreadyDone
+	}
+	return m, m.pick(event)
+}
+
+// mayCause is G03; a merge says it with G61.
+func (m *move) mayCause(event Event) error {
+	if whoMay(event, m.party, "") {
+		return nil
+	}
+	guard, next := "G03", "liza status"
+	switch event {
+	case EvMergeIntent, EvMerge, EvIntegrationFailed:
+		guard = "G61"
+	case EvDraft, EvCreate:
+		next = "liza discover TEXT --task ID"
+	}
+	return refuse(guard, ExitRefused, next, "%s may not %s; %s may", article(m.actor, m.party), verbOf(event), blackboard.OrList(partiesOf(event).words()))
+}
+
+// pick finds the rule for the task's status, the actor and the condition.
+func (m *move) pick(event Event) error {
+	var fitting []*Rule
+	for i := range Rules {
+		if r := &Rules[i]; r.Event == event && r.Who&m.party != 0 && hasStatus(r.From, m.task.Status) {
+			fitting = append(fitting, r)
+		}
+	}
+	if len(fitting) == 0 {
+		return m.lostOr(refuse("G06", ExitRefused, "liza show "+m.task.ID, "task %s is %s; %s needs %s",
+			m.task.ID, m.task.Status, verbOf(event), blackboard.OrList(fromOf(event, m.party))))
+	}
+	for _, r := range fitting {
+		if r.When == nil || r.When.Holds(m) {
+			m.rule = r
+			return nil
+		}
+	}
+	if g := fitting[0].When.Else; g != nil {
+		if err := g.Check(m); err != nil {
+			return err
+		}
+	}
+	return refuse("G06", ExitRefused, "liza show "+m.task.ID, "task %s is %s; %s needs: %s",
+		m.task.ID, m.task.Status, verbOf(event), fitting[0].When.Text)
+}
+
+// check evaluates every guard of the rule in order; the first violated one is reported.
+// Submit's own guards (G33 to G42) report together.
+func (m *move) check() error {
+	var together *Refusal
+	for _, g := range m.rule.Needs {
+		err := g.Check(m)
+		if err == nil {
+			continue
+		}
+		r, ok := err.(*Refusal)
+		switch {
+		case ok && submitGuard(r.Guard) && together == nil:
+			together = r
+		case ok && submitGuard(r.Guard):
+			together.Message += "; " + r.Message
+		case together == nil:
+			return m.lostOr(err)
+		}
+	}
+	if together != nil {
+		return together
+	}
+	return nil
+}
+
+func submitGuard(id string) bool { return id >= "G33" && id <= "G42" }
+
+// lostOr turns a refusal by G06, G31 or G53 into exit 6 when the caller held the claim
+// and lost it (specs/decisions.md#D24).
+func (m *move) lostOr(err error) error {
+	r, ok := err.(*Refusal)
+	if !ok || r.Guard != "G06" && r.Guard != "G31" && r.Guard != "G53" || m.party&ByAny == 0 {
+		return err
+	}
+	if at, how, lost := lostBy(m.task, m.actor.ID); lost {
+		return refuse(r.Guard, ExitLeaseLost, "liza show "+m.task.ID, "the claim of %s on %s ended%s (%s); %s", m.actor.ID, m.task.ID, since(at), how, r.Message)
+	}
+	return r
+}
+
+// apply carries out the rule: registration, effects, status, history, metrics, journal.
+func (m *move) apply() {
+	admit(m.state, m.actor, m.by, m.now)
+	before, meters := contributionOf(m.task), meters(m.state, m.task)
+	mark := len(m.state.Entries())
+	for _, e := range m.rule.Does {
+		e.Apply(m)
+	}
+	if m.rule.To != "" {
+		m.task.Status = m.rule.To // the only assignment of a status
+	}
+	for _, name := range m.rule.History {
+		m.note(name)
+		judgeAttempt(m.task, name)
+	}
+	if m.rule.Event == EvRetry {
+		judgeAttempt(m.task, blackboard.HistoryRetried)
+	}
+	addMetrics(m.state, before, contributionOf(m.task))
+	if m.rule.To.Terminal() {
+		settle(m.state, m.task)
+	}
+	if m.task.Status.Terminal() {
+		m.task.Shorten()
+	}
+	consequences := m.state.TakeEntries(mark)
+	for _, action := range m.rule.Log {
+		m.log(action)
+	}
+	m.state.Record(consequences...)
+	warnOfLimits(m.state, m.task, meters, m.now)
+}
+
+// run is the whole of an event: pick, check, apply.
+func run(s *blackboard.State, event Event, id string, a Actor, in Input, now time.Time) error {
+	m, err := begin(s, event, id, a, in, now)
+	if err == nil {
+		err = m.check()
+	}
+	if err != nil {
+		return err
+	}
+	m.apply()
+	return nil
+}
+
+func (m *move) note(name blackboard.HistoryEvent) {
+	e, ok := m.own[name]
+	if !ok {
+		e = m.h
+	}
+	e.Time, e.Event, e.Agent = blackboard.TimeOf(m.now), name, m.authorOf(string(name))
+	if m.actor.Via && e.Agent == m.actor.ID {
+		e.Via = blackboard.Human
+	}
+	m.task.History = append(m.task.History, &e)
+}
+
+func (m *move) log(action blackboard.Action) {
+	detail, ok := m.about[action]
+	if !ok {
+		detail = oneLine(m.detail)
+	}
+	e := blackboard.Entry{Timestamp: blackboard.TimeOf(m.now), Agent: m.authorOf(string(action)), Action: action, Task: m.task.ID, Detail: detail, Extra: m.extra}
+	if m.actor.Via && e.Agent == m.actor.ID {
+		e.Extra = withExtra(e.Extra, "via", blackboard.Human)
+	}
+	m.state.Record(e)
+}
+
+// authorOf is who an entry names: a lease expires by itself.
+func (m *move) authorOf(entry string) string {
+	switch {
+	case entry == string(blackboard.ActionLeaseExpired):
+		return blackboard.System
+	case m.in.AsAgent != "":
+		return m.in.AsAgent
+	}
+	return m.actor.ID
+}

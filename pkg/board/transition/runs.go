@@ -1,0 +1,214 @@
+package transition
+
+import (
+	"time"
+
+	"liza/pkg/board/blackboard"
+)
+
+// NextRun is the number of the agent's next run.
+func NextRun(s *blackboard.State, agent string) int {
+	if a := s.Agents[agent]; a != nil {
+		return a.IterationsTotal + 1
+	}
+	return 1
+}
+
+// Spawned records the running agent program (specs/protocol.md#13.3 step 8). What its prompt had
+// counts as told: a handoff by an agent of the same role, and the notes for its task.
+func Spawned(s *blackboard.State, a Actor, c blackboard.Child, now time.Time) error {
+	e, err := own(s, a, now, nil)
+	if err != nil {
+		return err
+	}
+	c.Started = blackboard.TimeOf(now)
+	e.Child = &c
+	if t := s.Task(c.Task); t != nil {
+		t.HandoffPending = false
+		if h := s.Handoff[t.ID]; h != nil && h.ConsumedBy == "" && sameRole(h.Agent, a.ID) {
+			h.ConsumedBy, h.ConsumedAt = a.ID, blackboard.TimeOf(now)
+		}
+		for _, n := range s.HumanNotes {
+			if n.For == t.ID && !n.SeenBy.Has(a.ID) {
+				n.SeenBy = append(n.SeenBy, a.ID)
+			}
+		}
+		if e.Status == blackboard.AgentHandoff {
+			e.Status = blackboard.AgentWorking
+			if e.Role == blackboard.RoleReviewer {
+				e.Status = blackboard.AgentReviewing
+			}
+		}
+	}
+	return nil
+}
+
+// sameRole reports whether two agents have the same role, or the first one is unknown.
+func sameRole(agent, other string) bool {
+	role, _, ok := blackboard.ParseAgentID(agent)
+	mine, _, _ := blackboard.ParseAgentID(other)
+	return !ok || role == mine
+}
+
+// RunResult is what one run leaves on the board, whatever its outcome.
+type RunResult struct {
+	Task      string
+	Attempt   blackboard.Attempt
+	Cost      *blackboard.Amount // cents; nil: unknown
+	Seconds   int
+	TokensIn  int
+	TokensOut int
+	Cached    int
+	Crashed   bool
+	Finished  bool // the program came to its end by itself
+	Outcome   *blackboard.LastOutcome
+}
+
+// ReserveCost puts aside what the agent's next run may cost, so that others that start at the
+// same time count it; the end of the run settles it (specs/roles-and-knowledge.md#8.1).
+func ReserveCost(s *blackboard.State, a Actor, cents blackboard.Amount, now time.Time) error {
+	e, err := own(s, a, now, nil)
+	if err != nil {
+		return err
+	}
+	e.ReservedCents = cents
+	return nil
+}
+
+// WaitForProvider records what the agent's program says that it waits for; nil: it goes on.
+func WaitForProvider(s *blackboard.State, a Actor, w *blackboard.ProviderWait, now time.Time) error {
+	e, err := own(s, a, now, nil)
+	if err != nil {
+		return err
+	}
+	if e.ProviderWait = w; w != nil {
+		told := *w
+		e.ProviderWait = &told
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionProviderWait, Task: e.CurrentTask, Detail: "waits for the provider until " + string(w.Until) + ": " + w.Reason})
+	}
+	return nil
+}
+
+// EndRun records a finished run: attempt, usage, crash, no child any more (13.3 step 10).
+func EndRun(s *blackboard.State, a Actor, r RunResult, now time.Time) error {
+	e, err := own(s, a, now, nil)
+	if err != nil {
+		return err
+	}
+	e.Child, e.ReservedCents, e.ProviderWait = nil, 0, nil
+	e.IterationsTotal++
+	endPauses(s, now)
+	if r.Crashed && firstCrash(s, r) {
+		var kept []blackboard.Time
+		for _, c := range e.Crashes {
+			if at, ok := c.At(); ok && now.Sub(at) <= s.Duration("crash_window") {
+				kept = append(kept, c)
+			}
+		}
+		e.Crashes = append(kept, blackboard.TimeOf(now))
+	}
+	if s.Usage == nil {
+		s.Usage = &blackboard.Usage{}
+	}
+	spent := sprintMeters(s, now)
+	add(s.Usage, r)
+	day := dayOf(now)
+	if s.Usage.Day == nil || s.Usage.Day.Date != day {
+		s.Usage.Day = &blackboard.UsageDay{Date: day}
+	}
+	if r.Cost != nil {
+		s.Usage.Day.CostCents = s.Usage.Day.CostCents.Plus(*r.Cost)
+	}
+	warnOfSprint(s, spent, now)
+	if t := s.Task(r.Task); t != nil {
+		before := meters(s, t)
+		if t.Usage == nil {
+			t.Usage = &blackboard.Usage{}
+		}
+		add(t.Usage, r)
+		warnOfLimits(s, t, before, now)
+		if r.Cost == nil && t.Usage.UnknownCostRuns == 1 {
+			warnOfUnknownCost(s, t, now)
+		}
+		r.Attempt.Ended, r.Attempt.Agent, r.Attempt.ClaimSeq = blackboard.TimeOf(now), a.ID, claimSeqOf(t, a.ID)
+		r.Attempt.Seconds, r.Attempt.CostCents = r.Seconds, nil
+		if r.Cost != nil {
+			cost := *r.Cost
+			r.Attempt.CostCents = &cost
+		}
+		if r.Attempt.Outcome == finishedRun && r.Attempt.Kind == string(blackboard.RoleCoder) {
+			r.Attempt.Outcome = outcomeSoFar(t)
+		}
+		if c := r.Attempt.Session; c != nil {
+			conversation := *c
+			r.Attempt.Session = &conversation
+		}
+		countCrash(t, r)
+		addAttempt(t, &r.Attempt)
+		if r.Outcome != nil {
+			last := *r.Outcome
+			last.EvidenceFiles = clone(last.EvidenceFiles)
+			t.LastOutcome = &last
+		}
+		if t.Status.Terminal() {
+			t.Shorten()
+		}
+	}
+	return nil
+}
+
+// firstCrash reports whether a crash counts for the supervisor (specs/protocol.md#13.3). A task whose
+// program crashes again and again is stopped by a limit of its own, and counts once: other
+// tasks go on, while a program that can do none of them still ends its supervisor.
+func firstCrash(s *blackboard.State, r RunResult) bool {
+	t := s.Task(r.Task)
+	switch {
+	case t == nil:
+		return true
+	case r.Attempt.Kind == string(blackboard.RoleReviewer):
+		return t.ReviewFailures == 0
+	}
+	return t.Crashes == 0 || LimitOf(s, t, "task_crashes") == 0
+}
+
+// countCrash counts the crashes, stalls and timeouts of a task's coders in a row: what a provider
+// refuses, and what a limit or a person stopped, neither counts nor ends the row.
+func countCrash(t *blackboard.Task, r RunResult) {
+	switch {
+	case r.Attempt.Kind != string(blackboard.RoleCoder):
+	case r.Crashed, hung(r.Attempt.Outcome):
+		t.Crashes++
+	case r.Finished:
+		t.Crashes = 0
+	}
+}
+
+// crashedTooOften reports whether the program crashed or hung on the task as often as it may.
+func crashedTooOften(s *blackboard.State, t *blackboard.Task) bool {
+	limit := LimitOf(s, t, "task_crashes")
+	return limit > 0 && t.Crashes >= limit
+}
+
+// claimSeqOf is the attempt that the agent's run belongs to: when the run ends, somebody
+// else may hold the task.
+func claimSeqOf(t *blackboard.Task, agent string) int {
+	for h := range t.Backwards() {
+		if blackboard.IsClaimEvent(h.Event) && h.Agent == agent && h.ClaimSeq > 0 {
+			return h.ClaimSeq
+		}
+	}
+	return t.ClaimSeq
+}
+
+func add(u *blackboard.Usage, r RunResult) {
+	u.AgentRuns++
+	u.Seconds += r.Seconds
+	u.TokensIn += r.TokensIn
+	u.TokensOut += r.TokensOut
+	u.TokensCached += r.Cached
+	if r.Cost == nil {
+		u.UnknownCostRuns++
+	} else {
+		u.CostCents = u.CostCents.Plus(*r.Cost)
+	}
+}

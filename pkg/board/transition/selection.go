@@ -1,0 +1,351 @@
+package transition
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/board/blackboard"
+)
+
+// Candidate is one task that could be given out, with what decides its rank (specs/protocol.md#7.1).
+type Candidate struct {
+	Task     *blackboard.Task
+	Class    int // -1: work that is meant for the caller; 0: work that it began
+	Priority int // effective, after aging
+	Overlap  bool
+	Since    time.Time // of the submission, or of the approval
+	index    int
+}
+
+// NextTask chooses the task that a coder should claim. Without one, why says what the
+// coder waits for. in carries the facts that the guards need (control, archive, disk).
+// That the coder has a task already (G21) is left to the claim, which says so.
+func NextTask(s *blackboard.State, a Actor, in Input, now time.Time) (task *blackboard.Task, why string) {
+	in = indexed(s, in)
+	busy := filesInWork(s, a.ID)
+	may := statusesOf(EvClaim, SCoder)
+	var list []Candidate
+	var refusals []string
+	for i, t := range s.EachTask() {
+		if !may[t.Status] || len(refusals) >= shownReasons && !nothingToWaitFor(s, t, in) {
+			continue
+		}
+		if t.Prefer != "" && t.Prefer != a.ID && awaits(s, t, now) {
+			continue
+		}
+		if err := claimable(s, t, a, in, now); err != nil {
+			if len(refusals) < shownReasons {
+				refusals = append(refusals, err.Error())
+			}
+			continue
+		}
+		list = append(list, Candidate{Task: t, Class: classFor(t, a.ID), Priority: effectivePriority(s, t, in, now),
+			Overlap: overlaps(t, busy), index: i})
+	}
+	if len(list) == 0 {
+		return nil, waitReason(s, in, refusals)
+	}
+	return slices.MinFunc(list, Candidate.compare).Task, ""
+}
+
+// HasWork reports whether a task waits for a coder, and for nothing else on the board.
+func HasWork(s *blackboard.State) bool {
+	in := indexed(s, Input{})
+	for t := range s.Tasks() {
+		open := t.Status == blackboard.Unclaimed || t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed
+		if open && t.Hold == nil && len(waitsFor(s, t, in)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// shownReasons is how many tasks a refusal names.
+const shownReasons = 3
+
+// statusesOf are the statuses from which the party may cause an event.
+func statusesOf(event Event, p Party) map[blackboard.Status]bool {
+	may := map[blackboard.Status]bool{}
+	for _, st := range blackboard.Statuses {
+		may[st] = whoMay(event, p, st)
+	}
+	return may
+}
+
+// dependenciesMerged tells quickly whether a task waits for none of its dependencies.
+func nothingToWaitFor(s *blackboard.State, t *blackboard.Task, in Input) bool {
+	for _, d := range t.DependsOn {
+		if st, ok := statusOf(s, d, in); !ok || st != blackboard.Merged {
+			return false
+		}
+	}
+	return true
+}
+
+// compare is the order of specs/protocol.md#7.1: the smaller one is chosen.
+func (c Candidate) compare(d Candidate) int {
+	ct, _ := c.Task.Created.At()
+	dt, _ := d.Task.Created.At()
+	return cmp.Or(cmp.Compare(c.Class, d.Class), cmp.Compare(c.Priority, d.Priority), compareBool(c.Overlap, d.Overlap),
+		ct.Compare(dt), cmp.Compare(c.index, d.index))
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// claimable says why a claim by the actor would be refused, nil when it would not. A
+// candidate is checked for the role of the actor, not for its token.
+func claimable(s *blackboard.State, t *blackboard.Task, a Actor, in Input, now time.Time) error {
+	return wouldRefuse(s, EvClaim, SCoder|ByCoder, t, a, in, now, "G21", "G28", "G75")
+}
+
+// wouldRefuse tries an event without the guards that are named.
+func wouldRefuse(s *blackboard.State, event Event, p Party, t *blackboard.Task, a Actor, in Input, now time.Time, without ...string) error {
+	m := &move{state: s, task: t, actor: a, by: caller{party: p, entry: s.Agents[a.ID]}, party: p, in: in, now: now}
+	if err := m.pick(event); err != nil {
+		return err
+	}
+	for _, g := range m.rule.Needs {
+		if slices.Contains(without, g.ID) {
+			continue
+		}
+		if err := g.Check(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// classFor is 0 for work that the agent began: what it held last comes before new work.
+func classFor(t *blackboard.Task, agent string) int {
+	if t.Prefer == agent { // a person, or the landing of its work, named it
+		return -1
+	}
+	began := (t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent ||
+		t.HandoffPending && t.LastClaimant() == agent
+	if began {
+		return 0
+	}
+	return 1
+}
+
+// claimableSince is when the task became claimable: its last history entry, or the merge
+// of its last dependency.
+func claimableSince(s *blackboard.State, t *blackboard.Task, in Input) time.Time {
+	since, _ := t.Created.At()
+	later := func(h *blackboard.HistoryEntry) {
+		if at, ok := h.Time.At(); ok && at.After(since) {
+			since = at
+		}
+	}
+	if h := t.Last(); h != nil {
+		later(h)
+	}
+	for _, d := range t.DependsOn {
+		dep := in.index.find(d)
+		if dep == nil {
+			continue
+		}
+		if h := dep.Last(); h != nil && h.Event == blackboard.HistoryMerged {
+			later(h)
+		}
+	}
+	return since
+}
+
+func effectivePriority(s *blackboard.State, t *blackboard.Task, in Input, now time.Time) int {
+	p := t.PriorityOf()
+	step := s.Duration("aging_step")
+	if p <= 1 || step <= 0 {
+		return p
+	}
+	waited := now.Sub(claimableSince(s, t, in))
+	return max(1, p-int(waited/step))
+}
+
+// filesInWork are the files that the claimed tasks of other agents name.
+func filesInWork(s *blackboard.State, agent string) blackboard.List {
+	var files blackboard.List
+	for t := range s.Tasks() {
+		if t.Status == blackboard.Claimed && t.AssignedTo != agent {
+			files = append(files, fileHints(t)...)
+		}
+	}
+	return files
+}
+
+// overlaps reports whether the task names files that are in work.
+func overlaps(t *blackboard.Task, busy blackboard.List) bool {
+	if len(busy) == 0 || t.Status == blackboard.Claimed {
+		return false
+	}
+	return slices.ContainsFunc(fileHints(t), func(a string) bool {
+		return slices.ContainsFunc(busy, func(b string) bool { return globsMeet(a, b) })
+	})
+}
+
+// fileHints are the task's files, else what its attempts meant to change.
+func fileHints(t *blackboard.Task) blackboard.List {
+	if len(t.Files) > 0 {
+		return t.Files
+	}
+	var files blackboard.List
+	for _, h := range t.History {
+		if h.Checkpoint != nil {
+			files = append(files, h.Checkpoint.FilesToModify...)
+		}
+	}
+	return files
+}
+
+// globsMeet is a cautious test: two globs meet when the fixed part of one, up to its
+// first wildcard, is a prefix of the other's. Two plain paths meet when they are equal or
+// one is a folder that the other lies in.
+func globsMeet(a, b string) bool {
+	x, y := fixedPart(a), fixedPart(b)
+	if x == a && y == b {
+		x, y = strings.TrimSuffix(x, "/")+"/", strings.TrimSuffix(y, "/")+"/"
+	}
+	return strings.HasPrefix(x, y) || strings.HasPrefix(y, x)
+}
+
+func fixedPart(glob string) string {
+	if i := strings.IndexAny(glob, "*?["); i >= 0 {
+		return glob[:i]
+	}
+	return glob
+}
+
+// waitReason says why nothing is claimable (specs/protocol.md#7.1, last paragraph). refusals are
+// the reasons of the tasks that were tried.
+func waitReason(s *blackboard.State, in Input, refusals []string) string {
+	if why := closedReason(s, in); why != "" {
+		return why
+	}
+	var waits []string
+	n := map[blackboard.Status]int{}
+	total, held, open := 0, 0, 0
+	for t := range s.Tasks() {
+		n[t.Status]++
+		total++
+		if !t.Status.Terminal() {
+			open++
+			if t.Hold != nil {
+				held++
+			}
+		}
+		if t.Status == blackboard.Unclaimed && t.Hold == nil {
+			if w := waitsFor(s, t, in); len(w) > 0 && len(waits) < 3 {
+				waits = append(waits, t.ID+" waits for "+strings.Join(w, ", "))
+			}
+		}
+	}
+	switch {
+	case total == 0:
+		return "no task exists yet; the planner has to plan"
+	case open == 0:
+		return "every task is terminal"
+	case held == open:
+		return fmt.Sprintf("every open task is on hold (%d)", held)
+	case len(waits) > 0:
+		return strings.Join(waits, "; ")
+	case n[blackboard.Draft] == open:
+		return fmt.Sprintf("drafts are not finalized (%d)", n[blackboard.Draft])
+	case len(refusals) > 0:
+		return strings.Join(refusals[:min(shownReasons, len(refusals))], "; ")
+	}
+	return "nothing is claimable: " + countLine(s)
+}
+
+// closedReason says why nothing new may start at all, or "".
+func closedReason(s *blackboard.State, in Input) string {
+	switch why := control(s, in); {
+	case why != "":
+		return why
+	case sprintStatus(s) != blackboard.InProgress:
+		return "the sprint is " + sprintStatus(s)
+	case in.FreeMB > 0 && in.FreeMB < in.MinFreeMB:
+		return fmt.Sprintf("the disk is nearly full: %d MB free, %d needed", in.FreeMB, in.MinFreeMB)
+	}
+	return ""
+}
+
+// NextReview chooses the review that a reviewer should claim.
+func NextReview(s *blackboard.State, a Actor, in Input, now time.Time) (task *blackboard.Task, why string) {
+	if in.ReviewMode == blackboard.ReviewDisabled {
+		return nil, "review.mode is disabled; people decide with liza approve-merge"
+	}
+	in = indexed(s, in)
+	var list []Candidate
+	var refusals []string
+	for i, t := range s.EachTask() {
+		if t.Status != blackboard.ReadyForReview {
+			continue
+		}
+		if err := wouldRefuse(s, EvClaimReview, SReviewer|ByReviewer, t, a, in, now, "G52"); err != nil {
+			refusals = append(refusals, err.Error())
+			continue
+		}
+		c := Candidate{Task: t, Class: 1, Priority: effectivePriority(s, t, in, now), index: i}
+		c.Since, _ = t.TimeOfLast(blackboard.HistoryReadyForReview, blackboard.HistorySubmittedForReview).At()
+		if lastReviewer(t) == a.ID {
+			c.Class = 0
+		}
+		list = append(list, c)
+	}
+	switch why := closedReason(s, Input{Control: in.Control, Shared: in.Shared}); {
+	case len(list) > 0:
+		return slices.MinFunc(list, Candidate.compareReview).Task, ""
+	case why != "":
+		return nil, why
+	case len(refusals) > 0:
+		return nil, strings.Join(refusals[:min(shownReasons, len(refusals))], "; ")
+	}
+	return nil, "nothing is ready for review"
+}
+
+// compareReview is the order of reviews of specs/protocol.md#7.1.
+func (c Candidate) compareReview(d Candidate) int {
+	return cmp.Or(cmp.Compare(c.Class, d.Class), cmp.Compare(c.Priority, d.Priority), c.Since.Compare(d.Since), cmp.Compare(c.index, d.index))
+}
+
+// ApprovedTasks lists what can be merged, oldest approval first (specs/decisions.md#D25), with the time of
+// the approval. A person's release of an approval (T19) is none of its own.
+func ApprovedTasks(s *blackboard.State) []Candidate {
+	var list []Candidate
+	for i, t := range s.EachTask() {
+		if t.Status != blackboard.Approved {
+			continue
+		}
+		c := Candidate{Task: t, index: i}
+		for h := range t.Backwards() {
+			if h.Event == blackboard.HistoryApproved && (!h.Merge || h.Commit != "") {
+				c.Since, _ = h.Time.At()
+				break
+			}
+		}
+		list = append(list, c)
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int { return a.Since.Compare(b.Since) })
+	return list
+}
+
+// MergePriority is the priority of an approved task in a train of merges; waiting raises it, as for claims.
+func MergePriority(s *blackboard.State, c Candidate, now time.Time) int {
+	p := c.Task.PriorityOf()
+	step := s.Duration("aging_step")
+	if p <= 1 || step <= 0 {
+		return p
+	}
+	return max(1, p-int(now.Sub(c.Since)/step))
+}

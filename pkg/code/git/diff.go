@@ -1,0 +1,488 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// ModeGitlink is the mode of a submodule's entry in a tree.
+const ModeGitlink = "160000"
+
+// No more of a difference is read than MostDiff bytes, and nothing of a file that has more than MostFile: an agent may commit
+// any number of lines, and who reads them has them in memory.
+const (
+	MostDiff = 16 << 20
+	MostFile = 4 << 20
+)
+
+// withoutLarge lets git show a file of more than MostFile as one without lines.
+var withoutLarge = []string{"-c", fmt.Sprintf("core.bigFileThreshold=%d", MostFile)}
+
+// A Change is one file that differs between two commits.
+type Change struct {
+	Status  string // A added, M modified (also its mode or kind), D deleted, R renamed
+	Path    string
+	OldPath string // of a renamed file
+	Mode    string // as in a tree: 100644, 100755, 120000, 160000; of a deleted file the old one
+}
+
+// ChangedFiles lists what differs between the commits base and commit, submodules by commit.
+func (r *Repo) ChangedFiles(ctx context.Context, base, commit string) ([]Change, error) {
+	out, err := r.diffTree(ctx, base, commit, nil, 0, "--raw", "-z")
+	if err != nil {
+		return nil, err
+	}
+	return parseRaw(out)
+}
+
+// parseRaw reads ":oldmode newmode oldhash newhash status NUL path NUL", with two paths when renamed.
+func parseRaw(out string) ([]Change, error) {
+	var changes []Change
+	parts := fields(out)
+	for len(parts) > 0 {
+		head := strings.Fields(strings.TrimPrefix(parts[0], ":"))
+		if len(head) != 5 || len(parts) < 2 {
+			return nil, fmt.Errorf("cannot read git's list of changes: %q", parts[0])
+		}
+		change := Change{Status: head[4][:1], Path: parts[1], Mode: head[1]}
+		parts = parts[2:]
+		switch change.Status {
+		case "D":
+			change.Mode = head[0]
+		case "T":
+			change.Status = "M"
+		case "R":
+			if len(parts) == 0 {
+				return nil, fmt.Errorf("cannot read git's list of changes: %q has no new path", change.Path)
+			}
+			change.OldPath, change.Path, parts = change.Path, parts[0], parts[1:]
+		}
+		changes = append(changes, change)
+	}
+	return changes, nil
+}
+
+// DiffStat is the summary that git diff --stat prints for two commits.
+func (r *Repo) DiffStat(ctx context.Context, base, commit string) (string, error) {
+	return r.diffTree(ctx, base, commit, nil, 0, "--stat=120")
+}
+
+// Diff is the patch from base to commit, of the given files and folders or of all: its first MostDiff bytes.
+func (r *Repo) Diff(ctx context.Context, base, commit string, paths ...string) (string, error) {
+	return r.diffTree(ctx, base, commit, paths, MostDiff, "--patch", "--src-prefix=a/", "--dst-prefix=b/")
+}
+
+func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string, most int, format ...string) (string, error) {
+	args := append([]string{"diff-tree", "-r", "--find-renames", "--no-color", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=none"}, format...)
+	if err := plainRevs(base, commit); err != nil {
+		return "", err
+	}
+	args = append(append(args, base, commit, "--"), paths...)
+	key := strings.Join(args, "\x00")
+	if out, known := r.answers.get(key); known {
+		return out, nil
+	}
+	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
+	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: literal, config: withoutLarge, most: most})
+	if err != nil {
+		return "", fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
+	}
+	if isFullHash(base) && isFullHash(commit) {
+		r.answers.put(key, out)
+	}
+	return out, nil
+}
+
+// ReadFile is the content of a file in a commit; path is relative to the top of the tree. Of a symbolic link it is the
+// target. ErrNotFound when the commit has no such file.
+func (r *Repo) ReadFile(ctx context.Context, commit, file string) ([]byte, error) {
+	fail := func(err error) ([]byte, error) { return nil, about(fmt.Sprintf("file %q in %s", file, commit), err) }
+	if !plainRev(commit) || strings.ContainsRune(file, 0) {
+		return fail(ErrNotFound)
+	}
+	if content, there, err := r.fileOf(commit, path.Clean(file)); err == nil && there {
+		return content, nil
+	} else if err == nil {
+		return fail(ErrNotFound)
+	}
+	name := commit + ":" + path.Clean(file)
+	out, err := r.run(ctx, call{dir: r.place.Root, args: []string{"cat-file", "--batch", "-z"}, stdin: name + "\x00"})
+	if err != nil {
+		return fail(err)
+	}
+	if strings.HasSuffix(out, " missing\n") && strings.HasPrefix(out, name) {
+		return fail(ErrNotFound)
+	}
+	head, content, _ := strings.Cut(out, "\n")
+	if kind := strings.Fields(head); len(kind) != 3 || kind[1] != "blob" {
+		return fail(ErrNotFound)
+	}
+	return []byte(strings.TrimSuffix(content, "\n")), nil
+}
+
+// fileOf is ReadFile without a process. An error means that git has to be asked.
+func (r *Repo) fileOf(commit, file string) (content []byte, there bool, err error) {
+	if !isFullHash(commit) {
+		return nil, false, errors.ErrUnsupported
+	}
+	repo, err := r.goGit()
+	if err != nil {
+		return nil, false, err
+	}
+	c, err := repo.CommitObject(plumbing.NewHash(commit))
+	if err != nil {
+		return nil, false, err
+	}
+	tree, err := c.Tree()
+	if err != nil {
+		return nil, false, err
+	}
+	entry, err := tree.FindEntry(file)
+	switch {
+	case errors.Is(err, object.ErrEntryNotFound), errors.Is(err, object.ErrDirectoryNotFound):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	case entry.Mode == filemode.Dir || entry.Mode == filemode.Submodule:
+		return nil, false, nil
+	}
+	blob, err := repo.BlobObject(entry.Hash)
+	if err != nil {
+		return nil, false, err
+	}
+	in, err := blob.Reader()
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	content, err = io.ReadAll(in)
+	return content, err == nil, err
+}
+
+// A FilePatch is one file that differs between two commits, with what changed in it.
+type FilePatch struct {
+	Change
+	OldMode        string // of the file before; zeros for one that was added
+	Added, Removed int    // lines
+	Binary         bool
+	Hunks          string // as git writes them, from the first @@ on; "" without any
+	Cut            bool   // Hunks does not have all
+}
+
+// Patches is the difference of two commits, file by file. Of what git writes, no more than most bytes are read; cut
+// reports whether there is more. Nothing that the repository configures is run.
+func (r *Repo) Patches(ctx context.Context, base, commit string, most int) (files []FilePatch, cut bool, err error) {
+	if err := plainRevs(base, commit); err != nil {
+		return nil, false, err
+	}
+	args := slices.Concat([]string{"diff-tree", "-r", "--ignore-submodules=none"}, patchFormat, []string{base, commit, "--"})
+	key := fmt.Sprint(most, strings.Join(args, "\x00"))
+	out, known := r.answers.get(key)
+	if !known {
+		if out, err = r.run(ctx, call{dir: r.place.Root, args: args, config: withoutLarge, most: most}); err != nil {
+			return nil, false, fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
+		}
+		if isFullHash(base) && isFullHash(commit) {
+			r.answers.put(key, out)
+		}
+	}
+	cut = len(out) >= most
+	files, err = ParsePatches(out, cut)
+	return files, cut, err
+}
+
+// patchFormat has git write what ParsePatches reads, and start no program for it.
+var patchFormat = []string{"--find-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "--patch", "-z", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b/"}
+
+// ParsePatches reads what git wrote in patchFormat, without its end when it was cut: the raw records, the counts and the patch,
+// one after the other. All have the same order, so that no path in the patch, which git may quote, has to be read.
+func ParsePatches(out string, cut bool) ([]FilePatch, error) {
+	list, patch, _ := strings.Cut(out, "\x00\x00")
+	raw, counts := splitRecords(fields(list))
+	changes, err := parseRaw(strings.Join(raw, "\x00"))
+	if err != nil && cut {
+		return nil, errors.New("cannot show the change: it has too many files")
+	}
+	if err != nil {
+		return nil, err
+	}
+	files := make([]FilePatch, len(changes))
+	heads := rawHeads(raw)
+	for i, c := range changes {
+		files[i] = FilePatch{Change: c, OldMode: heads[i].oldMode, Cut: cut}
+		if i < len(counts) {
+			files[i].count(counts[i])
+		}
+	}
+	sections := splitSections(patch)
+	for i := range files {
+		n := 1
+		if heads[i].kind == "T" { // a removal and an addition
+			n = 2
+		}
+		n = min(n, len(sections))
+		for _, s := range sections[:n] {
+			files[i].Hunks += hunks(s)
+		}
+		files[i].Cut = cut && len(sections) <= n
+		sections = sections[n:]
+	}
+	return files, nil
+}
+
+// splitRecords separates the fields of raw records from the counts, of which each is one text.
+func splitRecords(parts []string) (raw, counts []string) {
+	n := 0
+	for n < len(parts) && strings.HasPrefix(parts[n], ":") {
+		n += 2
+		if status := strings.Fields(parts[n-2]); strings.HasPrefix(status[len(status)-1], "R") {
+			n++
+		}
+	}
+	n = min(n, len(parts))
+	for i := n; i < len(parts); i++ {
+		counts = append(counts, parts[i])
+		if strings.HasSuffix(parts[i], "\t") { // of a renamed file: two paths follow
+			i += 2
+		}
+	}
+	return parts[:n], counts
+}
+
+type rawHead struct{ oldMode, kind string }
+
+func rawHeads(raw []string) (heads []rawHead) {
+	for i := 0; i < len(raw); i += 2 {
+		head := strings.Fields(strings.TrimPrefix(raw[i], ":"))
+		heads = append(heads, rawHead{head[0], head[4][:1]})
+		if head[4][0] == 'R' {
+			i++
+		}
+	}
+	return heads
+}
+
+// count reads "added TAB removed TAB path", with "-" for a binary file.
+func (f *FilePatch) count(record string) {
+	parts := strings.SplitN(record, "\t", 3)
+	if f.Binary = parts[0] == "-"; f.Binary || len(parts) < 2 {
+		return
+	}
+	f.Added, _ = strconv.Atoi(parts[0])
+	f.Removed, _ = strconv.Atoi(parts[1])
+}
+
+// splitSections splits a patch at its heads: no line of a hunk begins with their first word.
+func splitSections(patch string) (sections []string) {
+	const head = "diff --git "
+	for patch != "" {
+		next := strings.Index(patch, "\n"+head)
+		if next < 0 {
+			return append(sections, patch)
+		}
+		sections, patch = append(sections, patch[:next+1]), patch[next+1:]
+	}
+	return sections
+}
+
+// hunks is a section without its head.
+func hunks(section string) string {
+	if strings.HasPrefix(section, "@@ ") {
+		return section
+	}
+	if i := strings.Index(section, "\n@@ "); i >= 0 {
+		return section[i+1:]
+	}
+	return ""
+}
+
+// Proposal names the two sides of the difference that a merge of commit into the branch at tip makes. As a rule they are
+// the one merge base and commit; with several of those git merges them first, so the sides are tip and the merged tree.
+func (r *Repo) Proposal(ctx context.Context, tip, commit string) (from, to string, err error) {
+	if err := plainRevs(tip, commit); err != nil {
+		return "", "", err
+	}
+	out, err := r.read(ctx, r.place.Root, "merge-base", "--all", tip, commit)
+	if exitCode(err) == 1 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return "", "", about(fmt.Sprintf("a merge base of %s and %s", tip, commit), err)
+	}
+	if bases := strings.Fields(out); len(bases) == 1 {
+		return bases[0], commit, nil
+	}
+	tree, err := r.MergeTree(ctx, tip, commit)
+	if _, conflict := errors.AsType[*ConflictError](err); conflict {
+		return tip, commit, nil
+	}
+	return tip, tree, err
+}
+
+// Undone lists the files in which to, the tree of a merge of commit, lacks what came onto the branch from fork to its
+// later commit from, though the history of to has it.
+func (r *Repo) Undone(ctx context.Context, fork, from, to, commit string) ([]string, error) {
+	fail := func(err error) ([]string, error) {
+		return nil, fmt.Errorf("cannot compare %s with what was merged before: %w", commit, err)
+	}
+	fork, err := r.MergeBase(ctx, fork, from)
+	if err != nil || fork == from {
+		return nil, err
+	}
+	scratch, env, err := r.scratchObjects()
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	// Merged once more with fork as the base, what to has of it stays as it is, and what it lacks comes back.
+	tree, err := r.run(ctx, call{dir: r.place.Root, args: []string{"rev-parse", "--verify", "--end-of-options", to + "^{tree}"}})
+	if err != nil {
+		return fail(err)
+	}
+	without, err := r.run(ctx, call{dir: r.place.Root, args: []string{"commit-tree", strings.TrimSpace(tree), "-p", fork, "-m", "compared"}, write: true,
+		env: append(slices.Clone(env), "GIT_AUTHOR_NAME=Liza", "GIT_AUTHOR_EMAIL=liza@localhost", "GIT_COMMITTER_NAME=Liza", "GIT_COMMITTER_EMAIL=liza@localhost")})
+	if err != nil {
+		return fail(err)
+	}
+	out, err := r.run(ctx, call{dir: r.place.Root, args: []string{"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", strings.TrimSpace(without), from}, write: true, env: env})
+	merged := fields(out)
+	if err != nil && exitCode(err) != 1 || len(merged) == 0 {
+		return fail(err)
+	}
+	conflicts := merged[1:]
+	if out, err = r.run(ctx, call{dir: r.place.Root, args: []string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", to, merged[0], "--"}, env: env}); err != nil {
+		return fail(err)
+	}
+	undone := slices.DeleteFunc(fields(out), func(file string) bool { return slices.Contains(conflicts, file) })
+	// Both sides changed the same lines: either what is there has both, or one side alone was kept.
+	own, err := r.ownSide(ctx, from, to, commit, conflicts)
+	if err != nil {
+		return fail(err)
+	}
+	undone = append(undone, own...)
+	slices.Sort(undone)
+	return slices.Compact(undone), nil
+}
+
+// mergesLook is how many commits of a submission are looked at for merges.
+const mergesLook = 1000
+
+// ownSide lists those of some files that a merge on the way to commit left as they were on the own side, though the
+// branch had changed them, and that are so in to.
+func (r *Repo) ownSide(ctx context.Context, from, to, commit string, files []string) (own []string, err error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	commits, err := r.LogBetween(ctx, from, commit, mergesLook)
+	if err != nil {
+		return nil, err
+	}
+	isOwn := func(hash string) bool {
+		return slices.ContainsFunc(commits, func(c Logged) bool { return c.Hash == hash })
+	}
+	for _, merge := range commits {
+		if len(merge.Parents) < 2 {
+			continue
+		}
+		for _, mine := range merge.Parents {
+			for _, theirs := range merge.Parents {
+				if !isOwn(mine) || isOwn(theirs) {
+					continue
+				}
+				kept, err := r.kept(ctx, mine, theirs, to, files)
+				if err != nil {
+					return nil, err
+				}
+				own = append(own, kept...)
+			}
+		}
+	}
+	return own, nil
+}
+
+// kept lists those of some files that are in to as in mine, although theirs has them otherwise than the commit where
+// both parted.
+func (r *Repo) kept(ctx context.Context, mine, theirs, to string, files []string) (list []string, err error) {
+	base, err := r.MergeBase(ctx, mine, theirs)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := r.ChangedFiles(ctx, base, theirs)
+	if err != nil {
+		return nil, err
+	}
+	later, err := r.ChangedFiles(ctx, mine, to)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		if touches(changed, file) && !touches(later, file) {
+			list = append(list, file)
+		}
+	}
+	return list, nil
+}
+
+func touches(changes []Change, file string) bool {
+	return slices.ContainsFunc(changes, func(c Change) bool { return c.Path == file || c.OldPath == file })
+}
+
+// A Merged is a commit of the branch itself that changed some files.
+type Merged struct {
+	Commit string
+	Task   string // of its trailer Liza-Task; "" without one
+	Files  []string
+}
+
+// MergesOf lists, from the newest, the commits of the branch itself from fork to tip that changed one of the files.
+func (r *Repo) MergesOf(ctx context.Context, fork, tip string, files ...string) (list []Merged, err error) {
+	if err := plainRevs(fork, tip); err != nil {
+		return nil, err
+	}
+	args := append([]string{"log", "--first-parent", "-m", "--no-renames", "--no-show-signature", "--name-only", "-z",
+		"--format=%x01%H %(trailers:key=Liza-Task,valueonly,separator=%x2C)", tip, "^" + fork, "--"}, files...)
+	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: []string{"GIT_LITERAL_PATHSPECS=1"}})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the commits between %s and %s: %w", fork, tip, err)
+	}
+	for _, part := range strings.Split(out, "\x00") {
+		part = strings.TrimLeft(part, "\n")
+		if head, is := strings.CutPrefix(part, "\x01"); is {
+			commit, task, _ := strings.Cut(head, " ")
+			list = append(list, Merged{Commit: commit, Task: strings.TrimSpace(task)})
+		} else if part != "" && len(list) > 0 {
+			list[len(list)-1].Files = append(list[len(list)-1].Files, part)
+		}
+	}
+	return list, nil
+}
+
+// scratchObjects is a folder for what git writes while it only looks, and the variables that lead it there.
+func (r *Repo) scratchObjects() (folder string, env []string, err error) {
+	folder, err = scratchFolder()
+	return folder, []string{
+		"GIT_OBJECT_DIRECTORY=" + folder,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strconv.Quote(filepath.Join(r.place.CommonDir, "objects")),
+	}, err
+}
+
+// ScratchObjects begins the names of the folders for objects that are thrown away, in the folder for temporary files. The
+// process that uses one follows.
+const ScratchObjects = "liza-objects-"
+
+func scratchFolder() (string, error) {
+	return os.MkdirTemp("", fmt.Sprintf("%s%d-", ScratchObjects, os.Getpid()))
+}

@@ -1,0 +1,524 @@
+package git
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"liza/pkg/base/safefile"
+)
+
+// FolderSpec asks for the git folder of one run.
+type FolderSpec struct {
+	Task     string // whose worktree; "": the main checkout, which can be read only
+	Agent    string // whose run it is
+	Keep     bool   // what it commits on the task's branch is taken over; false: it is thrown away
+	Branches map[string]string
+	// Branches are branches that it sees at another commit than they are at: the integration branch, where Liza left it.
+
+	Known    []string // what the work may be based on: its base, the integration branch; "" is skipped
+	Redirect bool     // the worktree's .git names the folder until it is closed; false: it is mounted
+	Remotes  bool     // it knows the remotes, with their addresses
+}
+
+// A Folder is a git folder of one run: a plain repository with branches, index, configuration and objects of its own
+// that borrows the repository's objects. What a run does in it changes nothing elsewhere; TakeOver takes what counts.
+type Folder struct {
+	Git    string   // the folder that the run sees
+	Target string   // where it is mounted: git's folder of the worktree, or the common dir
+	Read   []string // what it needs besides, read-only, at the same path; some of it is below Target
+
+	repo   *Repo
+	dir    string
+	record folderRecord
+	lock   *flock.Flock
+}
+
+// folderRecord is what Liza knows of a folder, out of reach of the run.
+type folderRecord struct {
+	Task  string   `json:"task,omitempty"`
+	Agent string   `json:"agent"`
+	Keep  bool     `json:"keep,omitempty"`
+	Seq   int      `json:"seq"`           // of the folders of the task, the newest one is the one that counts
+	Tip   string   `json:"tip,omitempty"` // of the task's branch when it was made or last taken over
+	Known []string `json:"known,omitempty"`
+}
+
+func (f *Folder) write() error {
+	data, err := json.Marshal(f.record)
+	if err != nil {
+		return err
+	}
+	return safefile.Replace(filepath.Join(f.dir, recordFile), data, 0o600)
+}
+
+// restoreLink lets the worktree's .git name git's folder again, if it names this one.
+func (f *Folder) restoreLink() error {
+	if f.record.Task == "" {
+		return nil
+	}
+	link := filepath.Join(f.repo.WorktreePath(f.record.Task), ".git")
+	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	if target, err := readGitFile(link); err != nil || target != f.Git {
+		return nil
+	}
+	admin := f.repo.adminOf(link)
+	if admin == "" {
+		return nil
+	}
+	return replaceLink(link, "gitdir: "+admin)
+}
+
+// remove takes the record first: without it the folder is a half-made one.
+func (f *Folder) remove() error {
+	err := os.Remove(filepath.Join(f.dir, recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, safefile.RemoveTree(f.dir), f.lock.Close())
+}
+
+// Taking says whose work is to be taken over.
+type Taking struct {
+	Task  string
+	Known []string // what the work may be based on now, besides what the folder was made with; "" is skipped
+	Late  bool     // the branch is not to move any more: commits are saved in the attic
+}
+
+// Taken is what was found in the git folder of a run, and what came of it.
+type Taken struct {
+	Open    bool     // there is such a folder; the rest is empty otherwise
+	Branch  string   // that its HEAD is on; "" when detached
+	Head    string   // the commit of HEAD; "" when there is none
+	Commit  string   // of the task's branch there
+	Moved   bool     // the task's branch is at Commit now, and was not before
+	Attic   string   // ref that holds the commits, because the branch could not move
+	Refused string   // why the commits were not taken over; "": they were, or there are none
+	Others  []string // refs that hold what the run left on other branches or in its stash; only when its folder goes
+}
+
+// foldersOf are the folders of a task that have a record, the newest first. Their locks are not taken.
+func (r *Repo) foldersOf(task string) []*Folder {
+	all := slices.DeleteFunc(r.folders(), func(f *Folder) bool { return f.record.Task != task })
+	slices.SortFunc(all, func(a, b *Folder) int { return b.record.Seq - a.record.Seq })
+	return all
+}
+
+// folders are all folders of runs that have a record.
+func (r *Repo) folders() []*Folder {
+	dir := filepath.Join(r.place.CommonDir, foldersDir)
+	entries, _ := os.ReadDir(dir)
+	var all []*Folder
+	for _, e := range entries {
+		f := &Folder{repo: r, dir: filepath.Join(dir, e.Name())}
+		if f.load() == nil {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func (f *Folder) load() error {
+	data, err := safefile.Read(filepath.Join(f.dir, recordFile))
+	if err == nil {
+		err = json.Unmarshal(data, &f.record)
+	}
+	f.Git = filepath.Join(f.dir, "git")
+	return err
+}
+
+// current is the folder in which the work of a task is done, nil when there is none.
+func (r *Repo) current(task string) *Folder {
+	for _, f := range r.foldersOf(task) {
+		if f.record.Keep {
+			return f
+		}
+	}
+	return nil
+}
+
+// replaceLink writes one of git's small files whole: anyone who reads it sees the old line or
+// the new one.
+func replaceLink(path, line string) error {
+	next := path + ".liza"
+	if err := os.RemoveAll(next); err != nil { // what an agent put there must not be followed
+		return err
+	}
+	file, err := os.OpenFile(next, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(line + "\n")
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}
+
+// OpenFolder makes the git folder of a run. It starts no process but to read a configuration that has changed. What
+// former runs of the task left is taken over first.
+func (r *Repo) OpenFolder(ctx context.Context, spec FolderSpec) (*Folder, error) {
+	fail := func(err error) (*Folder, error) {
+		return nil, fmt.Errorf("cannot make the git folder of %s: %w", spec.Agent, err)
+	}
+	if !folderName().MatchString(folderOf(spec.Task, spec.Agent)) {
+		return fail(errors.New("the names of task and agent are not names of files"))
+	}
+	if spec.Task != "" {
+		if _, err := r.Settle(ctx, spec.Task, !spec.Keep); err != nil {
+			return fail(err)
+		}
+	}
+	s, err := r.lock(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer s.unlock()
+	f, err := s.reserve(spec)
+	if err != nil {
+		return fail(err)
+	}
+	if err = s.fill(ctx, f, spec); err == nil {
+		err = f.write()
+	}
+	if err == nil && spec.Redirect {
+		err = replaceLink(filepath.Join(r.WorktreePath(spec.Task), ".git"), "gitdir: "+f.Git)
+	}
+	if err != nil {
+		return fail(errors.Join(err, f.remove()))
+	}
+	return f, nil
+}
+
+// reserve makes the empty folder under a name that no living run has.
+func (s *session) reserve(spec FolderSpec) (*Folder, error) {
+	f := &Folder{repo: s.Repo, record: folderRecord{Task: spec.Task, Agent: spec.Agent, Keep: spec.Keep && spec.Task != "", Seq: 1}}
+	for _, other := range s.foldersOf(spec.Task) {
+		f.record.Seq = max(f.record.Seq, other.record.Seq+1)
+	}
+	for n := 1; f.lock == nil; n++ {
+		f.dir = filepath.Join(s.place.CommonDir, foldersDir, folderOf(spec.Task, spec.Agent))
+		if n > 1 {
+			f.dir += fmt.Sprintf(".%d", n)
+		}
+		if err := safefile.MakeFolder(f.dir, 0o700); err != nil {
+			return nil, err
+		}
+		lock := flock.New(filepath.Join(f.dir, "lock"))
+		held, err := lock.TryLock()
+		if err != nil {
+			return nil, err
+		}
+		if held && !exists(filepath.Join(f.dir, recordFile)) { // a half-made one of a killed process is made again
+			f.lock = lock
+		} else if err := lock.Close(); err != nil {
+			return nil, err
+		}
+	}
+	f.Git = filepath.Join(f.dir, "git")
+	return f, safefile.RemoveTree(f.Git)
+}
+
+// fill writes the repository.
+func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
+	common, admin, worktree := s.place.CommonDir, s.place.CommonDir, ""
+	if spec.Task == "" {
+		worktree = readCore(common).worktree
+		if worktree != "" {
+			worktree = absolute(common, worktree)
+		}
+	} else if admin = s.adminDir(s.WorktreePath(spec.Task)); admin == "" {
+		return fmt.Errorf("%s is not a worktree of this repository", s.WorktreePath(spec.Task))
+	}
+	f.Target = admin
+	for _, dir := range []string{"info", "objects/info", "refs", "modules"} { // git makes the others when it needs them
+		if err := safefile.MakeFolder(filepath.Join(f.Git, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	config, err := s.folderConfig(ctx, admin, worktree, spec.Remotes)
+	if err != nil {
+		return err
+	}
+	head, packed, err := s.folderRefs(ctx, f, spec)
+	if err != nil {
+		return err
+	}
+	objects, alternates := s.alternates()
+	if spec.Task != "" { // those of the main checkout are at their place
+		alternates = append([]string{objects}, alternates...)
+	}
+	texts := map[string]string{"config": config, "HEAD": head, "packed-refs": packed}
+	if len(alternates) > 0 {
+		texts["objects/info/alternates"] = strings.Join(alternates, "\n") + "\n"
+	}
+	for name, text := range texts {
+		if err := os.WriteFile(filepath.Join(f.Git, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	copies := map[string]string{"info/exclude": common, "info/attributes": common, "shallow": common, "index": admin, "info/sparse-checkout": admin}
+	shared, _ := filepath.Glob(filepath.Join(admin, "sharedindex.*"))
+	for _, path := range shared {
+		copies[filepath.Base(path)] = admin
+	}
+	for name, from := range copies {
+		if err := copyIndex(filepath.Join(from, name), filepath.Join(f.Git, name)); err != nil {
+			return err
+		}
+	}
+	f.Read = append([]string{objects}, s.alternatesOf(objects)...)
+	for _, path := range []string{filepath.Join(admin, "modules"), filepath.Join(common, "lfs")} {
+		if exists(path) {
+			f.Read = append(f.Read, path)
+		}
+	}
+	return nil
+}
+
+// alternates are the folder of the repository's objects, and those that it borrows from.
+func (s *session) alternates() (objects string, borrowed []string) {
+	objects = filepath.Join(s.place.CommonDir, "objects")
+	return objects, s.alternatesOf(objects)
+}
+
+// alternatesOf are the folders from which a folder of objects borrows, and these from others: git follows five.
+func (r *Repo) alternatesOf(objects string) []string {
+	var all []string
+	for next := []string{objects}; len(next) > 0 && len(all) < 100; next = next[1:] {
+		data, err := safefile.Read(filepath.Join(next[0], "info", "alternates"))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				path := absolute(next[0], line)
+				if !slices.Contains(all, path) {
+					all, next = append(all, path), append(next, path)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// folderRefs are HEAD and the branches, tags and remote branches that a run sees: all but those of other tasks. That of
+// its own is kept in the record.
+func (s *session) folderRefs(ctx context.Context, f *Folder, spec FolderSpec) (head, packed string, err error) {
+	refs, err := s.refsIn(ctx, "refs/heads/", "refs/tags/", "refs/remotes/")
+	if err != nil {
+		return "", "", err
+	}
+	for name, commit := range spec.Branches {
+		if commit != "" {
+			refs[branches+name] = commit
+		}
+	}
+	if spec.Task != "" {
+		head = "ref: " + branches + TaskBranch(spec.Task) + "\n"
+		f.record.Tip = refs[branches+TaskBranch(spec.Task)]
+		f.record.Known = slices.DeleteFunc(slices.Clone(spec.Known), func(rev string) bool { return rev == "" })
+	} else {
+		at, err := s.Head(ctx)
+		if err != nil {
+			return "", "", err
+		}
+		if head = at.Commit + "\n"; at.Branch != "" {
+			head = "ref: " + branches + at.Branch + "\n"
+		}
+	}
+	var b strings.Builder
+	b.WriteString("# pack-refs with: sorted \n")
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		if spec.Task == "" || !strings.HasPrefix(name, branches+"task/") || name == branches+TaskBranch(spec.Task) {
+			b.WriteString(refs[name] + " " + name + "\n")
+		}
+	}
+	return head, b.String(), nil
+}
+
+// LeftFolders are the tasks of which a run has left a git folder: its supervisor was killed.
+func (r *Repo) LeftFolders() []string {
+	var tasks []string
+	for _, f := range r.folders() {
+		if f.claim() {
+			tasks = append(tasks, f.record.Task)
+			_ = f.lock.Close()
+		}
+	}
+	slices.Sort(tasks)
+	return slices.Compact(tasks)
+}
+
+// ClearFolders removes folders that killed processes have left half made: they have no record.
+func (r *Repo) ClearFolders(ctx context.Context) error {
+	s, err := r.lock(ctx) // nobody makes one now
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	dir := filepath.Join(r.place.CommonDir, foldersDir)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); !exists(filepath.Join(path, recordFile)) {
+			err = errors.Join(err, safefile.RemoveTree(path))
+		}
+	}
+	return err
+}
+
+// claim takes the lock of a folder whose run is over.
+func (f *Folder) claim() bool {
+	f.lock = flock.New(filepath.Join(f.dir, "lock"))
+	held, err := f.lock.TryLock()
+	if err == nil && held && f.load() == nil { // nobody has removed it meanwhile
+		return true
+	}
+	_ = f.lock.Close()
+	return false
+}
+
+// Settle takes over what runs of a task have left in their git folders when their supervisors were killed, and removes
+// the folders. Those of living runs stay. With late the task's branch stays, and commits are saved in the attic. It
+// reports what was taken over last.
+func (r *Repo) Settle(ctx context.Context, task string, late bool) (taken Taken, err error) {
+	all := r.foldersOf(task)
+	slices.Reverse(all)
+	for _, f := range all {
+		if !f.claim() {
+			continue
+		}
+		if taken, err = f.Close(ctx, late); err != nil {
+			return taken, err
+		}
+	}
+	return taken, nil
+}
+
+// folderSettings are the settings that a git folder of its own gets from the person's and the repository's
+// configuration, because honest work differs without them. Everything else stays out: addresses (but for
+// FolderSpec.Remotes; else noRemote), credentials, and what
+// starts programs, hooks too, but for the filters in Repo.Filters, which run with the rights of the run.
+var folderSettings = []struct{ key, reason string }{
+	{"user.name", "who commits"},
+	{"user.email", "who commits"},
+	{"user.useconfigonly", "who commits"},
+	{"i18n.commitencoding", "the encoding of messages"},
+	{"core.autocrlf", "the ends of lines in files"},
+	{"core.eol", "the ends of lines in files"},
+	{"core.safecrlf", "the ends of lines in files"},
+	{"core.filemode", "what the file system can keep"},
+	{"core.symlinks", "what the file system can keep"},
+	{"core.ignorecase", "what the file system can keep"},
+	{"core.precomposeunicode", "what the file system can keep"},
+	{"core.checkstat", "what counts as a change of a file"},
+	{"core.trustctime", "what counts as a change of a file"},
+	{"core.sparsecheckout", "which files are checked out"},
+	{"core.sparsecheckoutcone", "which files are checked out"},
+	{"index.sparse", "the index is a copy of the worktree's"},
+	{"index.version", "the index is a copy of the worktree's"},
+	{"core.untrackedcache", "the index is a copy of the worktree's"},
+	{"core.splitindex", "the index is a copy of the worktree's"},
+	{"core.bigfilethreshold", "which files are compared"},
+	{"core.commentchar", "messages that begin with it"},
+	{"core.whitespace", "what git calls an error of whitespace"},
+	{"core.abbrev", "how commits are named in texts"},
+	{"core.quotepath", "how files are named in texts"},
+	{"diff.algorithm", "how differences look"},
+	{"diff.renames", "how differences look"},
+	{"diff.renamelimit", "how differences look"},
+	{"merge.conflictstyle", "how conflicts look"},
+	{"merge.renames", "what a merge finds"},
+	{"merge.renamelimit", "what a merge finds"},
+	{"blame.ignorerevsfile", "whose line it is"},
+}
+
+// noRemote is in the place of a remote's address where a run has none: git quotes it when it fetches or pushes. Without any
+// remote models add one.
+const noRemote = "/dev/null/liza: runs neither fetch nor push; Liza pushes what is approved"
+
+// folderConfig is the configuration of a git folder of its own.
+func (r *Repo) folderConfig(ctx context.Context, admin, worktree string, remotes bool) (string, error) {
+	o, err := r.configured(ctx, admin, r.place.CommonDir)
+	if err != nil {
+		return "", err
+	}
+	values := o.effective()
+	var keys []string
+	for key := range values {
+		name := driverName(key)
+		filter := strings.HasPrefix(key, "filter.") && slices.Contains(r.Filters, name) && values[key] != ""
+		remote := remotes && strings.HasPrefix(key, "remote.") && slices.ContainsFunc([]string{".url", ".pushurl", ".fetch"}, func(end string) bool { return strings.HasSuffix(key, end) })
+		if !remotes && strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".url") {
+			remote, values[key] = true, noRemote
+		}
+		if filter || remote || slices.ContainsFunc(folderSettings, func(s struct{ key, reason string }) bool { return s.key == key }) {
+			keys = append(keys, key)
+		}
+	}
+	for key := range values { // without their addresses
+		if name, ok := strings.CutSuffix(key, ".url"); ok && strings.HasPrefix(key, "submodule.") {
+			keys, values[name+".active"] = append(keys, name+".active"), "true"
+		}
+	}
+	version := "0"
+	if values["extensions.objectformat"] != "" {
+		version, keys = "1", append(keys, "extensions.objectformat")
+	}
+	set := map[string]string{"core.repositoryformatversion": version, "core.bare": "false", "core.logallrefupdates": "true", "gc.autodetach": "false", "core.hookspath": os.DevNull}
+	for key, value := range set {
+		keys, values[key] = append(keys, key), value
+	}
+	if worktree != "" {
+		keys, values["core.worktree"] = append(keys, "core.worktree"), worktree
+	}
+	slices.Sort(keys)
+	var b strings.Builder
+	for _, key := range slices.Compact(keys) {
+		b.WriteString(setting(key, values[key]))
+	}
+	return b.String(), nil
+}
+
+// effective is what each key has after our own settings.
+func (o overrides) effective() map[string]string {
+	values, own := map[string]string{}, map[string]string{}
+	for _, one := range o.all {
+		values[one[0]] = one[1]
+	}
+	for _, variable := range o.env {
+		name, value, _ := strings.Cut(variable, "=")
+		own[name] = value
+	}
+	for _, option := range o.options {
+		setting := strings.TrimPrefix(option, "--config-env=")
+		at := strings.LastIndexByte(setting, '=')
+		values[setting[:at]] = own[setting[at+1:]]
+	}
+	return values
+}
+
+// setting is one setting as git's file of configuration has it.
+func setting(key, value string) string {
+	section, rest, _ := strings.Cut(key, ".")
+	name := rest
+	if at := strings.LastIndexByte(rest, '.'); at >= 0 {
+		section, name = fmt.Sprintf("%s %s", section, quoted(rest[:at])), rest[at+1:]
+	}
+	return fmt.Sprintf("[%s]\n\t%s = %s\n", section, name, quoted(value))
+}
+
+func quoted(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(text) + `"`
+}

@@ -1,0 +1,603 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"liza/pkg/base/safefile"
+)
+
+// incoming is one taking over: commits on their way from a folder into the repository.
+type incoming struct {
+	folder  *Folder
+	from    private
+	commit  string
+	own     string // the tip of the task's branch
+	known   []string
+	dir     string
+	last    bool // the folder is removed after this: what may not be on the branch is saved
+	checked bool // git has named the objects by their content
+	sound   bool // the objects are in the repository; what speaks against them is their history
+}
+
+func (in *incoming) remove() { _ = safefile.RemoveTree(in.dir) }
+
+// borrowed lets a git command see what comes in, copied or checked, besides the repository's objects.
+func (in *incoming) borrowed() []string {
+	return []string{mostMemory, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(in.objects())}
+}
+
+func (in *incoming) objects() string {
+	if in.checked {
+		return in.store("checked")
+	}
+	return in.store("copied")
+}
+
+func (in *incoming) store(name string) string { return filepath.Join(in.dir, name) }
+
+// An oddError says what is wrong with the objects in a folder.
+type oddError struct{ text string }
+
+func (e oddError) Error() string { return e.text }
+
+// oddOr tells what is wrong with the objects from an error of the machine.
+func oddOr(err error) (why string, _ error) {
+	if odd, ok := errors.AsType[oddError](err); ok {
+		return odd.text, nil
+	}
+	return "", err
+}
+
+// fetch brings the objects into the repository. The text says why they may not come, "" when they are there.
+func (in *incoming) fetch(ctx context.Context) (why string, err error) {
+	ctx, done := in.folder.repo.inTime(ctx)
+	defer done()
+	if why, err = in.bring(ctx); ctx.Err() != nil && err != nil {
+		err = context.Cause(ctx)
+	}
+	return why, err
+}
+
+func (in *incoming) bring(ctx context.Context) (why string, err error) {
+	r := in.folder.repo
+	in.dir = filepath.Join(in.folder.dir, "incoming")
+	if err := safefile.RemoveTree(in.dir); err != nil {
+		return "", err
+	}
+	if why, err := in.copyObjects(ctx); why != "" || err != nil {
+		return why, err
+	}
+	sizes, why, err := in.sizes(ctx)
+	if why != "" || err != nil {
+		return why, err
+	}
+	commits, err := r.newCommits(ctx, in.commit, in.known, in.borrowed()...)
+	if err != nil {
+		return unsoundBy("rev-list", err)
+	}
+	if len(commits) == 0 { // it is one of those that are known, or not a commit
+		found, err := r.CommitExists(ctx, in.commit)
+		if !found {
+			why = fmt.Sprintf("%.9s is not a commit", in.commit)
+		}
+		return why, err
+	}
+	// The copies are measured to spare git the reading of bombs. They may have any names, and packs may disagree: what counts is
+	// what git has checked, named by its content.
+	if why, err := in.extent(ctx, sizes); why != "" || err != nil {
+		return why, err
+	}
+	if broken, err := in.check(ctx); broken != "" || err != nil {
+		return broken, err
+	}
+	in.checked = true
+	if sizes, why, err = in.sizes(ctx); why != "" || err != nil {
+		return why, err
+	}
+	if why, err := in.extent(ctx, sizes); why != "" || err != nil {
+		return why, err
+	}
+	if commits, err = r.newCommits(ctx, in.commit, in.known, in.borrowed()...); err != nil {
+		return unsoundBy("rev-list", err)
+	}
+	if why, err = in.history(ctx, commits); err != nil || why != "" && !in.last {
+		return why, err
+	}
+	in.sound = true
+	if err := in.moveIn(filepath.Join(r.place.CommonDir, "objects")); err != nil {
+		return why, err
+	}
+	if why == "" {
+		r.rememberSound(in.commit, in.known)
+	}
+	return why, nil
+}
+
+// history says what speaks against the new commits: they have to be the task's own line, on top of what is known.
+func (in *incoming) history(ctx context.Context, commits [][]string) (string, error) {
+	r := in.folder.repo
+	if stray := strayOf(commits); stray != "" {
+		return stray, nil
+	}
+	for _, c := range commits {
+		if len(c) == 1 {
+			return fmt.Sprintf("the history below commit %.9s was replaced", c[0]), nil
+		}
+	}
+	args := append([]string{"rev-list", "--count", in.commit, "--not"}, in.known...)
+	args = append(args, "--exclude="+branches+TaskBranch(in.folder.record.Task), "--glob="+branches+"task/*", "--")
+	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: in.borrowed()})
+	if err != nil {
+		return unsoundBy("rev-list", err)
+	}
+	if strings.TrimSpace(out) != strconv.Itoa(len(commits)) {
+		return "it has commits of another task's branch", nil
+	}
+	return "", nil
+}
+
+// check lets git pack what is new and check each object of it, as it checks what is sent to it.
+func (in *incoming) check(ctx context.Context) (string, error) {
+	r := in.folder.repo
+	checked := in.store("checked")
+	if err := os.MkdirAll(filepath.Join(checked, "pack"), 0o755); err != nil {
+		return "", err
+	}
+	pack, err := os.OpenFile(filepath.Join(in.dir, "new.pack"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer pack.Close()
+	input := in.commit + "\n"
+	for _, rev := range in.known {
+		input += "^" + rev + "\n"
+	}
+	_, err = r.run(ctx, call{dir: r.place.Root, stdin: input, out: pack, env: in.borrowed(), config: frugal,
+		args: []string{"pack-objects", "--quiet", "--stdout", "--revs", "--thin", "--delta-base-offset", "--missing=error"}})
+	if err != nil {
+		return unsoundBy("pack-objects", err)
+	}
+	head := make([]byte, 12)
+	if _, err := pack.ReadAt(head, 0); err != nil || !bytes.HasPrefix(head, []byte("PACK")) {
+		return "", fmt.Errorf("git made no pack: %v", err)
+	}
+	if _, err := pack.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	limit := fmt.Sprintf("--max-input-size=%d", r.mostTaken())
+	args := []string{"index-pack", "--strict", "--stdin", "--fix-thin", limit}
+	if few := bytes.Compare(head[8:], []byte{0, 0, 0, 100}) < 0; few { // each pack makes every later look slower
+		args = []string{"unpack-objects", "-q", "--strict", limit}
+	}
+	_, err = r.run(ctx, call{dir: r.place.Root, in: pack, write: true, args: args, config: frugal, env: []string{
+		mostMemory, "GIT_OBJECT_DIRECTORY=" + checked,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(r.place.CommonDir, "objects")),
+	}})
+	return unsoundBy(args[0], err)
+}
+
+// moveIn moves what was checked to the repository's objects, the index of a pack last.
+func (in *incoming) moveIn(objects string) error {
+	checked := in.store("checked")
+	var last []string
+	place := func(name string) error {
+		to := filepath.Join(objects, name)
+		if exists(to) {
+			return nil
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		return os.Rename(filepath.Join(checked, name), to)
+	}
+	err := fs.WalkDir(os.DirFS(checked), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || e.IsDir():
+			return err
+		case strings.HasSuffix(name, ".idx"):
+			last = append(last, name)
+			return nil
+		}
+		return place(name)
+	})
+	for _, name := range last {
+		err = errors.Join(err, place(name))
+	}
+	return err
+}
+
+var (
+	objectFolder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{2}$`) })
+	objectFile   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{38}|[0-9a-f]{62})$`) })
+	packFile     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pack-[0-9a-f]{40,64}\.(pack|idx)$`) })
+)
+
+// copyObjects copies loose objects and packs of the folder, whose names have their form, so that they stay as they are
+// while they are looked at. Everything else that lies beside them is left: alternates, bitmaps, graphs.
+func (in *incoming) copyObjects(ctx context.Context) (why string, err error) {
+	if err := os.MkdirAll(in.store("copied"), 0o700); err != nil {
+		return "", err
+	}
+	c := copying{in: in, ctx: ctx, bytes: in.folder.repo.mostTaken()}
+	err = c.list("objects", func(e fs.DirEntry) error {
+		if !e.IsDir() || !objectFolder().MatchString(e.Name()) {
+			return nil
+		}
+		return c.files(e.Name(), objectFile())
+	})
+	if err == nil {
+		err = c.files("pack", packFile())
+	}
+	return oddOr(err)
+}
+
+// copying counts what it may still copy.
+type copying struct {
+	in    *incoming
+	ctx   context.Context
+	seen  int
+	bytes int64
+}
+
+// list calls each for the entries of a folder, as many at a time as fit in memory. One that is not there has none.
+func (c *copying) list(name string, each func(fs.DirEntry) error) error {
+	info, err := c.in.from.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var dir *os.File
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is not a folder")
+	}
+	if err == nil {
+		dir, err = c.in.from.root.Open(name)
+	}
+	if err != nil {
+		return oddError{fmt.Sprintf("its folder %s cannot be read: %v", name, err)}
+	}
+	defer dir.Close()
+	most := cmp.Or(c.in.folder.repo.maxFiles, mostFiles)
+	for {
+		entries, err := dir.ReadDir(1000)
+		for _, e := range entries {
+			if c.seen++; c.seen > most {
+				return oddError{fmt.Sprintf("it has more than %d files of objects", most)}
+			}
+			if err := errors.Join(c.ctx.Err(), each(e)); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *copying) files(folder string, form *regexp.Regexp) error {
+	made := false
+	return c.list(path.Join("objects", folder), func(e fs.DirEntry) error {
+		if !form.MatchString(e.Name()) || !e.Type().IsRegular() {
+			return nil
+		}
+		to := filepath.Join(c.in.store("copied"), folder, e.Name())
+		if !made {
+			made = true
+			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+				return err
+			}
+		}
+		return c.file(path.Join("objects", folder, e.Name()), to)
+	})
+}
+
+func (c *copying) file(name, to string) error {
+	from, err := c.in.from.open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // packed meanwhile
+	}
+	if err != nil {
+		return oddError{fmt.Sprintf("its object %s cannot be read: %v", name, err)}
+	}
+	defer from.Close()
+	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(file, io.LimitReader(from, c.bytes+1))
+	if c.bytes -= n; c.bytes < 0 {
+		err = oddError{fmt.Sprintf("it has more than %d MB of objects", c.in.folder.repo.mostTaken()>>20)}
+	}
+	return errors.Join(err, file.Close())
+}
+
+// A few small objects can stand for more than a machine holds: a tree that has another one ten times, and so on for ten
+// levels, is ten thousand million files for everything that lists or checks it out, and a megabyte of an object can be a
+// gigabyte of zeros. So commits that come in are measured before git reads more of them than their names and sizes.
+const (
+	mostOfTree = 64 << 20 // bytes of a commit, tree or tag, which git reads as a whole
+	mostName   = 255      // bytes that a file system allows for the name of a file
+	mostPath   = 2048     // bytes of a path, below that of the worktree
+)
+
+// sizes are those of the objects that come in. The text says what speaks against them.
+func (in *incoming) sizes(ctx context.Context) (sizes map[string]int64, why string, err error) {
+	out, err := in.folder.repo.run(ctx, call{dir: in.folder.repo.place.Root, env: []string{"GIT_OBJECT_DIRECTORY=" + in.objects()},
+		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--batch-all-objects", "--unordered", "--buffer"}})
+	if err != nil {
+		why, err = unsoundBy("cat-file", err)
+		return nil, why, err
+	}
+	sizes = map[string]int64{}
+	for line := range strings.Lines(out) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		kind, text, _ := strings.Cut(rest, " ")
+		size, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Sprintf("its object %.9s is not one", name), nil
+		}
+		if sizes[name] = size; kind != "blob" && size > mostOfTree {
+			return nil, fmt.Sprintf("its %s %.9s has more than %d MB", kind, name, mostOfTree>>20), nil
+		}
+	}
+	return sizes, "", nil
+}
+
+// extent says what speaks against reading the commit whole, or checking it out: how much its new objects are, and what its files
+// are beside those of the task's branch.
+func (in *incoming) extent(ctx context.Context, sizes map[string]int64) (why string, err error) {
+	base := cmp.Or(in.own, in.folder.record.Tip)
+	if why, err = in.newBytes(ctx, sizes); why != "" || err != nil {
+		return why, err
+	}
+	m := &measure{in: in, sizes: sizes, seen: map[string]part{}}
+	defer m.close()
+	tree, err := m.top(ctx, in.commit)
+	old := ""
+	if err == nil && base != "" {
+		old, err = m.top(ctx, base)
+	}
+	var more part
+	if err == nil {
+		more, err = m.beside(ctx, tree, old, 0)
+	}
+	switch most := in.folder.repo.mostTaken(); {
+	case err != nil:
+		return oddOr(err)
+	case more.files > mostFiles:
+		return fmt.Sprintf("it adds more than %d files", mostFiles), nil
+	case more.bytes > float64(most):
+		return fmt.Sprintf("its files have %d MB more than those of its base", most>>20), nil
+	case more.path > mostPath:
+		return fmt.Sprintf("the path of a file has more than %d bytes", mostPath), nil
+	}
+	return "", nil
+}
+
+// newBytes counts the objects that would come in, when not all that were copied are few enough.
+func (in *incoming) newBytes(ctx context.Context, sizes map[string]int64) (why string, err error) {
+	r, all := in.folder.repo, int64(0)
+	for _, size := range sizes {
+		all += min(size, r.mostTaken()+1)
+	}
+	if all <= r.mostTaken() {
+		return "", nil
+	}
+	out, err := r.run(ctx, call{dir: r.place.Root, env: in.borrowed(), args: slices.Concat([]string{"rev-list", "--objects", "--no-object-names", in.commit, "--not"}, in.known, []string{"--"})})
+	if err != nil {
+		return unsoundBy("rev-list", err)
+	}
+	all = 0
+	for name := range strings.FieldsSeq(out) {
+		if all += sizes[name]; all > r.mostTaken() {
+			return fmt.Sprintf("its commits have more than %d MB", r.mostTaken()>>20), nil
+		}
+	}
+	return "", nil
+}
+
+// measure counts what trees have, each of which it reads once.
+type measure struct {
+	in             *incoming
+	sizes          map[string]int64 // of objects
+	seen           map[string]part  // of trees
+	content, check *asking
+}
+
+// part is what a tree has, or more of than another one. Numbers that no machine holds need not be exact.
+type part struct {
+	files, bytes float64
+	path         int // bytes of its longest path
+}
+
+func (p *part) add(other part, sign float64) {
+	const enough = 1e15
+	p.files, p.bytes = min(p.files+sign*other.files, enough), min(p.bytes+sign*other.bytes, enough)
+}
+
+type entry struct{ mode, name, object string }
+
+func (e entry) isTree() bool { return e.mode == "40000" }
+
+// beside is what a tree has more than another one, "" for none.
+func (m *measure) beside(ctx context.Context, tree, old string, depth int) (more part, err error) {
+	if tree == old {
+		return more, nil
+	}
+	list, err := m.entries(ctx, tree)
+	before := map[string]entry{}
+	if err == nil && old != "" {
+		var were []entry
+		were, err = m.entries(ctx, old)
+		for _, e := range were {
+			before[e.name] = e
+		}
+	}
+	for _, e := range list {
+		was, there := before[e.name]
+		delete(before, e.name)
+		var inner, gone part
+		switch {
+		case err != nil:
+			return more, err
+		case there && was.object == e.object:
+			continue
+		case there && e.isTree() && was.isTree():
+			inner, err = m.beside(ctx, e.object, was.object, depth+1)
+		default:
+			if inner, err = m.whole(ctx, e, depth+1); err == nil && there {
+				gone, err = m.whole(ctx, was, depth+1)
+			}
+		}
+		more.add(inner, 1)
+		more.add(gone, -1)
+		more.path = max(more.path, inner.path+len(e.name)+1)
+	}
+	for _, e := range before {
+		gone, wrong := m.whole(ctx, e, depth+1)
+		err = cmp.Or(err, wrong)
+		more.add(gone, -1)
+	}
+	return more, err
+}
+
+// whole is all that an entry of a tree has.
+func (m *measure) whole(ctx context.Context, e entry, depth int) (p part, err error) {
+	switch known := false; {
+	case e.mode == ModeGitlink:
+		return p, nil
+	case !e.isTree():
+		size, err := m.size(ctx, e.object)
+		return part{files: 1, bytes: float64(size)}, err
+	case depth > mostPath/2:
+		return p, oddError{fmt.Sprintf("the path of a file has more than %d bytes", mostPath)}
+	default:
+		if p, known = m.seen[e.object]; known {
+			return p, nil
+		}
+	}
+	list, err := m.entries(ctx, e.object)
+	for _, one := range list {
+		var inner part
+		if inner, err = m.whole(ctx, one, depth+1); err != nil {
+			return p, err
+		}
+		p.add(inner, 1)
+		p.path = max(p.path, inner.path+len(one.name)+1)
+	}
+	m.seen[e.object] = p
+	return p, err
+}
+
+func (m *measure) entries(ctx context.Context, tree string) (list []entry, err error) {
+	text, err := m.object(ctx, tree, "tree")
+	for width := len(tree) / 2; text != "" && err == nil; {
+		head, rest, _ := strings.Cut(text, "\x00")
+		mode, name, ok := strings.Cut(head, " ")
+		switch {
+		case !ok || len(rest) < width:
+			return nil, oddError{fmt.Sprintf("its tree %.9s is broken off", tree)}
+		case len(name) > mostName:
+			return nil, oddError{fmt.Sprintf("the name of a file has more than %d bytes", mostName)}
+		}
+		list, text = append(list, entry{strings.TrimLeft(mode, "0"), name, hex.EncodeToString([]byte(rest[:width]))}), rest[width:]
+	}
+	return list, err
+}
+
+// top is the tree of a commit.
+func (m *measure) top(ctx context.Context, commit string) (string, error) {
+	content, err := m.object(ctx, commit, "commit")
+	line, _, _ := strings.Cut(content, "\n")
+	return strings.TrimPrefix(line, "tree "), err
+}
+
+func (m *measure) object(ctx context.Context, name, kind string) (string, error) {
+	f, err := m.ask(ctx, &m.content, "--batch", name)
+	if err != nil {
+		return "", err
+	}
+	size, bad := strconv.Atoi(f[len(f)-1])
+	if len(f) != 3 || f[1] != kind || bad != nil || size > mostOfTree {
+		return "", oddError{fmt.Sprintf("bad %s object %.9s", kind, name)}
+	}
+	content := make([]byte, size+1) // and the end of a line
+	_, err = io.ReadFull(m.content.answers, content)
+	return string(content[:size]), err
+}
+
+// size is that of a file. One that is missing is found by git's own check.
+func (m *measure) size(ctx context.Context, name string) (int64, error) {
+	if size, known := m.sizes[name]; known {
+		return size, nil
+	}
+	f, err := m.ask(ctx, &m.check, "--batch-check", name)
+	if err != nil {
+		return 0, err
+	}
+	m.sizes[name], _ = strconv.ParseInt(f[len(f)-1], 10, 64)
+	return m.sizes[name], nil
+}
+
+// asking is a git that answers one question after the other.
+type asking struct {
+	cmd     *exec.Cmd
+	ask     io.WriteCloser
+	answers *bufio.Reader
+}
+
+func (m *measure) ask(ctx context.Context, of **asking, how, name string) (answer []string, err error) {
+	if *of == nil {
+		r := m.in.folder.repo
+		cmd := exec.CommandContext(ctx, "git", slices.Concat([]string{"-C", r.place.Root}, everywhere, []string{"cat-file", how})...)
+		cmd.Env = slices.Concat(r.env, r.ownEnv(call{dir: r.place.Root}), gitFolders(r.place.CommonDir, r.place.CommonDir, r.place.Root), m.in.borrowed())
+		a := &asking{cmd: cmd}
+		var out io.Reader
+		if a.ask, err = cmd.StdinPipe(); err == nil {
+			out, err = cmd.StdoutPipe()
+		}
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.answers, *of = bufio.NewReader(out), a
+	}
+	line := ""
+	if _, err = fmt.Fprintln((*of).ask, name); err == nil {
+		line, err = (*of).answers.ReadString('\n')
+	}
+	if answer = strings.Fields(line); err == nil && len(answer) == 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return answer, err
+}
+
+func (m *measure) close() {
+	for _, a := range []*asking{m.content, m.check} {
+		if a != nil {
+			_ = a.ask.Close() // it ends
+			_ = a.cmd.Wait()
+		}
+	}
+}

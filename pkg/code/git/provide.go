@@ -1,0 +1,489 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"liza/pkg/base/safefile"
+)
+
+// ProvideWorktree makes sure that .worktrees/<id> is a worktree on branch task/<id>, from whatever it finds there
+// (specs/protocol.md#7.3 and specs/protocol.md#7.4). A worktree that it creates is locked with the reason "liza <id> <nonce>": call UnlockWorktree
+// once the claim is confirmed and before anybody works in it, or Abandon when the claim was lost. On an error, what was
+// saved, moved or removed until then is still reported.
+func (r *Repo) ProvideWorktree(ctx context.Context, p Provide) (Provided, error) {
+	fail := func(err error) (Provided, error) {
+		return Provided{}, fmt.Errorf("cannot create the worktree of %s: %w", p.ID, err)
+	}
+	if err := errors.Join(checkID(p.ID), checkNonce(p.Nonce), plainRevs(p.Base)); err != nil {
+		return fail(err)
+	}
+	if _, err := r.Settle(ctx, p.ID, !p.Keep); err != nil {
+		return fail(err)
+	}
+	got, err := r.provideLocked(ctx, p)
+	if err == nil && got.Created { // clones may take long, so not under the lock
+		var warnings []string
+		warnings, err = r.updateSubmodules(ctx, got.Path)
+		got.Warnings = append(got.Warnings, warnings...)
+	}
+	if err != nil {
+		failed, err := fail(err)
+		failed.LockRemoved, failed.Lost, failed.Attic = got.LockRemoved, got.Lost, got.Attic
+		return failed, err
+	}
+	return got, nil
+}
+
+func (r *Repo) provideLocked(ctx context.Context, p Provide) (Provided, error) {
+	s, err := r.lock(ctx)
+	if err != nil {
+		return Provided{}, err
+	}
+	defer s.unlock()
+	job := &providing{session: s, Provide: p}
+	err = job.run(ctx)
+	if err == nil && job.got.Created {
+		err = s.registerSubmodules(ctx, job.got.Path)
+	}
+	job.got.LockRemoved = s.removed
+	return job.got, err
+}
+
+func (j *providing) run(ctx context.Context) error {
+	j.got.Path, j.got.Branch = j.WorktreePath(j.ID), TaskBranch(j.ID)
+	if err := j.look(ctx); err != nil {
+		return err
+	}
+	if err := j.dropHalfMade(ctx); err != nil {
+		return err
+	}
+	switch {
+	case j.valid && j.Keep:
+		return j.keep(ctx)
+	case j.tip != "" && j.Keep:
+		j.got.Attached = true
+		return j.add(ctx, j.tip, false)
+	case j.Keep && j.RestartFrom == "":
+		return j.recover(ctx)
+	}
+	start, err := j.start(ctx)
+	if err != nil {
+		return err
+	}
+	if taken, err := j.takeOver(ctx, start); taken || err != nil {
+		return err
+	}
+	if j.valid || j.tip != "" {
+		if err := j.clear(ctx); err != nil {
+			return err
+		}
+	}
+	return j.add(ctx, start, true)
+}
+
+// look finds what is at the place, moves away what is not a worktree, and drops git's entry of a folder that is gone.
+func (j *providing) look(ctx context.Context) (err error) {
+	if err := linkAt(j.got.Path); err != nil {
+		return err
+	}
+	if err := j.branchFree(ctx, j.ID, j.got.Path); err != nil {
+		return err
+	}
+	j.valid = j.adminDir(j.got.Path) != ""
+	if !j.valid && exists(j.got.Path) {
+		if err := j.moveAway(); err != nil {
+			return err
+		}
+	}
+	if j.entry, err = j.registered(ctx, j.got.Path); err != nil {
+		return err
+	}
+	if !j.valid && j.entry != nil {
+		if err := j.dropFolder(ctx, j.got.Path, j.entry); err != nil {
+			return err
+		}
+		j.entry = nil
+	}
+	j.unblock(ctx, filepath.Join(j.place.CommonDir, branches+j.got.Branch+".lock"))
+	j.tip, err = j.session.tip(ctx, j.got.Branch)
+	return err
+}
+
+// moveAway never deletes: the folder may hold somebody's work. An empty one, and one with nothing but the link to this
+// repository, is what a killed git leaves.
+func (j *providing) moveAway() error {
+	if j.emptyShell(j.got.Path) {
+		return nil
+	}
+	name := ".lost-" + j.ID + "-" + strconv.FormatInt(j.Now.Unix(), 10)
+	target := filepath.Join(filepath.Dir(j.got.Path), name)
+	for n := 2; exists(target); n++ {
+		target = filepath.Join(filepath.Dir(j.got.Path), name+"-"+strconv.Itoa(n))
+	}
+	if err := os.Rename(j.got.Path, target); err != nil {
+		return fmt.Errorf("cannot move away what is at its place: %v", err)
+	}
+	j.got.Lost = target
+	return nil
+}
+
+// keep uses the worktree as it is, freed of what a killed claim or a killed git left on it.
+func (j *providing) keep(ctx context.Context) error {
+	admin := j.adminDir(j.got.Path)
+	j.unblock(ctx, filepath.Join(admin, "index.lock"), filepath.Join(admin, "HEAD.lock"))
+	if j.entry != nil && claimOf(j.entry.LockReason, j.ID) != "" {
+		if err := j.unlockEntry(ctx, j.got.Path); err != nil {
+			return err
+		}
+	}
+	facts, err := j.Inspect(ctx, j.got.Path)
+	if err != nil {
+		return err
+	}
+	if facts.Branch != j.got.Branch {
+		at := "detached"
+		if facts.Branch != "" {
+			at = "on branch " + facts.Branch
+		}
+		j.got.Warnings = append(j.got.Warnings, fmt.Sprintf("the worktree is %s, not on branch %s", at, j.got.Branch))
+	}
+	j.got.Kept, j.got.Head = true, facts.Head
+	return nil
+}
+
+// unblock removes stale lock files that would stop the agent's first git command.
+func (j *providing) unblock(ctx context.Context, paths ...string) {
+	for _, path := range paths {
+		if err := j.clearStale(ctx, path); err != nil {
+			j.got.Warnings = append(j.got.Warnings, fmt.Sprintf("%s stays: %v", path, err))
+		}
+	}
+}
+
+// recover makes branch and folder again at the newest recorded commit, or starts over when there is none.
+func (j *providing) recover(ctx context.Context) error {
+	commits, err := j.recorded(ctx)
+	if err != nil {
+		return err
+	}
+	newest, newestTime := "", int64(0)
+	for _, commit := range commits {
+		out, err := j.read(ctx, j.place.Root, "log", "-1", "--no-show-signature", "--no-color", "--format=%ct", commit)
+		if err != nil {
+			return err
+		}
+		made, err := strconv.ParseInt(strings.TrimSpace(out), 10, 64)
+		if err != nil {
+			return fmt.Errorf("commit %s has no time", commit)
+		}
+		if newest == "" || made > newestTime {
+			newest, newestTime = commit, made
+		}
+	}
+	if newest != "" {
+		j.got.Recovered = true
+		return j.add(ctx, newest, true)
+	}
+	start, err := j.start(ctx)
+	if err != nil {
+		return err
+	}
+	return j.add(ctx, start, true)
+}
+
+// start finds where new work begins, and its base.
+func (j *providing) start(ctx context.Context) (string, error) {
+	base, err := j.Resolve(ctx, j.Base)
+	if err != nil {
+		return "", err
+	}
+	j.got.Base = base
+	if j.RestartFrom == "" {
+		return base, nil
+	}
+	start, err := j.Resolve(ctx, j.RestartFrom)
+	if err != nil {
+		return "", err
+	}
+	j.got.Base, err = j.MergeBase(ctx, start, base)
+	return start, err
+}
+
+// takeOver uses the fresh worktree of a claim that was killed before it was confirmed, when it still starts at the right
+// commit. Everything else is made again.
+func (j *providing) takeOver(ctx context.Context, start string) (bool, error) {
+	if !j.valid || j.tip != start || j.entry == nil || claimOf(j.entry.LockReason, j.ID) == "" {
+		return false, nil
+	}
+	facts, err := j.Inspect(ctx, j.got.Path)
+	if err != nil || facts.Branch != j.got.Branch || facts.Head != start || len(facts.Dirty) > 0 {
+		return false, nil // what cannot be looked at is not a fresh worktree
+	}
+	if err := j.unlockEntry(ctx, j.got.Path); err != nil {
+		return false, err
+	}
+	if _, err := j.git(ctx, "worktree", "lock", "--reason", claimReason(j.ID, j.Nonce, false), j.got.Path); err != nil {
+		return false, err
+	}
+	j.got.Created, j.got.Head = true, start
+	return true, nil
+}
+
+// clear saves what worktree and branch hold, and removes them.
+func (j *providing) clear(ctx context.Context) error {
+	path := ""
+	if j.valid {
+		path = j.got.Path
+	}
+	ref, _, err := j.save(ctx, Work{ID: j.ID, Path: path, Reason: "before a fresh worktree", Integration: j.Base})
+	if err != nil {
+		return err
+	}
+	j.got.Attic = ref
+	return j.drop(ctx, j.ID, Proof{Integration: j.Base})
+}
+
+// add makes the folder, and with newBranch the branch at start. A call that fails leaves neither.
+func (j *providing) add(ctx context.Context, start string, newBranch bool) error {
+	args := []string{"worktree", "add", "--quiet", "--lock", "--reason", claimReason(j.ID, j.Nonce, !newBranch)}
+	if newBranch {
+		args = append(args, "--no-track", "-b", j.got.Branch, j.got.Path, start)
+	} else {
+		args = append(args, j.got.Path, j.got.Branch)
+	}
+	if _, err := j.git(ctx, args...); err != nil {
+		clean := context.WithoutCancel(ctx)
+		if entry, lookErr := j.registered(clean, j.got.Path); lookErr == nil {
+			_ = j.dropFolder(clean, j.got.Path, entry)
+		}
+		if newBranch {
+			_ = j.deleteBranch(clean, j.ID)
+		}
+		return err
+	}
+	j.got.Created, j.got.Head = true, start
+	return nil
+}
+
+// dropHalfMade removes what a claim left that was killed before it was confirmed (specs/protocol.md#7.4), when former work is to
+// go on: a worktree that is not whole, and one that was made for new work, which is not what is wanted. Both carry the lock
+// of that claim and hold nothing. A branch goes with the worktree that it was made for.
+func (j *providing) dropHalfMade(ctx context.Context) error {
+	if !j.valid || j.entry == nil || claimOf(j.entry.LockReason, j.ID) == "" {
+		return nil
+	}
+	empty := unmade(j.adminDir(j.got.Path))
+	if !empty && j.Keep {
+		var err error
+		if empty, err = j.holdsNothing(ctx); err != nil {
+			return err
+		}
+	}
+	if !empty {
+		return nil
+	}
+	if err := j.dropFolder(ctx, j.got.Path, j.entry); err != nil {
+		return err
+	}
+	if !strings.HasSuffix(j.entry.LockReason, " "+attachedMark) {
+		if err := j.deleteBranch(ctx, j.ID); err != nil {
+			return err
+		}
+	}
+	var err error
+	j.valid, j.entry = false, nil
+	j.tip, err = j.session.tip(ctx, j.got.Branch)
+	return err
+}
+
+// holdsNothing tells of a worktree with a claim's lock that it lacks files, or that it is at the integration branch
+// while there is recorded work elsewhere.
+func (j *providing) holdsNothing(ctx context.Context) (bool, error) {
+	held, err := j.holding(ctx, j.ID, j.got.Path)
+	if err != nil || held.changed() {
+		return false, err
+	}
+	if len(held.dirty) > 0 {
+		return true, nil
+	}
+	if strings.HasSuffix(j.entry.LockReason, " "+attachedMark) || held.head == "" || held.head != held.tip {
+		return false, nil
+	}
+	if own, err := j.IsAncestor(ctx, held.head, j.Base); err != nil || !own {
+		return false, err
+	}
+	recorded, err := j.recorded(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, commit := range recorded {
+		if has, err := j.IsAncestor(ctx, commit, held.head); err != nil || !has {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// recorded are the commits that former work of the task may be found at, as far as they are there.
+func (j *providing) recorded(ctx context.Context) ([]string, error) {
+	saved, err := j.AtticRefs(ctx, j.ID)
+	if err != nil {
+		return nil, err
+	}
+	candidates := append([]string(nil), j.Candidates...)
+	if len(saved) > 0 {
+		candidates = append(candidates, saved[0].Commit)
+	}
+	base := j.WorkBase
+	if base != "" {
+		if base, err = j.Resolve(ctx, base); err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		} // a base that is lost tells nothing
+	}
+	var found []string
+	for _, candidate := range candidates {
+		commit, err := j.Resolve(ctx, candidate)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err == nil && base != "" {
+			var has bool
+			if has, err = j.IsAncestor(ctx, base, commit); err == nil && !has {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, commit)
+	}
+	return found, nil
+}
+
+// providing is one ProvideWorktree under the lock.
+type providing struct {
+	*session
+	Provide
+	got   Provided
+	entry *Worktree // git's entry of the worktree at the place
+	valid bool      // a worktree of this repository is there
+	tip   string    // of branch task/<id>; "" when there is none
+}
+
+// Provide asks for the worktree of a task.
+type Provide struct {
+	ID          string
+	Base        string    // head of the integration branch: where new work starts
+	Keep        bool      // go on with the work that is there; false: a fresh worktree, former work goes to the attic
+	RestartFrom string    // new work starts at this commit instead; "" for none
+	Candidates  []string  // recorded commits, to recover lost work from: review_commit, that of the last attempt; "" is skipped
+	WorkBase    string    // base of the former work: what does not contain it is older work; "" when it is not known
+	Nonce       string    // names this call, for Abandon; one word
+	Now         time.Time // names a folder that is moved away
+}
+
+// Provided says what was found and done.
+type Provided struct {
+	Path   string
+	Branch string
+	Head   string
+	Base   string // of new work; "" when former work goes on, whose recorded base stays
+
+	Created   bool // the worktree is new to this claim, whatever it starts from: its setup has to run
+	Kept      bool // it was there and goes on
+	Attached  bool // a new folder for the branch that was there
+	Recovered bool // folder and branch were gone: the branch was made again at a recorded commit
+
+	Attic       string   // ref that holds former work
+	Lost        string   // where a folder that was not a worktree was moved to
+	LockRemoved []string // stale lock files of git that were removed
+	Warnings    []string // submodules that could not be initialised, a kept worktree on another branch
+}
+
+// unmade tells of a worktree whose git was killed before it had checked out everything: its HEAD is all zeros, or it
+// has no index yet, which git writes last. Nobody can have worked there; files that are there may be cut off.
+func unmade(admin string) bool {
+	head, err := safefile.Read(filepath.Join(admin, "HEAD"))
+	text := strings.TrimSpace(string(head))
+	if err == nil && text != "" && strings.Trim(text, "0") == "" {
+		return true
+	}
+	_, err = os.Lstat(filepath.Join(admin, "index"))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// dropUnfinished removes git's entries of worktrees whose git was killed while it wrote them: there is no commondir or an
+// empty one, which makes every list of worktrees fail, and no index, so nothing was checked out. An entry stays while a git
+// process of this repository lives: it may be writing just now.
+func (s *session) dropUnfinished() {
+	worktrees := filepath.Join(s.place.CommonDir, "worktrees")
+	entries, err := os.ReadDir(worktrees)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		admin := filepath.Join(worktrees, e.Name())
+		common, err := os.Stat(filepath.Join(admin, "commondir"))
+		if err == nil && common.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) || exists(filepath.Join(admin, "index")) {
+			continue
+		}
+		info, err := os.Lstat(admin)
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		if ownerGone(info, []string{s.place.Root, s.place.CommonDir, filepath.Join(s.place.Root, worktreesDir)}) == nil {
+			_ = os.RemoveAll(admin) // what cannot be removed is told by git
+		}
+	}
+}
+
+// emptyShell removes a folder that holds nothing, but perhaps the link to this repository, and reports whether it did.
+func (s *session) emptyShell(path string) bool {
+	link := filepath.Join(path, ".git")
+	list, err := os.ReadDir(path)
+	if err != nil || len(list) > 1 {
+		return false
+	}
+	if len(list) == 1 {
+		info, err := os.Lstat(link)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 && !s.ours(link) || os.Remove(link) != nil {
+			return false
+		}
+	}
+	return os.Remove(path) == nil
+}
+
+// ours tells of a file .git that it names a linked worktree of this repository.
+func (s *session) ours(link string) bool {
+	target, err := readGitFile(link)
+	return err == nil && filepath.Dir(target) == filepath.Join(s.place.CommonDir, "worktrees")
+}
+
+// removedMark begins the names of folders that are being removed.
+const removedMark = ".removed-"
+
+// removeFolder removes a folder that holds nothing, in a way that can be killed at any moment: the folder has another
+// name before its first file goes, so that what is left is never taken for a worktree, or for somebody's folder.
+func (s *session) removeFolder(path string, forget func() error) error {
+	aside := filepath.Join(filepath.Dir(path), removedMark+filepath.Base(path))
+	if err := safefile.RemoveTree(aside); err != nil {
+		return err
+	}
+	err := os.Rename(path, aside)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := forget(); err != nil {
+		_ = os.Rename(aside, path)
+		return err
+	}
+	return safefile.RemoveTree(aside)
+}

@@ -1,0 +1,210 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"liza/pkg/base/safefile"
+)
+
+const branches = "refs/heads/"
+
+// Head is what the main checkout is on.
+type Head struct {
+	Branch string // "" when detached
+	Commit string // "" when the branch has no commit yet
+}
+
+// Head reads the HEAD of the main checkout, whatever folder the repository was opened from.
+func (r *Repo) Head(ctx context.Context) (Head, error) {
+	if repo, err := r.goGit(); err == nil {
+		if head, err := headOf(repo); err == nil {
+			return head, nil
+		}
+	}
+	return r.headAt(ctx, r.place.Root)
+}
+
+// HeadHere reads the HEAD of the checkout that the repository was opened from: the main one, or a linked worktree.
+func (r *Repo) HeadHere(ctx context.Context) (Head, error) {
+	if r.place.Checkout == r.place.Root {
+		return r.Head(ctx)
+	}
+	return r.headAt(ctx, r.place.Checkout)
+}
+
+func (r *Repo) headAt(ctx context.Context, checkout string) (head Head, err error) {
+	name, err := r.read(ctx, checkout, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil && exitCode(err) != 1 {
+		return Head{}, fmt.Errorf("cannot read HEAD: %w", err)
+	}
+	head.Branch = strings.TrimPrefix(strings.TrimSpace(name), branches)
+	head.Commit, err = r.resolveAt(ctx, checkout, "HEAD")
+	if err != nil && !(errors.Is(err, ErrNotFound) && head.Branch != "") {
+		return Head{}, fmt.Errorf("cannot read HEAD: %w", err)
+	}
+	return head, nil
+}
+
+func headOf(repo *gogit.Repository) (Head, error) {
+	ref, err := repo.Reference(plumbing.HEAD, false)
+	if err != nil {
+		return Head{}, err
+	}
+	var head Head
+	if ref.Type() == plumbing.SymbolicReference {
+		head.Branch = strings.TrimPrefix(ref.Target().String(), branches)
+	}
+	ref, err = repo.Reference(plumbing.HEAD, true)
+	if err != nil {
+		return Head{}, err
+	}
+	head.Commit = ref.Hash().String()
+	return head, nil
+}
+
+// HasCommit reports whether HEAD or any ref names a commit.
+func (r *Repo) HasCommit(ctx context.Context) (bool, error) {
+	if head, err := r.Head(ctx); err == nil && head.Commit != "" {
+		return true, nil
+	}
+	out, err := r.read(ctx, r.place.Root, "rev-list", "--max-count=1", "--all")
+	if err != nil {
+		return false, fmt.Errorf("cannot look for commits: %w", err)
+	}
+	return out != "", nil
+}
+
+// Resolve is the full name of the commit that rev names: a full or short object name, a branch, a tag, HEAD~2 ….
+// Anything that names no commit is ErrNotFound.
+func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
+	if isFullHash(rev) {
+		if repo, err := r.goGit(); err == nil {
+			if commit, err := repo.CommitObject(plumbing.NewHash(rev)); err == nil {
+				return commit.Hash.String(), nil
+			}
+		}
+	}
+	hash, err := r.resolveAt(ctx, r.place.Root, rev)
+	if err != nil {
+		return "", about("commit "+rev, err)
+	}
+	return hash, nil
+}
+
+// ResolveHere is Resolve for names that depend on the checkout that the repository was opened from, such as HEAD.
+func (r *Repo) ResolveHere(ctx context.Context, rev string) (string, error) {
+	hash, err := r.resolveAt(ctx, r.place.Checkout, rev)
+	if err != nil {
+		return "", about("commit "+rev, err)
+	}
+	return hash, nil
+}
+
+func (r *Repo) resolveAt(ctx context.Context, checkout, rev string) (string, error) {
+	if !plainRev(rev) {
+		return "", ErrNotFound
+	}
+	out, err := r.read(ctx, checkout, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
+	if exitCode(err) == 1 {
+		return "", ErrNotFound
+	}
+	return strings.TrimSpace(out), err
+}
+
+// CommitExists reports whether the object store has the commit.
+func (r *Repo) CommitExists(ctx context.Context, commit string) (bool, error) {
+	_, err := r.Resolve(ctx, commit)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// BranchTip is the commit of a local branch; ErrNotFound when there is no such branch.
+func (r *Repo) BranchTip(ctx context.Context, branch string) (string, error) {
+	hash, err := r.refValue(ctx, branches+branch)
+	if err != nil {
+		return "", about("branch "+branch, err)
+	}
+	return hash, nil
+}
+
+// Ref is the object that a ref, named in full (refs/…), points to; ErrNotFound when there is no such ref.
+func (r *Repo) Ref(ctx context.Context, name string) (string, error) {
+	hash, err := r.refValue(ctx, name)
+	if err != nil {
+		return "", about("ref "+name, err)
+	}
+	return hash, nil
+}
+
+func (r *Repo) refValue(ctx context.Context, name string) (string, error) {
+	if plumbing.ReferenceName(name).Validate() == nil { // every idle supervisor asks, at each change of the board
+		data, err := safefile.Read(filepath.Join(r.place.CommonDir, name))
+		if hash, ended := strings.CutSuffix(string(data), "\n"); err == nil && ended && isFullHash(hash) {
+			return hash, nil
+		}
+	}
+	if repo, err := r.goGit(); err == nil {
+		ref, err := repo.Reference(plumbing.ReferenceName(name), true)
+		if err == nil {
+			return ref.Hash().String(), nil
+		}
+		if errors.Is(err, plumbing.ErrReferenceNotFound) && r.refsAreFiles() {
+			return "", ErrNotFound
+		}
+	}
+	// for-each-ref takes a name in full or a folder of names; "%(refname)" tells them apart.
+	out, err := r.read(ctx, r.place.Root, "for-each-ref", "--format=%(objectname) %(refname)", name)
+	if err != nil {
+		return "", err
+	}
+	hash, found, _ := strings.Cut(strings.TrimSpace(out), " ")
+	if found != name {
+		return "", ErrNotFound
+	}
+	return hash, nil
+}
+
+// refsAreFiles reports whether go-git can see all refs: a repository of another format has a file in the place of the folder.
+func (r *Repo) refsAreFiles() bool {
+	info, err := os.Lstat(filepath.Join(r.place.CommonDir, "refs", "heads"))
+	return err == nil && info.IsDir()
+}
+
+// tip is the commit of a branch, "" when there is no such branch.
+func (r *Repo) tip(ctx context.Context, branch string) (string, error) {
+	hash, err := r.BranchTip(ctx, branch)
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	return hash, err
+}
+
+var fullHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+
+func isFullHash(rev string) bool { return fullHash().MatchString(rev) }
+
+// plainRevs refuses what git would not read as the name of something.
+func plainRevs(revs ...string) error {
+	for _, rev := range revs {
+		if !plainRev(rev) {
+			return fmt.Errorf("commit %q %w", rev, ErrNotFound)
+		}
+	}
+	return nil
+}
+
+func plainRev(rev string) bool {
+	return rev != "" && !strings.HasPrefix(rev, "-") && !strings.ContainsAny(rev, "\x00\n")
+}

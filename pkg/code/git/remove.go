@@ -1,0 +1,237 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/base/safefile"
+)
+
+// Remove removes the worktree and the branch of id (specs/protocol.md#8.6), but only when the branch's tip, the worktree's HEAD
+// and its files are each reachable from proof.Integration or from an attic ref of id, looked at now. Otherwise nothing
+// is removed and an *UnsavedError lists what would be lost. Ignored files go with the worktree. What is gone already is
+// no error.
+func (r *Repo) Remove(ctx context.Context, id string, proof Proof) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	if _, err := r.Settle(ctx, id, true); err != nil {
+		return err
+	}
+	s, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	return s.drop(ctx, id, proof)
+}
+
+func (s *session) drop(ctx context.Context, id string, proof Proof) error {
+	fail := func(err error) error { return fmt.Errorf("cannot remove the worktree of %s: %w", id, err) }
+	path := s.WorktreePath(id)
+	held, err := s.holding(ctx, id, path)
+	if err != nil {
+		return fail(err)
+	}
+	if err := s.branchFree(ctx, id, path); err != nil {
+		return fail(err)
+	}
+	if held.entry != nil && held.entry.Locked && claimOf(held.entry.LockReason, id) == "" {
+		return fail(fmt.Errorf("somebody locked it (%s); unlock it with git worktree unlock", held.entry.LockReason))
+	}
+	lost, err := s.unsaved(ctx, id, held, proof)
+	if err != nil {
+		return fail(err)
+	}
+	if len(lost) > 0 {
+		return &UnsavedError{ID: id, Lost: lost}
+	}
+	if err := s.dropFolder(ctx, path, held.entry); err != nil {
+		return fail(err)
+	}
+	if held.tip == "" {
+		return nil
+	}
+	if err := s.deleteRef(ctx, branches+TaskBranch(id), held.tip); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// unsaved lists what is neither in the integration branch nor in the attic.
+func (s *session) unsaved(ctx context.Context, id string, held holding, proof Proof) ([]string, error) {
+	all, err := s.AtticRefs(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.verify(ctx, all, proof); err != nil {
+		return nil, err
+	}
+	var lost []string
+	for _, commit := range held.commits() {
+		count, err := s.beyond(ctx, commit, proof, all)
+		if err != nil {
+			return nil, err
+		}
+		if count > 0 {
+			lost = append(lost, s.describe(ctx, commit, count))
+		}
+	}
+	if _, saved := held.savedIn(all); held.changed() && !saved {
+		lost = append(lost, held.dirty...)
+	}
+	return append(lost, held.nested...), nil
+}
+
+// verify makes sure that everything which the attic is trusted to hold can be read.
+func (s *session) verify(ctx context.Context, all []Attic, proof Proof) error {
+	if len(all) == 0 {
+		return nil
+	}
+	args := []string{"rev-list", "--objects", "--quiet"}
+	for _, one := range all {
+		args = append(args, one.Commit)
+	}
+	if proof.Integration != "" {
+		args = append(args, "^"+proof.Integration)
+	}
+	if _, err := s.read(ctx, s.place.Root, append(args, "--")...); err != nil {
+		return fmt.Errorf("the attic is damaged: %w", err)
+	}
+	return nil
+}
+
+// describe names commits for a person.
+func (s *session) describe(ctx context.Context, commit string, count int) string {
+	subject, err := s.read(ctx, s.place.Root, "log", "-1", "--no-show-signature", "--no-color", "--format=%s", commit)
+	if err != nil {
+		subject = "no subject"
+	}
+	noun := "commit"
+	if count > 1 {
+		noun = "commits"
+	}
+	return fmt.Sprintf("%d %s up to %.9s %q", count, noun, commit, strings.TrimSpace(subject))
+}
+
+// branchFree refuses when another checkout than the one at path is on the branch of id.
+func (s *session) branchFree(ctx context.Context, id, path string) error {
+	all, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		if one.Branch == TaskBranch(id) && !one.Prunable && one.Path != path && one.Path != realPath(path) {
+			return fmt.Errorf("branch %s is checked out in %s; switch it to another branch", one.Branch, one.Path)
+		}
+	}
+	return nil
+}
+
+// dropFolder removes a worktree's folder and git's entry of it, whichever of the two there is. It removes this one entry
+// and never prunes: the entry of somebody's worktree on a disk that is not mounted must stay.
+func (s *session) dropFolder(ctx context.Context, path string, entry *Worktree) error {
+	if entry == nil {
+		return nil
+	}
+	return s.removeFolder(entry.Path, func() error {
+		_, err := s.git(ctx, "worktree", "remove", "--force", "--force", entry.Path) // twice: also one with the lock of a claim
+		return err
+	})
+}
+
+// deleteBranch is for what a call made itself: it removes the branch of id when another ref has its tip.
+func (s *session) deleteBranch(ctx context.Context, id string) error {
+	tip, err := s.tip(ctx, TaskBranch(id))
+	if err != nil || tip == "" {
+		return err
+	}
+	ref := branches + TaskBranch(id)
+	out, err := s.read(ctx, s.place.Root, "rev-list", "--max-count=1", tip, "--not", "--exclude="+ref, "--all", "--")
+	if err != nil || out != "" {
+		return err
+	}
+	return s.deleteRef(ctx, ref, tip)
+}
+
+// CheckoutDetached makes a throw-away worktree at commit (specs/protocol.md#8.4): .worktrees/.check-ID or .worktrees/.review-ID,
+// absolute or relative to the main checkout. What an earlier run left there is removed. Submodules are initialised;
+// warnings say where that failed.
+func (r *Repo) CheckoutDetached(ctx context.Context, path, commit string) (warnings []string, err error) {
+	fail := func(err error) ([]string, error) { return nil, fmt.Errorf("cannot check out %s: %w", commit, err) }
+	path, err = r.scratch(path)
+	if err != nil {
+		return fail(err)
+	}
+	if err := plainRevs(commit); err != nil {
+		return nil, err
+	}
+	if err := r.addScratch(ctx, path, commit); err != nil {
+		return fail(err)
+	}
+	if err := r.keepPristine(path); err != nil {
+		return fail(err)
+	}
+	return r.updateSubmodules(ctx, path)
+}
+
+func (r *Repo) addScratch(ctx context.Context, path, commit string) error {
+	s, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	if err := s.dropScratch(ctx, path); err != nil {
+		return err
+	}
+	if _, err := s.git(ctx, "worktree", "add", "--quiet", "--detach", path, commit); err != nil {
+		return err
+	}
+	return s.registerSubmodules(ctx, path)
+}
+
+// RemoveDetached removes a throw-away worktree with everything in it. What is gone already is not an error.
+func (r *Repo) RemoveDetached(ctx context.Context, path string) error {
+	path, err := r.scratch(path)
+	if err != nil {
+		return err
+	}
+	s, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.unlock()
+	return s.dropScratch(ctx, path)
+}
+
+// scratch refuses every path that is not that of a throw-away worktree.
+func (r *Repo) scratch(path string) (string, error) {
+	path = absolute(r.place.Root, path)
+	name := filepath.Base(path)
+	throwAway := strings.HasPrefix(name, ".check-") || strings.HasPrefix(name, ".review-")
+	if filepath.Dir(path) != filepath.Join(r.place.Root, worktreesDir) || !throwAway {
+		return "", fmt.Errorf("%s is not a throw-away worktree", path)
+	}
+	return path, linkAt(path)
+}
+
+func (s *session) dropScratch(ctx context.Context, path string) error {
+	entry, err := s.registered(ctx, path)
+	if err != nil {
+		return err
+	}
+	removed := s.dropFolder(ctx, path, entry)
+	// A killed add leaves a folder without entry or an entry without use; the folder holds nothing but a checkout.
+	if err := safefile.RemoveTree(path); err != nil {
+		return errors.Join(removed, err)
+	}
+	if removed != nil {
+		if entry, err = s.registered(ctx, path); err == nil {
+			return s.dropFolder(ctx, path, entry)
+		}
+	}
+	return err
+}

@@ -1,0 +1,402 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/config"
+
+	"liza/pkg/base/safefile"
+)
+
+// Repo is one repository with its main checkout. It holds nothing that goes stale and may be used by many goroutines.
+// It must not be copied.
+type Repo struct {
+	// OnLockRemoved, when set, is called with the path of each stale lock file of git that was removed (alert
+	// GIT_LOCK_REMOVED). It is called under git.lock and must not call back. Set it before the first use.
+	OnLockRemoved func(path string)
+
+	// Mask, when set, takes secrets out of the messages of commits. Set it before the first use.
+	Mask func(text string) string
+
+	// Filters are the names of the filters that a person allowed (git.filters). Set it before the first use.
+	Filters []string
+
+	// Sign has CommitMerge sign with the person's key, as gpg.format and user.signingkey say (git.sign). Set it before the
+	// first use.
+	Sign bool
+
+	// RemoteTimeout bounds each command that talks to a remote; 0: a minute. Set it before the first use.
+	RemoteTimeout time.Duration
+
+	// MaxTaken bounds the bytes that TakeOver takes at once; 0: 2 GB. Set it before the first use.
+	MaxTaken int64
+
+	// MaxTime bounds the time in which git reads what a run has made; 0: ten minutes. Set it before the first use.
+	MaxTime time.Duration
+
+	maxFiles    int           // of objects that a folder may have; 0: mostFiles
+	heldUpAfter time.Duration // 0: heldUpAfter
+	place       Place
+	env         []string
+	drivers     drivers
+	contained   contained
+	answers     answers
+}
+
+// Root is the main checkout.
+func (r *Repo) Root() string { return r.place.Root }
+
+// Checkout is the checkout that the repository was opened from: the main one, or a linked worktree.
+func (r *Repo) Checkout() string { return r.place.Checkout }
+
+// CommonDir is git's common dir: .git of the main checkout.
+func (r *Repo) CommonDir() string { return r.place.CommonDir }
+
+// WorktreePath is where the worktree of id is, whether it exists or not.
+func (r *Repo) WorktreePath(id string) string {
+	return filepath.Join(r.place.Root, worktreesDir, id)
+}
+
+// contained remembers which commits a head has among its ancestors. That never changes: what
+// was found for one head holds for each descendant of it.
+type contained struct {
+	mu      sync.Mutex
+	head    string
+	commits map[string]bool // on the first-parent line of head, or found by asking
+}
+
+// answers remembers what git said about things that never change, such as two commits: a submission is compared with its
+// base when it is handed in, when it is checked, and for its reviewer's prompt.
+type answers struct {
+	mu    sync.Mutex
+	known map[string]string
+	size  int
+}
+
+func (d *answers) get(key string) (out string, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out, known = d.known[key]
+	return out, known
+}
+
+func (d *answers) put(key, out string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size+len(key)+len(out) > answersKept || d.known == nil {
+		d.known, d.size = map[string]string{}, 0
+	}
+	if d.size += len(key) + len(out); d.size <= answersKept {
+		d.known[key] = out
+	}
+}
+
+// drivers remembers what the settings of each git folder make of the options of a command.
+type drivers struct {
+	mu    sync.Mutex
+	known map[string]overrides // by git folder
+}
+
+type overrides struct {
+	files   string // size and time of the files that were read; "" when they cannot be told
+	options []string
+	env     []string
+	all     [][2]string // every key and value, in git's order
+}
+
+// A call is one run of the git command.
+type call struct {
+	dir    string // "": the current folder, for commands that need no repository
+	args   []string
+	env    []string
+	config []string // settings besides those of every command, each as -c and NAME=VALUE
+	stdin  string
+	in     io.Reader // in the place of stdin
+	out    *os.File  // takes the output, which is not returned then
+	write  bool      // may take git's optional locks, and waits for the disk
+	sub    string    // git folder of the submodule that dir is
+	most   int       // no more bytes of the output are read, and git is ended then; 0: all
+}
+
+const answersKept = 8 << 20 // bytes
+
+const worktreesDir = ".worktrees"
+
+// Open opens the repository that dir belongs to. env holds variables ("NAME=value") that every git command gets besides
+// the process's environment. Errors: ErrNoRepository, ErrBare, ErrVersion, or *Error when git refuses the repository.
+func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
+	r := &Repo{env: environment(env)}
+	version := make(chan error, 1)
+	go func() { version <- r.checkVersion(ctx) }() // two processes take as long as one
+	place, err := Locate(dir)
+	out := ""
+	if err == nil {
+		out, err = r.read(ctx, place.CommonDir, "rev-parse", "--is-bare-repository")
+	}
+	if old := <-version; old != nil {
+		return nil, old
+	}
+	r.place = place
+	if err != nil && place.CommonDir == "" {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the repository %s: %w", place.Root, err)
+	}
+	if out == "true\n" {
+		return nil, fmt.Errorf("cannot use %s: %w", place.CommonDir, ErrBare)
+	}
+	return r, nil
+}
+
+func (r *Repo) checkVersion(ctx context.Context) error {
+	out, err := r.read(ctx, "", "version")
+	if err != nil {
+		return err
+	}
+	version := strings.TrimSpace(strings.TrimPrefix(out, "git version "))
+	if !recentEnough(version) {
+		return fmt.Errorf("cannot use git %s: %w", version, ErrVersion)
+	}
+	return nil
+}
+
+var versionPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+)\.(\d+)`) })
+
+// recentEnough reports whether git merges without a checkout (merge-tree --write-tree, since 2.38). A version that cannot
+// be read is not.
+func recentEnough(version string) bool {
+	numbers := versionPattern().FindStringSubmatch(version)
+	if numbers == nil {
+		return false
+	}
+	major, err := strconv.Atoi(numbers[1])
+	minor, err2 := strconv.Atoi(numbers[2])
+	return errors.Join(err, err2) == nil && (major > 2 || major == 2 && minor >= 38)
+}
+
+// goGit opens the repository for reading without a process. It is opened again for each question (0.1 ms), because
+// go-git lists the packs once. Opened at the common dir, it sees all refs and the HEAD of the main checkout.
+func (r *Repo) goGit() (*gogit.Repository, error) {
+	return gogit.PlainOpenWithOptions(r.place.CommonDir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
+}
+
+// Place says where a repository is.
+type Place struct {
+	Root      string // the main checkout
+	CommonDir string // git's common dir: .git of the main checkout
+	Checkout  string // the checkout that the folder lies in: Root, or a linked worktree
+}
+
+// Locate finds the repository that dir belongs to, from any folder of the main checkout, of a linked worktree, or below
+// them. It starts no process, so reading commands find their project when git is missing (specs/protocol.md#14, B16).
+// Both paths are free of symbolic links. Errors: ErrNoRepository, ErrBare.
+func Locate(dir string) (Place, error) {
+	start, err := filepath.Abs(dir)
+	if err == nil {
+		start, err = filepath.EvalSymlinks(start)
+	}
+	if err != nil {
+		return Place{}, fmt.Errorf("cannot look for a repository: %v", err)
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		gitDir, err := gitDirAt(at)
+		if err != nil {
+			return Place{}, err
+		}
+		if gitDir != "" {
+			place, err := placeOf(at, gitDir)
+			if place.Checkout = place.Root; gitDir != place.CommonDir && gitDir != at {
+				place.Checkout = at
+			}
+			return place, err
+		}
+		if at == filepath.Dir(at) {
+			return Place{}, fmt.Errorf("cannot open %s: %w", start, ErrNoRepository)
+		}
+	}
+}
+
+// gitDirAt is the git dir of the checkout at folder, folder itself when it is a git dir, or "".
+func gitDirAt(folder string) (string, error) {
+	entry := filepath.Join(folder, ".git")
+	info, err := os.Stat(entry)
+	switch {
+	case err == nil && info.IsDir() && isGitDir(entry):
+		return filepath.EvalSymlinks(entry)
+	case err == nil && info.Mode().IsRegular():
+		target, err := readGitFile(entry)
+		if err == nil && !isGitDir(target) {
+			err = fmt.Errorf("it names %s, which is not a git dir", target)
+		}
+		if err != nil {
+			return "", fmt.Errorf("cannot use %s: %v: %w", entry, err, ErrNoRepository)
+		}
+		return filepath.EvalSymlinks(target)
+	case isGitDir(folder):
+		return folder, nil
+	}
+	return "", nil
+}
+
+func isGitDir(dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+		return false
+	}
+	exists := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	return exists("commondir") || exists("objects") && exists("refs")
+}
+
+// readGitFile reads the path in a .git file ("gitdir: PATH"), made absolute.
+func readGitFile(path string) (string, error) {
+	data, err := safefile.Read(path)
+	if err != nil {
+		return "", err
+	}
+	target, found := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: ")
+	if !found {
+		return "", errors.New("it does not begin with \"gitdir: \"")
+	}
+	return absolute(filepath.Dir(path), target), nil
+}
+
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// placeOf finds common dir and main checkout of a git dir that was found at folder.
+func placeOf(folder, gitDir string) (Place, error) {
+	common := gitDir
+	if isFolder(gitDir) { // of a run in a worktree
+		common = filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(gitDir))))
+	} else if data, err := safefile.Read(filepath.Join(gitDir, "commondir")); err == nil {
+		common = absolute(gitDir, strings.TrimRight(string(data), "\r\n"))
+	}
+	common, err := filepath.EvalSymlinks(common)
+	if err != nil {
+		return Place{}, fmt.Errorf("cannot open %s: %v: %w", folder, err, ErrNoRepository)
+	}
+	core := readCore(common)
+	if core.bare {
+		return Place{}, fmt.Errorf("cannot use %s: %w", common, ErrBare)
+	}
+	switch {
+	case core.worktree != "": // a submodule keeps its git dir in that of the repository around it
+		root, err := filepath.EvalSymlinks(absolute(common, core.worktree))
+		if err != nil {
+			return Place{}, fmt.Errorf("cannot find the checkout of %s: %v: %w", common, err, ErrNoRepository)
+		}
+		return Place{Root: root, CommonDir: common}, nil
+	case filepath.Base(common) == ".git":
+		return Place{Root: filepath.Dir(common), CommonDir: common}, nil
+	case gitDir == common && folder != gitDir: // made with --separate-git-dir
+		return Place{Root: folder, CommonDir: common}, nil
+	}
+	return Place{}, fmt.Errorf("cannot find the main checkout of %s: %w", common, ErrBare)
+}
+
+type coreConfig struct {
+	bare     bool
+	worktree string
+}
+
+// readCore reads core.bare and core.worktree of a common dir. A file that cannot be parsed counts as empty: Open lets
+// git have the last word.
+func readCore(common string) coreConfig {
+	var core coreConfig
+	for _, name := range []string{"config", "config.worktree"} {
+		data, err := safefile.Read(filepath.Join(common, name))
+		if err != nil {
+			continue
+		}
+		parsed := config.New()
+		if err := config.NewDecoder(bytes.NewReader(data)).Decode(parsed); err != nil {
+			continue
+		}
+		section := parsed.Section("core")
+		switch strings.ToLower(section.Option("bare")) {
+		case "true", "yes", "on", "1":
+			core.bare = true
+		case "false", "no", "off", "0":
+			core.bare = false
+		}
+		if worktree := section.Option("worktree"); worktree != "" {
+			core.worktree = worktree
+		}
+	}
+	return core
+}
+
+// within reports whether path is dir or below it.
+func within(path, dir string) bool {
+	path, dir = filepath.Clean(path), filepath.Clean(dir)
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// isFolder reports whether a path has the form of the git folder of a run, in any repository.
+func isFolder(path string) bool {
+	return filepath.Base(path) == "git" && strings.HasSuffix(filepath.Dir(filepath.Dir(path)), "/"+foldersDir)
+}
+
+// foldersDir has the git folders of runs: folders/<task>@<agent>/ with lock, record.json, and git/, which the run sees.
+const foldersDir = "liza/folders"
+
+// ValidBranchName reports whether a branch can have this name.
+func ValidBranchName(name string) bool {
+	return name != "HEAD" && plumbing.NewBranchReferenceName(name).Validate() == nil
+}
+
+// FirstCommitTime is when the oldest of the commits was made that commit has and none of the
+// others has. ok is false when there is no such commit; those that do not exist count as empty.
+func (r *Repo) FirstCommitTime(ctx context.Context, commit string, others ...string) (at time.Time, ok bool, err error) {
+	args := []string{"log", "--ignore-missing", "--format=%ct", commit}
+	for _, o := range others {
+		args = append(args, "^"+o)
+	}
+	if err := plainRevs(append([]string{commit}, others...)...); err != nil {
+		return time.Time{}, false, err
+	}
+	out, err := r.read(ctx, r.place.Root, append(args, "--")...)
+	if err != nil {
+		return time.Time{}, false, fmt.Errorf("cannot read the times of the commits up to %s: %w", commit, err)
+	}
+	for text := range strings.FieldsSeq(out) {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return time.Time{}, false, fmt.Errorf("cannot read the time %q of a commit: %v", text, err)
+		}
+		if t := time.Unix(seconds, 0); !ok || t.Before(at) {
+			at, ok = t, true
+		}
+	}
+	return at, ok, nil
+}
+
+// inode tells two files with the same size and time apart.
+func inode(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Ino) //nolint:unconvert // another type on other systems
+	}
+	return 0
+}

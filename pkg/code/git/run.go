@@ -1,0 +1,272 @@
+package git
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"liza/pkg/base/safefile"
+)
+
+// killGrace is how long a cancelled git may take to remove its lock files.
+const killGrace = 5 * time.Second
+
+// everywhere keeps hooks, collectors and watchers of the user and of agents out of what Liza does; foreignSettings has
+// what a repository may set besides.
+var everywhere = []string{
+	"--no-replace-objects",
+	"-c", "core.hooksPath=/dev/null",
+	"-c", "core.fsmonitor=false",
+	"-c", "core.quotePath=false",
+	"-c", "core.ignoreStat=false",
+	"-c", "log.showSignature=false",
+	"-c", "protocol.ext.allow=never",
+	"-c", "gc.auto=0",
+	"-c", "maintenance.auto=false",
+	"-c", "submodule.recurse=false",
+}
+
+// durable makes git wait for the disk: attic commits must survive a crash of the machine.
+var durable = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=batch"}
+
+// foreign are variables that would point git at another repository or change what its commands print.
+var foreign = []string{
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
+	"GIT_DIFF_OPTS", "GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_GLOB_PATHSPECS", "GIT_GRAFT_FILE", "GIT_ICASE_PATHSPECS",
+	"GIT_ATTR_SOURCE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INDEX_VERSION", "GIT_INTERNAL_SUPER_PREFIX", "GIT_LITERAL_PATHSPECS",
+	"GIT_NAMESPACE", "GIT_NOGLOB_PATHSPECS", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
+	"GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE",
+	"PWD", "OLDPWD", "INIT_CWD", // what git starts must not take the shell's folder for its own
+}
+
+// environment is what git commands get: the process's environment without foreign variables, then extra, then ours.
+func environment(extra []string) []string {
+	var env []string
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if !slices.Contains(foreign, name) {
+			env = append(env, variable)
+		}
+	}
+	env = append(env, extra...)
+	return append(env, "LC_ALL=C", "LANGUAGE=C", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat")
+}
+
+// start starts git with options before its command, and variables besides those of each command.
+func (r *Repo) start(ctx context.Context, c call, options, variables []string) (string, error) {
+	var args []string
+	if c.dir != "" {
+		args = append(args, "-C", c.dir)
+	}
+	args = slices.Concat(args, everywhere, c.config, options)
+	if c.write {
+		args = append(args, durable...)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(args, c.args...)...)
+	cmd.Env = slices.Concat(r.env, r.ownEnv(c), variables, c.env)
+	cmd.Stdin = strings.NewReader(c.stdin)
+	if c.in != nil {
+		cmd.Stdin = c.in
+	}
+	stdout, stderr := bounded{most: c.most}, bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if c.out != nil {
+		cmd.Stdout = c.out
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = killGrace
+	err := cmd.Run()
+	if cmd.Process != nil && ctx.Err() != nil && err != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the sweep: filters that ignored TERM
+	}
+	if stdout.full {
+		err = nil // it was ended by us
+	}
+	return stdout.text.String(), explain(ctx, c, err, stderr.String())
+}
+
+// bounded takes no more than most bytes, any number when that is 0.
+type bounded struct {
+	text bytes.Buffer
+	most int
+	full bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.most > 0 && b.text.Len()+len(p) > b.most {
+		b.full = true
+		n, _ := b.text.Write(p[:b.most-b.text.Len()])
+		return n, io.ErrShortWrite
+	}
+	return b.text.Write(p)
+}
+
+// ownEnv keeps git from finding a repository above the folder it was sent to: a folder that has lost its .git must be
+// an error, never a command in the checkout around it.
+func (r *Repo) ownEnv(c call) []string {
+	env := []string{"GIT_GRAFT_FILE=" + os.DevNull + "/none", "GIT_NO_LAZY_FETCH=1"} // nobody's parents but those of the commits
+	if c.dir != "" {
+		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir), "PWD="+c.dir)
+	}
+	if !c.write {
+		env = append(env, "GIT_OPTIONAL_LOCKS=0")
+	}
+	return env
+}
+
+func explain(ctx context.Context, c call, err error, stderr string) error {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // the latter: git was done, a filter kept its output open
+		return nil
+	}
+	if ctx.Err() != nil {
+		return stopped(ctx, "git "+c.args[0])
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("cannot find the git command: %w", ErrVersion)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		failed := &Error{Args: c.args, Dir: c.dir, ExitCode: exit.ExitCode(), Stderr: stderr}
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && slices.Contains([]syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT}, status.Signal()) {
+			failed.ExitCode, failed.Stderr = 128+int(status.Signal()), stderr+"fatal: git crashed: "+status.Signal().String() // of what it read
+		}
+		return failed
+	}
+	return fmt.Errorf("cannot run git %s: %v", c.args[0], err)
+}
+
+// fields splits output that git ended or separated with NUL.
+func fields(output string) []string {
+	output = strings.TrimSuffix(output, "\x00")
+	if output == "" {
+		return nil
+	}
+	return strings.Split(output, "\x00")
+}
+
+// Git reads what it is to ignore, attributes, and the git folders of other repositories wherever they lie in a worktree. It waits
+// for ever for a named pipe in the place of such a file, and has a large one in memory as a whole. A run can make both.
+const (
+	heldUpAfter = time.Second // of a git command in a worktree: then it is looked for them
+	heldUpMost  = 3           // times that a command is begun again without them
+	largestRead = 100 << 20   // bytes; newer versions of git do not read larger ones either
+)
+
+// errHeldUp is the cause of the end of a command that was held up by what is out of its way now.
+var errHeldUp = errors.New("git waited for named pipes, or read files of more than 100 MB, in the place of its own files")
+
+// run runs one git command. It ends with ctx: TERM to its process group, which lets git remove its lock files, then KILL.
+func (r *Repo) run(ctx context.Context, c call) (out string, err error) {
+	if filepath.Dir(c.dir) != filepath.Join(r.place.Root, worktreesDir) || c.in != nil || c.out != nil {
+		return r.runOnce(ctx, c)
+	}
+	for range heldUpMost {
+		within, end := r.unlessHeldUp(ctx, c.dir)
+		out, err = r.runOnce(within, c)
+		over := context.Cause(within)
+		end()
+		if err == nil || !errors.Is(over, errHeldUp) {
+			return out, err
+		}
+	}
+	return "", fmt.Errorf("cannot run git %s in %s: %w", c.args[0], filepath.Base(c.dir), errHeldUp)
+}
+
+// runOnce starts git with what keeps the programs of a repository out of it.
+func (r *Repo) runOnce(ctx context.Context, c call) (string, error) {
+	if ctx.Err() != nil {
+		return "", stopped(ctx, "git "+c.args[0])
+	}
+	gitDir, common := r.gitDirOf(c.dir), r.place.CommonDir
+	if c.sub != "" {
+		gitDir, common = c.sub, c.sub
+	}
+	if gitDir == "" {
+		return r.start(ctx, c, nil, nil)
+	}
+	o, err := r.configured(ctx, gitDir, common)
+	if err != nil {
+		return "", err
+	}
+	// Never appended to o.env, which all commands of the repository have: they run beside each other, in several worktrees.
+	return r.start(ctx, c, o.options, slices.Concat(o.env, gitFolders(gitDir, common, c.dir)))
+}
+
+// unlessHeldUp is a context that ends, with errHeldUp, when a command takes long and there was something to hold it up.
+func (r *Repo) unlessHeldUp(ctx context.Context, dir string) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for pause := cmp.Or(r.heldUpAfter, heldUpAfter); ; pause *= 2 { // each look costs as much as a command
+			select {
+			case <-time.After(pause):
+				if found, err := clearWay(ctx, dir); err == nil && found {
+					cancel(errHeldUp)
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+// clearWay takes what holds up git out of its way, and reports whether there was something: named pipes, which have no content,
+// are removed, and large files have another name.
+func clearWay(ctx context.Context, dir string) (found bool, err error) {
+	err = safefile.Walk(dir, func(f safefile.Found) error {
+		own := slices.Contains([]string{".gitignore", ".gitattributes", ".gitmodules"}, f.Info.Name())
+		inside := slices.Contains(strings.Split(path.Dir(f.Path), "/"), ".git")
+		switch {
+		case !own && !inside:
+		case f.Info.Mode()&fs.ModeNamedPipe != 0:
+			// Who waits for it, also a git of a supervisor that was killed, reads an empty file then.
+			if waited, err := f.Root.OpenFile(f.Name, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+				_ = waited.Close()
+			}
+			found = f.Root.Remove(f.Name) == nil || found
+		case own && f.Info.Mode().IsRegular() && f.Info.Size() > largestRead:
+			found = f.Root.Rename(f.Name, freeName(f.Root, f.Name+".too-large")) == nil || found
+		}
+		return ctx.Err()
+	})
+	return found, err
+}
+
+func freeName(root *os.Root, name string) string {
+	free := name
+	for n := 2; ; n++ {
+		if _, err := root.Lstat(free); err != nil {
+			return free
+		}
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
+// read runs a git command that changes nothing and returns its output.
+func (r *Repo) read(ctx context.Context, dir string, args ...string) (string, error) {
+	return r.run(ctx, call{dir: dir, args: args})
+}
+
+// gitDirOf is the git folder of a checkout of this repository, "" for any other folder.
+func (r *Repo) gitDirOf(dir string) string {
+	switch {
+	case dir == "" || r.place.CommonDir == "":
+		return ""
+	case dir == r.place.Root:
+		return r.place.CommonDir
+	}
+	return r.adminDir(dir)
+}

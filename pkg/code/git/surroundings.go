@@ -1,0 +1,154 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/base/safefile"
+)
+
+// Surroundings are what a run has no reason to change: refs by their full names, HEAD and the changed files of the main
+// checkout, and the files by which git is configured, each with a text that differs when it does.
+type Surroundings map[string]string
+
+// Surroundings looks at the refs but those of Liza itself, at the main checkout, and at the files of configuration. It
+// starts one process.
+func (r *Repo) Surroundings(ctx context.Context) (Surroundings, error) {
+	fail := func(err error) (Surroundings, error) {
+		return nil, fmt.Errorf("cannot look at the repository around a run: %w", err)
+	}
+	refs, err := r.refsIn(ctx, "refs/heads/", "refs/tags/", "refs/remotes/", "refs/replace/")
+	if err != nil {
+		return fail(err)
+	}
+	around := Surroundings(refs)
+	head, err := r.Head(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	around["HEAD"] = head.Branch
+	if head.Branch == "" {
+		around["HEAD"] = head.Commit
+	}
+	status, err := r.read(ctx, r.place.Root, "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
+	if err != nil {
+		return fail(err)
+	}
+	for _, line := range fields(status) {
+		if len(line) > 3 {
+			around["file "+showPath(line[3:])] = line[:2]
+		}
+	}
+	files := []string{"config", "config.worktree", "info/attributes", "info/grafts"}
+	hooks, _ := filepath.Glob(filepath.Join(r.place.CommonDir, "hooks", "*"))
+	for _, hook := range hooks {
+		files = append(files, "hooks/"+filepath.Base(hook))
+	}
+	for _, name := range files {
+		path := filepath.Join(r.place.CommonDir, name)
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			if data, err := safefile.Read(path); err == nil {
+				around[".git/"+name] = fmt.Sprintf("%v %x", info.Mode(), sha256.Sum256(data))
+			}
+		}
+	}
+	return around, nil
+}
+
+// KeepTip saves a commit that a ref has left behind in the attic, under the name of the ref, unless another ref of the
+// attic or the ref's new value has it. It returns the ref of the attic, "" when nothing had to be saved.
+func (r *Repo) KeepTip(ctx context.Context, ref, old, now string) (string, error) {
+	if now != "" {
+		if held, err := r.IsAncestor(ctx, old, now); err == nil && held {
+			return "", nil
+		}
+	}
+	if there, err := r.CommitExists(ctx, old); err != nil || !there {
+		return "", err
+	}
+	id := "moved-" + strings.NewReplacer("/", "-", ".", "-").Replace(strings.TrimPrefix(ref, "refs/"))
+	s, err := r.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer s.unlock()
+	all, err := s.AtticRefs(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, one := range all {
+		if one.Commit == old {
+			return one.Ref, nil
+		}
+	}
+	kept, err := s.addAttic(ctx, id, old, all)
+	if errors.Is(err, ErrRefMoved) {
+		return "", nil // somebody else has saved it
+	}
+	return kept, err
+}
+
+// pristine is the index of a throw-away worktree as its checkout left it, kept beside the one that commands may write.
+const pristine = "liza-pristine-index"
+
+func (r *Repo) keepPristine(path string) error {
+	admin := r.adminDir(path)
+	if admin == "" {
+		return fmt.Errorf("%s is not a worktree of this repository", path)
+	}
+	return copyIndex(filepath.Join(admin, "index"), filepath.Join(admin, pristine))
+}
+
+// Changed lists the tracked files of a throw-away worktree that differ from the commit that was checked out, each with a
+// text that differs when its content or mode does.
+func (r *Repo) Changed(ctx context.Context, path string) (map[string]string, error) {
+	admin := r.adminDir(path)
+	if admin == "" {
+		return nil, fmt.Errorf("%s is not a worktree of this repository any more", path)
+	}
+	out, err := r.run(ctx, call{dir: path, env: []string{"GIT_INDEX_FILE=" + filepath.Join(admin, pristine)},
+		args: []string{"-c", "diff.autoRefreshIndex=true", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty"}})
+	if err != nil {
+		return nil, fmt.Errorf("cannot compare %s with its commit: %w", path, err)
+	}
+	changed := map[string]string{}
+	for _, name := range fields(out) {
+		changed[name] = fingerprint(filepath.Join(path, name))
+	}
+	return changed, nil
+}
+
+func fingerprint(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "gone"
+	}
+	text := info.Mode().String()
+	if target, err := os.Readlink(path); err == nil {
+		return text + " " + target
+	}
+	if data, err := safefile.Read(path); err == nil {
+		text += fmt.Sprintf(" %x", sha256.Sum256(data))
+	}
+	return text
+}
+
+// Disturbed is what changed between two answers of Changed: files that differ now in another
+// way than at first, or no longer.
+func Disturbed(first, now map[string]string) map[string]string {
+	changed := maps.Clone(now)
+	for name, was := range first {
+		if is, still := now[name]; !still {
+			changed[name] = "as committed"
+		} else if is == was {
+			delete(changed, name)
+		}
+	}
+	return changed
+}

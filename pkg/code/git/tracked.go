@@ -1,0 +1,275 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"liza/pkg/base/safefile"
+)
+
+// Listed is a file that git tracks. Of a worktree's files only Path and Regular are known.
+type Listed struct {
+	Path      string
+	Regular   bool // not a symbolic link or a submodule
+	Submodule bool
+	Object    string
+	Size      int64
+	Runs      bool // it is executable
+}
+
+// ListWorktree lists what git tracks in the working folder dir, in byte order.
+func (r *Repo) ListWorktree(ctx context.Context, dir string) ([]Listed, error) {
+	out, err := r.read(ctx, dir, "ls-files", "-z", "--stage", "--full-name", "--", ":/")
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the files of %s: %w", dir, err)
+	}
+	var list []Listed
+	for _, line := range fields(out) {
+		head, path, ok := strings.Cut(line, "\t")
+		if ok && (len(list) == 0 || list[len(list)-1].Path != path) { // a conflict has a line for each side
+			list = append(list, Listed{Path: path, Regular: strings.HasPrefix(head, "100")})
+		}
+	}
+	return list, nil
+}
+
+// ListCommit lists the files of a commit or a tree, in byte order.
+func (r *Repo) ListCommit(ctx context.Context, commit string) ([]Listed, error) {
+	if !plainRev(commit) {
+		return nil, about("the files of "+commit, ErrNotFound)
+	}
+	key := "files " + commit
+	out, known := r.answers.get(key)
+	if !known {
+		var err error
+		if out, err = r.read(ctx, r.place.Root, "ls-tree", "-r", "-z", "-l", "--full-tree", commit); err != nil {
+			return nil, about("the files of "+commit, err)
+		}
+		if isFullHash(commit) {
+			r.answers.put(key, out)
+		}
+	}
+	var list []Listed
+	for _, line := range fields(out) {
+		head, path, _ := strings.Cut(line, "\t")
+		f := strings.Fields(head)
+		if len(f) != 4 {
+			continue
+		}
+		size, err := strconv.ParseInt(f[3], 10, 64)
+		list = append(list, Listed{Path: path, Regular: err == nil && strings.HasPrefix(f[0], "100"), Submodule: f[0] == ModeGitlink, Object: f[2], Size: size, Runs: f[0] == "100755"})
+	}
+	return list, nil
+}
+
+// ReadObjects reads objects by their names, all in one git process.
+func (r *Repo) ReadObjects(ctx context.Context, objects []string) (map[string]string, error) {
+	if len(objects) == 0 {
+		return nil, nil
+	}
+	out, err := r.run(ctx, call{dir: r.place.Root, args: []string{"cat-file", "--batch"}, stdin: strings.Join(objects, "\n") + "\n"})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read objects: %w", err)
+	}
+	contents := map[string]string{}
+	for out != "" {
+		head, rest, _ := strings.Cut(out, "\n")
+		f := strings.Fields(head)
+		if len(f) != 3 {
+			out = rest // missing
+			continue
+		}
+		size, err := strconv.Atoi(f[2])
+		if err != nil || size > len(rest) {
+			return contents, fmt.Errorf("cannot read object %s: git said %q", f[0], head)
+		}
+		contents[f[0]] = rest[:size]
+		out = strings.TrimPrefix(rest[size:], "\n")
+	}
+	return contents, nil
+}
+
+// ChangedIn lists the tracked files of the working folder dir that differ from a commit,
+// committed or not.
+func (r *Repo) ChangedIn(ctx context.Context, dir, commit string) ([]string, error) {
+	if !plainRev(commit) {
+		return nil, about("changes since "+commit, ErrNotFound)
+	}
+	out, err := r.read(ctx, dir, "diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty", commit, "--")
+	if err != nil {
+		return nil, about("changes since "+commit, err)
+	}
+	return fields(out), nil
+}
+
+// How a file of the main checkout can differ from what is committed.
+const (
+	Untracked = "untracked"
+	Ignored   = "ignored"
+	Modified  = "changed"
+)
+
+// Uncommitted says in which way a file of the main checkout is not what HEAD has of it: Untracked,
+// Ignored or Modified; "" when it is the same. path is relative to the root.
+func (r *Repo) Uncommitted(ctx context.Context, path string) (string, error) {
+	out, err := r.read(ctx, r.Root(), "status", "--porcelain=v1", "-z", "--ignored", "--untracked-files=all", "--no-renames", "--", ":(top,literal)"+path)
+	if err != nil {
+		return "", fmt.Errorf("cannot see whether %s is committed: %w", path, err)
+	}
+	if out == "" {
+		return "", nil
+	}
+	return howNotCommitted(out), nil
+}
+
+// A NotCommitted is a file or folder of the main checkout that is not as HEAD has it.
+type NotCommitted struct{ Path, How string }
+
+// NotCommitted lists them; a folder stands for all that is in it when git knows nothing of that.
+func (r *Repo) NotCommitted(ctx context.Context) (list []NotCommitted, err error) {
+	out, err := r.read(ctx, r.Root(), "status", "--porcelain=v1", "-z", "--ignored", "--untracked-files=normal", "--no-renames")
+	if err != nil {
+		return nil, fmt.Errorf("cannot see what is not committed: %w", err)
+	}
+	for _, line := range fields(out) {
+		if len(line) > 3 {
+			list = append(list, NotCommitted{Path: line[3:], How: howNotCommitted(line)})
+		}
+	}
+	return list, nil
+}
+
+// howNotCommitted reads a line of git status.
+func howNotCommitted(line string) string {
+	switch line[:2] {
+	case "??":
+		return Untracked
+	case "!!":
+		return Ignored
+	}
+	return Modified
+}
+
+// SameIn reports whether a commit has the file path, and has the same of it as the commit other.
+func (r *Repo) SameIn(ctx context.Context, commit, other, path string) (has, same bool, err error) {
+	var objects [2]string
+	for i, c := range []string{commit, other} {
+		if !plainRev(c) {
+			return false, false, about(c, ErrNotFound)
+		}
+		out, err := r.read(ctx, r.Root(), "ls-tree", "-z", "--format=%(objectname)", "--full-tree", c, "--", path)
+		if err != nil {
+			return false, false, about(path+" in "+c, err)
+		}
+		objects[i] = strings.TrimSuffix(out, "\x00")
+	}
+	return objects[0] != "", objects[0] == objects[1], nil
+}
+
+// Branches lists the local branches below a folder of names: "task" gives task/a, task/b.
+func (r *Repo) Branches(ctx context.Context, folder string) ([]string, error) {
+	all, err := r.refsIn(ctx, branches+folder+"/")
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the branches of %s: %w", folder, err)
+	}
+	var names []string
+	for name := range all {
+		names = append(names, strings.TrimPrefix(name, branches))
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// refsIn is the object of each ref in the folders, which end with a slash. A ref that is a name of another one has that one's object.
+func (r *Repo) refsIn(ctx context.Context, folders ...string) (map[string]string, error) {
+	if all, err := r.refFiles(folders); err == nil {
+		return all, nil
+	}
+	out, err := r.read(ctx, r.place.Root, append([]string{"for-each-ref", "--format=%(refname) %(objectname)"}, folders...)...)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(out) {
+		name, object, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all[name] = object
+	}
+	return all, nil
+}
+
+// refFiles is refsIn without a process: each step of a team and both ends of each run look. An error means that git has to be
+// asked: refs are kept in another way, or a file is not as git writes it.
+func (r *Repo) refFiles(folders []string) (map[string]string, error) {
+	if !r.refsAreFiles() {
+		return nil, errors.ErrUnsupported
+	}
+	all := map[string]string{}
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(r.place.CommonDir, folder), func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // none, or removed just now
+			}
+			if err != nil || e.IsDir() || strings.HasSuffix(path, ".lock") {
+				return err
+			}
+			data, err := safefile.Read(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			name, badName := filepath.Rel(r.place.CommonDir, path)
+			all[filepath.ToSlash(name)] = strings.TrimSuffix(string(data), "\n")
+			return errors.Join(err, badName)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	// After the files: what is packed meanwhile is in the one or in the other.
+	packed, err := safefile.Read(filepath.Join(r.place.CommonDir, "packed-refs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(packed)) {
+		object, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(name, folder) }) && all[name] == "" {
+			all[name] = object
+		}
+	}
+	for name, object := range all {
+		if target, symbolic := strings.CutPrefix(object, "ref: "); symbolic {
+			object = all[target] // a name of something elsewhere, or of nothing: git decides
+			all[name] = object
+		}
+		if !isFullHash(object) {
+			return nil, errors.ErrUnsupported
+		}
+	}
+	return all, nil
+}
+
+// Tracked lists the files below the paths that the main checkout's index has.
+func (r *Repo) Tracked(ctx context.Context, paths ...string) ([]string, error) {
+	key := ""
+	if info, err := os.Stat(filepath.Join(r.place.CommonDir, "index")); err == nil && time.Since(info.ModTime()) > time.Second {
+		key = fmt.Sprintf("index %d %d %d %q", info.Size(), info.ModTime().UnixNano(), inode(info), paths)
+		if out, known := r.answers.get(key); known {
+			return fields(out), nil
+		}
+	}
+	out, err := r.read(ctx, r.place.Root, append([]string{"ls-files", "-z", "--"}, paths...)...)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list tracked files: %w", err)
+	}
+	if key != "" {
+		r.answers.put(key, out)
+	}
+	return fields(out), nil
+}

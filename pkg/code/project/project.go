@@ -1,0 +1,327 @@
+// Package project says where things are: the project root, every path of
+// specs/protocol.md#1.1, the control files PAUSE, ABORT and CHECKPOINT, and the free space on the disk.
+//
+// Find is for all commands but init; At is for init, which comes before there is a
+// project, and Create makes the folder .liza whole or not at all. The package starts
+// no process, so commands that only read find their project without git.
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/code/git"
+)
+
+// Why there is no project; each is in an *Error.
+var (
+	ErrNoRepository   = git.ErrNoRepository
+	ErrBare           = git.ErrBare
+	ErrNotInitialised = errors.New("not initialised")
+	ErrInitialised    = errors.New("already initialised")
+)
+
+// Error is a refusal of Find, At or Create: a sentence and the command that helps.
+type Error struct {
+	Message string
+	Next    string
+	Reason  error // one of the errors above, or nil
+}
+
+func (e *Error) Error() string { return e.Message }
+func (e *Error) Unwrap() error { return e.Reason }
+
+// Find gives the project that the folder start belongs to: that of the nearest
+// repository around it that has .liza in its main checkout (specs/protocol.md#14, B29). With
+// root (-C or LIZA_ROOT) only the repository of that folder counts. The error is an
+// *Error.
+func Find(ctx context.Context, start, root string) (*Project, error) {
+	if root != "" {
+		p, err := At(root)
+		if err != nil {
+			return nil, err
+		}
+		return p.usable()
+	}
+	at, err := filepath.Abs(start)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	if err != nil {
+		return nil, &Error{Message: fmt.Sprintf("cannot find a project: %v", err), Next: "cd PROJECT"}
+	}
+	nearest, problem := At(at)
+	for ; ctx.Err() == nil; at = filepath.Dir(at) {
+		p, err := At(at)
+		if err == nil && p.exists() {
+			return p.usable()
+		}
+		if nearest == nil && err == nil {
+			nearest = p
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case nearest != nil:
+		return nearest.usable()
+	}
+	return nil, problem
+}
+
+// At gives the project of the repository that dir belongs to, whether Liza was
+// initialised in it or not. The error is an *Error.
+func At(dir string) (*Project, error) {
+	place, err := git.Locate(dir)
+	switch {
+	case errors.Is(err, ErrBare):
+		return nil, &Error{Message: err.Error(), Next: "git clone " + dir, Reason: ErrBare}
+	case errors.Is(err, ErrNoRepository):
+		return nil, &Error{Message: err.Error(), Next: "git init", Reason: ErrNoRepository}
+	case err != nil:
+		return nil, &Error{Message: err.Error(), Next: "cd PROJECT"}
+	}
+	return &Project{Root: place.Root, GitDir: place.CommonDir, Liza: filepath.Join(place.Root, ".liza")}, nil
+}
+
+// exists reports whether there is a .liza of any kind.
+func (p *Project) exists() bool {
+	_, err := os.Lstat(p.Liza)
+	return err == nil
+}
+
+// usable gives the project, or says why it cannot be used.
+func (p *Project) usable() (*Project, error) {
+	if err := p.folder(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if !p.begun() && p.Lost() {
+		return nil, &Error{
+			Message: fmt.Sprintf("cannot find the state: %s was removed; snapshots of it are kept", p.Liza),
+			Next:    "liza restore --list", Reason: ErrNotInitialised,
+		}
+	}
+	if !p.begun() {
+		return nil, &Error{
+			Message: fmt.Sprintf("cannot find a project: Liza is not initialised in %s", p.Root),
+			Next:    "liza init GOAL", Reason: ErrNotInitialised,
+		}
+	}
+	return p, nil
+}
+
+// begun reports whether init has been at work: a .liza with nothing but what people
+// write is not a project yet. A project that has lost its state.yaml is one all the same.
+func (p *Project) begun() bool {
+	for _, path := range []string{p.State(), p.Lock(), p.Journal()} {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Lost reports whether there was a project whose .liza has been removed, as `git clean -fdx`
+// does: what Liza keeps in the git dir is still there.
+func (p *Project) Lost() bool {
+	_, err := os.Stat(filepath.Join(p.GitDir, "liza", "committed"))
+	return err == nil && !p.begun()
+}
+
+// Revive makes the folder of a lost project, for a state to be put back into it.
+func (p *Project) Revive() error {
+	if err := os.MkdirAll(p.Liza, 0o755); err != nil {
+		return fmt.Errorf("cannot make %s: %v", p.Liza, err)
+	}
+	ignore := filepath.Join(p.Liza, ".gitignore")
+	if _, err := os.Lstat(ignore); err == nil {
+		return nil
+	}
+	if err := os.WriteFile(ignore, []byte(Ignore), 0o644); err != nil {
+		return fmt.Errorf("cannot write .liza/.gitignore: %v", err)
+	}
+	return nil
+}
+
+// folder checks that .liza is a folder or a link to one (specs/protocol.md#14, B28). Its
+// absence is fs.ErrNotExist.
+func (p *Project) folder() error {
+	info, err := os.Lstat(p.Liza)
+	if err != nil {
+		return err
+	}
+	link := info.Mode()&fs.ModeSymlink != 0
+	if link {
+		info, err = os.Stat(p.Liza)
+	}
+	switch {
+	case err != nil && link:
+		return &Error{Message: fmt.Sprintf("cannot use %s: it is a link to a folder that is not there", p.Liza), Next: "ls -ld " + p.Liza}
+	case err != nil:
+		return &Error{Message: fmt.Sprintf("cannot use %s: %v", p.Liza, err), Next: "ls -ld " + p.Liza}
+	case !info.IsDir():
+		return &Error{Message: fmt.Sprintf("cannot use %s: it is not a folder", p.Liza), Next: "ls -ld " + p.Liza}
+	}
+	return nil
+}
+
+// Ignore is the content of .liza/.gitignore: git tracks only what people write.
+const Ignore = `# Written by liza init. Git tracks what people write here and nothing else.
+/*
+!/.gitignore
+!/config.yaml
+!/config.json
+!/roles/
+!/skills/
+!/instructions.md
+`
+
+// A FileSystem is what a path lies on.
+type FileSystem struct {
+	Name    string // "nfs"; "" when the system does not tell or the kind has no name here
+	Network bool   // other machines may change its files, and nobody here is told (specs/protocol.md#14, B30)
+}
+
+// Control is the name of a control file in .liza (specs/protocol.md#13.5, specs/decisions.md#D15). People may
+// make and remove these files with `touch` and `rm`.
+type Control string
+
+// The control files. ABORT wins over the others.
+const (
+	Abort      Control = "ABORT"
+	Checkpoint Control = "CHECKPOINT"
+	Pause      Control = "PAUSE"
+)
+
+// Rank is the place of a control among those that are there: the one that wins first.
+func (c Control) Rank() int { return slices.Index(controls, c) }
+
+var controls = []Control{Abort, Checkpoint, Pause}
+
+// Order is a control file that is there.
+type Order struct {
+	Control  Control
+	Since    time.Time // what the file says, else when it was last changed
+	Modified time.Time // when the file was last changed: its age for alerts
+	Reason   string
+}
+
+// String says why nothing new may start: "paused since 2026-01-19T14:00:00Z: lunch".
+func (o Order) String() string {
+	state := map[Control]string{Abort: "aborted", Checkpoint: "at a checkpoint", Pause: "paused"}[o.Control]
+	text := fmt.Sprintf("%s since %s", state, o.Since.UTC().Format(time.RFC3339))
+	if o.Reason != "" {
+		text += ": " + o.Reason
+	}
+	return text
+}
+
+// Orders reads the control files that are there, the one that wins first. A file
+// that cannot be read counts: it is safer to stop than to go on.
+func (p *Project) Orders() []Order {
+	var out []Order
+	for _, c := range controls {
+		if o, ok := p.Order(c); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Order reads one control file; ok is false when it is not there.
+func (p *Project) Order(c Control) (o Order, ok bool) {
+	path := p.in(string(c))
+	info, err := os.Lstat(path)
+	if err != nil {
+		return Order{}, false
+	}
+	at := info.ModTime().UTC()
+	o = Order{Control: c, Since: at, Modified: at}
+	if !info.Mode().IsRegular() {
+		return o, true
+	}
+	lines := firstLines(path)
+	if since, err := time.Parse(time.RFC3339, lines[0]); err == nil {
+		o.Since, o.Reason = since.UTC(), lines[1]
+	} else if o.Reason = lines[0]; o.Reason == "" { // a person wrote the reason only
+		o.Reason = lines[1]
+	}
+	return o, true
+}
+
+// firstLines reads the first two lines of a small file, "" for what is not there.
+func firstLines(path string) [2]string {
+	var out [2]string
+	f, err := safefile.Open(path)
+	if err != nil {
+		return out
+	}
+	defer f.Close()
+	data, _ := io.ReadAll(io.LimitReader(f, 4096)) // what could be read is what counts
+	for i, line := range strings.SplitN(string(data), "\n", 3) {
+		if i < len(out) {
+			out[i] = strings.TrimSpace(strings.ToValidUTF8(line, ""))
+		}
+	}
+	return out
+}
+
+// Set makes or replaces a control file.
+func (p *Project) Set(c Control, reason string, at time.Time) error {
+	if p.Mask != nil {
+		reason = p.Mask(reason)
+	}
+	text := at.UTC().Format(time.RFC3339) + "\n" + strings.Join(strings.Fields(reason), " ") + "\n"
+	return safefile.Replace(p.in(string(c)), []byte(text), 0o644)
+}
+
+// Clear removes a control file; that there is none is fine.
+func (p *Project) Clear(c Control) error {
+	if err := os.Remove(p.in(string(c))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot remove the control file %s: %v", c, err)
+	}
+	return nil
+}
+
+// FileSystemOf is that of a path that is or will be there. known is false when the system does not tell.
+func FileSystemOf(path string) (f FileSystem, known bool) {
+	for {
+		f, err := fileSystem(path)
+		if err == nil {
+			return f, true
+		}
+		if up := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && up != path {
+			path = up
+			continue
+		}
+		return FileSystem{}, false
+	}
+}
+
+// FreeMB is the free space of the file system that path is or will be on, in MiB
+// (specs/decisions.md#D25). known is false when the system does not tell; a full disk is 0 and known.
+func FreeMB(path string) (mb int, known bool) {
+	for {
+		free, err := statfs(path)
+		if err == nil {
+			return int(free >> 20), true
+		}
+		if up := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && up != path {
+			path = up
+			continue
+		}
+		return 0, false
+	}
+}

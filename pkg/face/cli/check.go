@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/team/maintain"
+	"liza/pkg/verb/verb"
+)
+
+type checkOptions struct {
+	env  *Env
+	base bool
+}
+
+func newCheck(env *Env) *urfave.Command {
+	o := &checkOptions{env: env}
+	return &urfave.Command{
+		Name: "check", Category: "people", ArgsUsage: "[TASK]", Usage: "run the checks where and how merges are checked",
+		Description: "Runs the commands of reviews and merges, the same way and in the same place: in a throw-away worktree below .worktrees, contained, after worktree.setup, with the caches of\n" +
+			"merges. With TASK on the work of that task merged with the integration branch, else on the branch as it is; what that gives is remembered, and replaces what was known.\n" +
+			"Says what your checkout has that the worktree has not: that is why a check can be red there and green in your checkout. No branch moves. Exit code 1 when a check is red." +
+			examples("liza check", "liza check task-3", "liza check --base --json") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{flag("base", "the integration branch as it is, as without TASK", &o.base)},
+		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
+			defer env.progress("checking")()
+			return o.run(ctx, d, strings.Join(args, ""))
+		}),
+	}
+}
+
+func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) error {
+	if o.base && task != "" {
+		return usagef("liza help check", "--base is the integration branch without the work of a task: give one of them")
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.CheckNow(ctx, s, task)
+	if err != nil {
+		return err
+	}
+	what := "integration branch " + s.IntegrationBranch()
+	if task != "" {
+		what = task + " merged with " + s.IntegrationBranch()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s at %.9s, in %s\n", what, done.Commit, filepath.Dir(d.Rel(d.Project.Worktree("x")))+"/")
+	if len(done.Ends) == 0 {
+		b.WriteString("no command of a check is configured, and none was detected; next: edit review.checks in .liza/config.yaml\n")
+	}
+	red := 0
+	for _, c := range done.Ends {
+		fmt.Fprintf(&b, "%-17s %q: %s\n", c.Check, c.Command, c.Text())
+		if bad := c.End.Failed || c.End.Setup != ""; bad {
+			red++
+			for line := range strings.Lines(c.Tail) {
+				b.WriteString("    " + line)
+			}
+			fmt.Fprintf(&b, "\n    log: %s\n", d.Rel(c.End.Log))
+		}
+	}
+	if red == 0 {
+		return o.env.Print(done, "%s", b.String())
+	}
+	next := "liza sandbox exec --here " + task
+	if task != "" {
+		next = "liza sandbox exec --here --task " + task
+	}
+	if len(done.Lacks) > 0 {
+		b.WriteString("Your checkout has, and the worktree has not:\n")
+		for _, l := range done.Lacks {
+			b.WriteString("    " + l + "\n")
+		}
+	}
+	r := report{code: 1, message: fmt.Sprintf("%d of %d checks are red", red, len(done.Ends)), next: strings.TrimSpace(next) + " -- bash"}
+	if o.env.JSON {
+		return o.env.failWith(r, done)
+	}
+	fmt.Fprintf(o.env.Stdout, "%s%s%s\n", b.String(), r.message, nextText(r.next))
+	return &errDone{1}
+}
+
+// tryProject tries the checks of a new project once, and says a line of each, and how Liza's commits differ from the person's.
+func (e *Env) tryProject(ctx context.Context, root string) (lines []string, differ []maintain.Finding) {
+	from := *e
+	from.Dir, from.Root = root, ""
+	d, err := from.Service(ctx)
+	defer func() { e.closing = append(e.closing, from.closing...) }()
+	if err != nil {
+		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
+		return nil, nil
+	}
+	s, err := d.View(ctx)
+	if err == nil {
+		var checks []verb.BaseCheck
+		checks, _, err = d.TryChecks(ctx, s)
+		for _, c := range checks {
+			switch {
+			case c.Cut:
+				lines = append(lines, fmt.Sprintf("%q did not end within %s; next: liza check", c.Command, verb.TryTime))
+			case c.Result != nil:
+				lines = append(lines, fmt.Sprintf("%q: %s", c.Command, verb.CheckEnd{End: c.Result.End}.Text()))
+			}
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
+	}
+	if differ, err = maintain.Unlike(ctx, d.Repo, d.Config().Git.Sign); err == nil {
+		if kept, err := verb.SettingsKept(ctx, d.Project, d.Repo); err == nil && !kept {
+			differ = append(differ, maintain.Finding{Check: "settings", Message: ".liza/config.yaml is not committed: git clean -fdx would take it away", Next: verb.KeepSettings})
+		}
+	}
+	return slices.Compact(lines), differ
+}

@@ -1,0 +1,128 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"liza/pkg/base/norace"
+	"liza/pkg/run/agent"
+	"liza/pkg/verb/verb/verbtest"
+)
+
+// BenchmarkCommand times whole processes, as agents call them hundreds of times, and their
+// memory. Each task on the board is merged, with its real commits.
+func BenchmarkCommand(b *testing.B) {
+	dir := b.TempDir()
+	liza := filepath.Join(dir, "liza")
+	if err := norace.Build(dir, "liza/cmd/liza"); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("version", func(b *testing.B) { processes(b, "", liza, "version") })
+	for _, tasks := range []int{300, 10000, 30000} {
+		p := verbtest.New(b)
+		p.Merges(tasks)
+		process(b, p.Dir, liza, "add-task", "--id", "tell", "--kind", "msg", "--desc", "Tell them", "--spec", "specs/vision.md", "--done", "told", "--scope", "none")
+		name := fmt.Sprint(tasks, "/")
+		b.Run(name+"status", func(b *testing.B) { processes(b, p.Dir, liza, "status") })
+		b.Run(name+"note", func(b *testing.B) { processes(b, p.Dir, liza, "note", "x") })
+		b.Run(name+"validate", func(b *testing.B) { processes(b, p.Dir, liza, "validate") })
+		b.Run(name+"claim", func(b *testing.B) { claims(b, p, liza) })
+	}
+}
+
+// processes runs a command again and again.
+func processes(b *testing.B, dir, program string, args ...string) {
+	var times []time.Duration
+	var memory int64
+	for b.Loop() {
+		d, kb := process(b, dir, program, args...)
+		times, memory = append(times, d), max(memory, kb)
+	}
+	report(b, times, memory)
+}
+
+func report(b *testing.B, times []time.Duration, memory int64) {
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "ms-median")
+	b.ReportMetric(float64(memory)/1024, "MB-peak")
+	b.ReportMetric(0, "ns/op")
+}
+
+// process runs a command once; kb is the most memory that it had.
+func process(b *testing.B, dir, program string, args ...string) (took time.Duration, kb int64) {
+	b.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), measureMark+"="+strings.Join(append([]string{program}, args...), "\n"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.Fatalf("%s %q: %v: %s", program, args, err, out)
+	}
+	if _, err := fmt.Sscan(string(out), &took, &kb); err != nil {
+		b.Fatalf("%s %q: %v: %s", program, args, err, out)
+	}
+	return took, kb
+}
+
+// measureMark makes the test binary a process that starts another one: a child begins with
+// the memory of its parent, and this test has a lot.
+const measureMark = "CLI_TEST_MEASURE"
+
+func measure(words []string) int {
+	cmd := exec.Command(words[0], words[1:]...)
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	took := time.Since(start)
+	if err != nil {
+		fmt.Printf("%v: %s", err, out)
+		return 1
+	}
+	fmt.Println(took.Nanoseconds(), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+	return 0
+}
+
+// claims claims a task that needs no worktree, so that what git takes to make one does not
+// count, and takes everything back by hand.
+func claims(b *testing.B, p *verbtest.Place, liza string) {
+	var times []time.Duration
+	var memory int64
+	before, err := os.ReadFile(p.Project.State())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		d, kb := process(b, p.Dir, liza, "--as", "coder-1", "claim", "tell")
+		times, memory = append(times, d), max(memory, kb)
+		b.StopTimer()
+		verbtest.Write(b, p.Project.State(), string(before))
+		if err := os.RemoveAll(filepath.Join(p.Project.GitDir, "liza")); err != nil {
+			b.Fatal(err)
+		}
+		process(b, p.Dir, liza, "note", "x") // snapshots and the record are there again
+		b.StartTimer()
+	}
+	report(b, times, memory)
+}
+
+// BenchmarkSpawn is a run of a program that does nothing, alone and below a reaper.
+func BenchmarkSpawn(b *testing.B) {
+	a, err := agent.Lookup("nothing", agent.Options{Custom: map[string]agent.Entry{"nothing": {Command: []string{"true"}}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, reaper := range map[string][]string{"alone": nil, "reaper": {"liza", "reap"}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if r := agent.Run(b.Context(), a, agent.Spec{Reaper: reaper}); r.Outcome != agent.Finished {
+					b.Fatalf("got %+v", r)
+				}
+			}
+		})
+	}
+}

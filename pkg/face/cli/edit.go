@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/transition"
+	"liza/pkg/team/maintain"
+	"liza/pkg/verb/verb"
+)
+
+type editOptions struct {
+	env      *Env
+	task     verb.TaskEdit
+	priority int
+}
+
+func newEdit(env *Env) *urfave.Command {
+	o := &editOptions{env: env}
+	return &urfave.Command{
+		Name: "edit", Category: "people", ArgsUsage: "[TASK]", Usage: "change a task; without one edit the state in your editor, while agents work",
+		Description: "With a task, its priority, title and texts are what the options say; what no option names stays. A run under way works with what it was\n" +
+			"given; its task is read again by the next one. Without a task the command opens a copy of state.yaml in $VISUAL or $EDITOR (else vi). What you change is validated, merged with what agents changed meanwhile, and\n" +
+			"written as one revision. When it breaks a rule, or somebody changed the same value, line and rule are shown and the editor opens\n" +
+			"again; nothing is written until it fits. Leave the text unchanged to give up." +
+			examples("liza edit task-3 --priority 1 --title 'Parse dates first'", "EDITOR='code --wait' liza edit") + exitsText(0, 1, 2, 3, 4, 5, 7),
+		Flags: []urfave.Flag{
+			number("priority", "`N`: 1 is the highest", -1, &o.priority),
+			text("title", "`T`: short name", &o.task.Title),
+			text("desc", "`T`: what is to be done", &o.task.Description),
+			text("done", "`T`: how one sees that it is done", &o.task.DoneWhen),
+			text("scope", "`T`: what is in, and what is out", &o.task.Scope),
+		},
+		Action: env.onService(o.run),
+	}
+}
+
+// edited is the result of `liza edit`.
+type edited struct {
+	Revision int      `json:"revision"`
+	Changed  []string `json:"changed"`
+	Notes    []string `json:"warnings,omitempty"`
+}
+
+func (o *editOptions) run(ctx context.Context, d *verb.Service, args []string) error {
+	if o.priority >= 0 {
+		o.task.Priority = &o.priority
+	}
+	given := o.task != verb.TaskEdit{}
+	switch {
+	case len(args) > 0 && !given:
+		return usagef("liza help edit", "name what changes of %s: --priority, --title, --desc, --done or --scope", args[0])
+	case len(args) > 0:
+		o.task.Task = args[0]
+		done, err := d.EditTask(ctx, o.task)
+		return o.env.showDone(done, err, "%s is changed (%s)", done.Task, done.Status)
+	case given:
+		return usagef("liza help edit", "name the task that changes")
+	}
+	dir, err := os.MkdirTemp("", "liza-edit-")
+	if err != nil {
+		return fmt.Errorf("cannot make a copy to edit: %w", err)
+	}
+	s := &editing{env: o.env, path: filepath.Join(dir, "state.yaml")}
+	done, err := maintain.Edit(ctx, d, func(text []byte, problem error) ([]byte, error) { return s.open(ctx, text, problem) })
+	if err != nil {
+		if s.saved { // a person's work is not thrown away
+			return fmt.Errorf("%w\nyour text is kept as %s", err, s.path)
+		}
+		os.RemoveAll(dir)
+		return err
+	}
+	os.RemoveAll(dir)
+	if done.Revision == 0 {
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza status", Message: "nothing was changed"}
+	}
+	result := edited{Revision: done.Revision, Changed: done.Names}
+	what := prose.Few(done.Names, 10)
+	if what == "" {
+		what = "comments or layout only"
+	}
+	text := fmt.Sprintf("written as revision %d: %s\n", done.Revision, what)
+	for _, n := range done.Notes {
+		note := fmt.Sprintf("%s: %s", n.Path, n.Text)
+		result.Notes = append(result.Notes, note)
+		text += "note: " + note + "\n"
+	}
+	return o.env.Print(result, "%s", text)
+}
+
+// editing is a copy of the state in a person's editor.
+type editing struct {
+	env   *Env
+	path  string
+	saved bool // it has something that the state has not
+}
+
+// open runs the editor. After a problem it asks first, where somebody can answer; else it
+// gives up.
+func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte, error) {
+	if problem != nil {
+		if !s.env.StdinTerminal {
+			return nil, nil
+		}
+		s.env.Log().Error(explain(problem).message)
+		if !s.again() {
+			return nil, nil
+		}
+	}
+	editor := cmp.Or(s.env.Get("VISUAL"), s.env.Get("EDITOR"))
+	if editor == "" {
+		if !s.env.StdinTerminal {
+			return nil, usagef("EDITOR=COMMAND liza edit", "cannot edit: there is no terminal, and neither VISUAL nor EDITOR names an editor that needs none")
+		}
+		editor = "vi"
+	}
+	if err := os.WriteFile(s.path, text, 0o600); err != nil {
+		return nil, fmt.Errorf("cannot make a copy to edit: %w", err)
+	}
+	// Through the shell, for editors are set with options.
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", s.path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = s.env.Stdin, s.env.direct.out, s.env.direct.errs, s.env.Environ
+	if s.env.JSON {
+		cmd.Stdout = s.env.direct.errs
+	}
+	if err := cmd.Run(); err != nil {
+		s.saved = s.differs(text)
+		return nil, fmt.Errorf("cannot edit: the editor '%s' failed: %w; next: EDITOR=vi liza edit", editor, err)
+	}
+	edited, err := safefile.Read(s.path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what was edited: %w", err)
+	}
+	s.saved = s.saved || string(edited) != string(text)
+	if problem != nil && string(edited) == string(text) {
+		return nil, nil
+	}
+	return edited, nil
+}
+
+func (s *editing) differs(text []byte) bool {
+	edited, err := safefile.Read(s.path)
+	return err == nil && string(edited) != string(text) || err != nil && !errors.Is(err, os.ErrNotExist)
+}
+
+func (s *editing) again() bool {
+	fmt.Fprint(s.env.Stderr, "edit again? [Y/n] ")
+	answer, err := bufio.NewReader(s.env.Stdin).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return err == nil && answer != "n" && answer != "no"
+}

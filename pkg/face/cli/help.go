@@ -1,0 +1,339 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/run/exitcmd"
+	"liza/protocols"
+)
+
+func newHelp(env *Env, app *urfave.Command) *urfave.Command {
+	return &urfave.Command{
+		Name: "help", Category: "people", ArgsUsage: "[TOPIC] [NAME…]",
+		Usage: "explain a command, a protocol, or the exit command's schema",
+		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "explain every command in a line"}},
+		Description: "Without a topic: what is needed every day, and the groups of commands. TOPIC is a command, a group (" + groupNames() + "), `all` for\n" +
+			"every command, `protocol NAME` for a text about how the team works, or `schema` for the JSON Schema of the exit command. Changes nothing." +
+			examples("liza help add-task", "liza help decide", "liza help protocol task-lifecycle") + exitsText(0, 1, 2),
+		Action: func(_ context.Context, c *urfave.Command) error {
+			if c.Bool("all") {
+				return env.topic(app, []string{"all"})
+			}
+			return env.topic(app, c.Args().Slice())
+		},
+	}
+}
+
+func (e *Env) topic(app *urfave.Command, words []string) error {
+	if len(words) == 0 {
+		return e.overview(app)
+	}
+	switch words[0] {
+	case "protocol", "protocols":
+		return e.protocol(words[1:])
+	case "schema":
+		return e.printRaw("schema", exitcmd.Schema())
+	case "all":
+		return e.printText("help", overviewText(app))
+	}
+	if text := groupsText(app, words[0]); text != "" && len(words) == 1 {
+		return e.printText("help", text)
+	}
+	c := app
+	for _, w := range words {
+		sub := c.Command(w)
+		if sub == nil {
+			return unknownCommand(c, w)
+		}
+		c = sub
+	}
+	return e.helpOf(c)
+}
+
+func (e *Env) protocol(words []string) error {
+	names := protocols.Names()
+	if len(words) == 0 {
+		return e.printText("help", "The protocols are:\n\n  "+strings.Join(names, "\n  ")+"\n\nliza help protocol NAME prints one.\n")
+	}
+	body, ok := protocols.Text(strings.TrimSuffix(words[0], ".md"))
+	if !ok {
+		hint := strings.Join(names, ", ")
+		if near := blackboard.Nearest(words[0], names); near != "" {
+			hint = "did you mean '" + near + "'?"
+		}
+		return usagef("liza help protocol", "no protocol '%s': %s", words[0], hint)
+	}
+	return e.printText("text", body)
+}
+
+// printText prints a text, or with --json an object with the text under key.
+func (e *Env) printText(key, body string) error {
+	return e.Print(map[string]string{key: body}, "%s", body)
+}
+
+func (e *Env) helpOf(c *urfave.Command) error {
+	return e.printText("help", helpText(c.FullName(), c))
+}
+
+// overview is the help of a program: of liza its first screen.
+func (e *Env) overview(app *urfave.Command) error {
+	if len(app.Commands) == 0 {
+		return e.helpOf(app)
+	}
+	return e.printText("help", firstScreen(app))
+}
+
+// helpText is the whole help of a command, or of a group of commands.
+func helpText(path string, c *urfave.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s - %s\n\n", path, c.Usage)
+	body, tail, found := strings.Cut(c.Description, examplesHead)
+	if len(c.Commands) > 0 && !strings.Contains(tail, exitsHead) {
+		tail, found = groupTail(c, tail), true
+	}
+	if len(c.Commands) > 0 {
+		fmt.Fprintf(&b, "Usage: %s COMMAND\n", path)
+	} else {
+		fmt.Fprintf(&b, "Usage: %s\n", strings.TrimSpace(path+" [options] "+c.ArgsUsage))
+	}
+	if len(c.Aliases) > 0 {
+		fmt.Fprintf(&b, "Also:  liza %s\n", strings.Join(c.Aliases, ", "))
+	}
+	if body != "" {
+		fmt.Fprintf(&b, "\n%s\n", wrap(body, 90))
+	}
+	for i, sub := range c.Commands {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "  %-14s %s\n", strings.TrimSpace(sub.Name+" "+sub.ArgsUsage), sub.Usage)
+	}
+	if options := optionsText(visible(c.Flags)); options != "" {
+		b.WriteString("\nOptions:\n" + options)
+	}
+	if found {
+		b.WriteString("\nExamples:" + tail + "\n")
+	}
+	return b.String()
+}
+
+// groupTail is the end of the help of a group of commands: its own examples, or else the first
+// one of each command, and the exit codes of all.
+func groupTail(group *urfave.Command, shown string) string {
+	own := shown != ""
+	var codes []int
+	for _, c := range group.Commands {
+		_, tail, _ := strings.Cut(c.Description, examplesHead)
+		lines, exits, _ := strings.Cut(tail, exitsHead)
+		if first := strings.SplitN(lines, "\n", 3); !own && len(first) > 1 {
+			shown += "\n" + first[1]
+		}
+		for _, exit := range strings.Split(exits, " · ") {
+			if code, err := strconv.Atoi(strings.SplitN(exit, " ", 2)[0]); err == nil {
+				codes = append(codes, code)
+			}
+		}
+	}
+	slices.Sort(codes)
+	return shown + exitsText(slices.Compact(codes)...)
+}
+
+// wrap breaks a text into lines of at most width characters.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	length := 0
+	for i, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case i == 0:
+		case length+1+n > width:
+			b.WriteByte('\n')
+			length = 0
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += n
+	}
+	return b.String()
+}
+
+// globals are the options that are before or behind every command.
+func globals(app *urfave.Command) []urfave.Flag { return visible(app.Flags) }
+
+func visible(flags []urfave.Flag) []urfave.Flag {
+	return slices.DeleteFunc(slices.Clone(flags), func(f urfave.Flag) bool {
+		v, ok := f.(urfave.VisibleFlag)
+		return ok && !v.IsVisible()
+	})
+}
+
+// optionsText describes options in two columns.
+func optionsText(flags []urfave.Flag) string {
+	var left, right []string
+	width := 0
+	for _, f := range flags {
+		l, r := optionText(f)
+		left, right = append(left, l), append(right, r)
+		width = max(width, min(len(l), 30))
+	}
+	var b strings.Builder
+	for i := range left {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, left[i], right[i])
+	}
+	return b.String()
+}
+
+func optionText(f urfave.Flag) (left, right string) {
+	doc, ok := f.(urfave.DocGenerationFlag)
+	if !ok {
+		return f.String(), ""
+	}
+	var names []string
+	for _, n := range f.Names() {
+		names = append(names, dashed(n))
+	}
+	left, right = strings.Join(names, ", "), doc.GetUsage()
+	if _, isSwitch := f.(*urfave.GenericFlag); isSwitch {
+		return left, right
+	}
+	if rest, cut := strings.CutPrefix(right, "`"); cut && doc.TakesValue() {
+		word, usage, _ := strings.Cut(rest, "`")
+		left, right = left+" "+word, strings.TrimLeft(usage, ": ")
+	} else if doc.TakesValue() {
+		left += " " + valueWord(f)
+	}
+	if m, ok := f.(urfave.DocGenerationMultiValueFlag); ok && m.IsMultiValueFlag() {
+		right += " (may be repeated)"
+	}
+	if standard := standardOf(doc); standard != "" {
+		right += " (default: " + standard + ")"
+	}
+	return left, right
+}
+
+// standardOf is the default of an option; none is said of what is empty or off.
+func standardOf(f urfave.DocGenerationFlag) string {
+	if t := f.GetDefaultText(); t != "" {
+		return t
+	}
+	switch v := strings.Trim(f.GetValue(), `"`); v {
+	case "false", "0", "0s", "[]":
+		return ""
+	default:
+		return v
+	}
+}
+
+func valueWord(f urfave.Flag) string {
+	switch f.(type) {
+	case *urfave.IntFlag:
+		return "N"
+	case *urfave.DurationFlag:
+		return "TIME"
+	}
+	return "TEXT"
+}
+
+// A group is what a person looks for at one time. Those for people name their commands here;
+// the others have the commands of a category.
+type group struct {
+	name, title string
+	commands    []string
+}
+
+var groups = []group{
+	{"start", "Start", []string{"help", "init", "join", "run", "demo", "goal", "doctor", "check", "sandbox", "config"}},
+	{"look", "Look", []string{"status", "show", "diff", "output", "attach", "log", "graph", "watch", "top", "serve", "report", "usage", "validate"}},
+	{"steer", "Steer", []string{"note", "pause", "resume", "abort", "checkpoint", "stop", "restart", "hold", "unhold", "edit", "sprint", "sync", "import", "land"}},
+	{"decide", "Decide", []string{"questions", "answer", "comment", "approve-merge", "reject-merge", "release", "resubmit", "integration", "analyze", "ack"}},
+	{"teach", "Teach", []string{"facts", "spec-change", "roles", "preview"}},
+	{"repair", "Repair", []string{"restore", "store", "seal", "archive", "gc", "uninit", "explain"}},
+	{"time-travel", "Time travel", []string{"history", "step", "poststep", "restep", "rerun", "replay"}},
+	{"agents", "For agents, and for people with --as AGENT_ID", nil},
+	{"plumbing", "Plumbing, for supervisors and scripts", nil},
+}
+
+// daily is what the first screen explains: what somebody needs who works with Liza every day.
+var daily = []struct{ usage, says string }{
+	{"init GOAL", "make this repository a Liza project with a goal"},
+	{"run", "run the whole team until the goal is complete"},
+	{"status, top", "see goal, tasks, agents, and what waits for you"},
+	{"show ID, log", "see one task or agent whole; see what happened"},
+	{"output ID -f", "follow what an agent, or the one of a task, says and does"},
+	{"note TEXT", "tell the planner something, or a task (--task ID)"},
+	{"questions, answer ID", "see what agents ask, and answer"},
+	{"approve-merge ID", "release work that waits for a person; or reject-merge"},
+	{"pause, resume, abort", "stop the team, or let it go on"},
+	{"doctor", "look at everything that a team needs"},
+}
+
+// of lists the commands of a group, in its order.
+func (g group) of(app *urfave.Command) []*urfave.Command {
+	var list []*urfave.Command
+	for _, name := range g.commands {
+		list = append(list, app.Command(name))
+	}
+	for _, c := range app.Commands {
+		if g.commands == nil && c.Category == g.name && !c.Hidden {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func groupNames() string {
+	var list []string
+	for _, g := range groups {
+		list = append(list, g.name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// firstScreen has what is needed every day, and the names of all else.
+func firstScreen(app *urfave.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s - %s\n\nEvery day\n", app.Name, app.Usage)
+	for _, d := range daily {
+		fmt.Fprintf(&b, "  %-21s %s\n", d.usage, d.says)
+	}
+	b.WriteString("\nAll commands, by group\n")
+	for _, g := range groups {
+		lines := wrap(strings.Join(names(g.of(app)), " "), 80)
+		fmt.Fprintf(&b, "  %-12s %s\n", g.name, strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", 15)))
+	}
+	b.WriteString("\nliza help COMMAND explains one, liza help GROUP a group, liza help all everything.\n")
+	return b.String()
+}
+
+// overviewText explains every command in a line, by group.
+func overviewText(app *urfave.Command) string {
+	return fmt.Sprintf("%s - %s\n\nUsage: %s [global options] COMMAND [options] [arguments]\n\n%s\nGlobal options, before or behind the command\n%s\nliza help COMMAND explains one. Start with: liza demo\n",
+		app.Name, app.Usage, app.Name, groupsText(app, ""), optionsText(globals(app)))
+}
+
+// groupsText explains the commands of a group, of all for people, or with "" of all; it is "" for
+// what is not a group.
+func groupsText(app *urfave.Command, name string) string {
+	var parts []string
+	for _, g := range groups {
+		if name != "" && name != g.name && (name != "people" || g.commands == nil) {
+			continue
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s\n", g.title)
+		for _, c := range g.of(app) {
+			fmt.Fprintf(&b, "  %-15s %s\n", c.Name, c.Usage)
+		}
+		parts = append(parts, b.String())
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
+	"liza/pkg/board/store"
+	"liza/pkg/board/store/mirror"
+	"liza/pkg/board/store/postgres"
+	"liza/pkg/code/project"
+	"liza/pkg/team/maintain"
+	"liza/pkg/verb/verb"
+)
+
+// newBoard has init make the board in a database when an option or config.yaml names one.
+func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address, err error) {
+	p, err := project.At(in.Dir)
+	if err != nil {
+		return at, nil // init says it
+	}
+	where := config.Store{URL: address}
+	if address == "" {
+		cfg, _ := config.LoadTolerant(p.Liza, e.Environ)
+		where = cfg.Store
+	}
+	if where.URL == "" {
+		return at, nil
+	}
+	if at, err = postgres.ParseAddress(where.URL); err != nil {
+		return at, err
+	}
+	at.Board = cmp.Or(where.Board, at.Board, postgres.BoardName(in.Goal), "board")
+	in.Board = func(ctx context.Context, dir string, o store.Options, first *blackboard.State, comments ...store.Comment) error {
+		pinned, err := e.pinned(p, dir, at)
+		if err != nil {
+			return err
+		}
+		files, err := mirror.ReadFiles(p.Liza, sharedPaths...)
+		if err != nil {
+			return err
+		}
+		files = slices.DeleteFunc(files, func(f store.BoardFile) bool { return f.Path == pinned.file.Path })
+		board, _, err := e.board(config.Store{URL: at.URL, Board: at.Board}, o, 0, append(files, pinned.file)...)
+		if err != nil {
+			return err
+		}
+		defer board.Close()
+		err = board.Create(ctx, first, comments...)
+		if err == nil {
+			err = pinned.write()
+		}
+		if err == nil {
+			err = copyBoard(ctx, p, dir, board, at)
+		}
+		return err
+	}
+	return at, nil
+}
+
+// introduce pushes the integration branch of a new board to the remote over which its hosts will work.
+func (e *Env) introduce(ctx context.Context, root string) {
+	from := *e
+	from.Dir = root
+	d, err := from.Service(ctx)
+	if err == nil {
+		var s *blackboard.State
+		if d.Remote() == "" {
+			err = errors.New("there is no remote origin, and git.remote names none")
+		} else if s, err = d.View(ctx); err == nil {
+			err = d.FollowRemote(ctx, s)
+		}
+	}
+	if err != nil {
+		e.Log().Warn("the integration branch is not on a git remote yet, over which other hosts get it: "+err.Error(), "next", "git remote add origin URL, or liza config set git.remote NAME")
+	}
+	e.closing = append(e.closing, from.closing...)
+}
+
+func newInit(env *Env) *urfave.Command {
+	var in verb.InitInput
+	var address string
+	return &urfave.Command{
+		Name: "init", Category: "people", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
+		Description: "Creates .liza/ with the board and its log, and the integration branch. Your branch, index and files stay as they are. Refuses when the\n" +
+			"spec file is missing or not committed as it stands (agents have only what is committed), when there is a project already, and when a\n" +
+			"branch of that name is elsewhere. The checks are tried once, for 30 seconds in all, where merges will be checked. To undo it: liza uninit." +
+			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main", "liza init 'Payments' --store postgres://liza@db/liza") + exitsText(0, 1, 2, 3, 4, 8, 9),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "spec", Usage: "`FILE`: it says what is wanted", DefaultText: "specs/vision.md", Destination: &in.Spec},
+			&urfave.StringFlag{Name: "branch", Usage: "`NAME`: integration branch", DefaultText: "integration", Destination: &in.Branch},
+			&urfave.StringFlag{Name: "from", Usage: "`REF`: where the integration branch starts", DefaultText: "HEAD", Destination: &in.From},
+			text("store", "`URL` of a PostgreSQL database that will have the board, for a team on several hosts: postgres://USER@HOST/DATABASE[/BOARD]", &address),
+			flag("reuse-branch", "accept an integration branch that exists, wherever it is", &in.ReuseBranch),
+		},
+		Action: env.do(env.slow("making the project", func(ctx context.Context, args []string) error {
+			env := env
+			in.Goal, in.Environ, in.Now, in.Person, in.Mask = args[0], env.Environ, env.Now(), env.caller().Person, env.secrets().Mask
+			in.Dir = cmp.Or(cmp.Or(env.Root, env.Get("LIZA_ROOT")), env.Dir)
+			if !filepath.IsAbs(in.Dir) {
+				in.Dir = filepath.Join(env.Dir, in.Dir)
+			}
+			in.Keys = env.keys()
+			at, err := env.newBoard(&in, address)
+			if err != nil {
+				return err
+			}
+			done, err := verb.Init(ctx, in)
+			if err != nil {
+				return err
+			}
+			if at.Board != "" {
+				done.Board = at.String()
+				env.introduce(ctx, done.Root)
+			}
+			if done.Board != "" {
+				done.Undo = "liza store move file && " + done.Undo // the name is free again then
+			}
+			identity := ""
+			if done.NoIdentity {
+				identity = fmt.Sprintf("  identity     %s: %s\n", maintain.NoIdentity, maintain.TellIdentity)
+			}
+			shown := struct {
+				verb.Initialized
+				Checks []string           `json:"checks,omitempty"`
+				Differ []maintain.Finding `json:"differ,omitempty"`
+			}{Initialized: done}
+			shown.Checks, shown.Differ = env.tryProject(ctx, done.Root)
+			checks, from := "", ""
+			for _, line := range shown.Checks {
+				checks += "  check        " + line + "\n"
+			}
+			for _, f := range shown.Differ {
+				checks += fmt.Sprintf("  %-12s %s%s\n", f.Check, f.Message, nextText(f.Next))
+			}
+			if done.Origin != "" {
+				from = ", where " + done.Origin + " is"
+			}
+			return env.Print(shown, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s%s\n%s%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run with their permission questions switched off; how far they are contained here: liza doctor (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
+				done.Root, cmp.Or(done.Board, done.State), done.Goal, done.Branch, done.Integration, from, identity, checks, done.Undo)
+		})),
+	}
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/face/dashboard"
+	"liza/pkg/team/supervisor"
+)
+
+func TestTheBlockBelowARunSaysWhatEachAgentDoesAndWhatWaits(t *testing.T) {
+	t.Parallel()
+	v := dashboard.View{
+		Agents: []dashboard.Agent{{ID: "coder-1", Task: "a", Doing: &dashboard.Doing{Kind: "tool", Tool: "bash", Text: "go test", Seconds: 70, TokensIn: 12000}}, {ID: "coder-10", Task: "task-b"}, {ID: "coder-2"}, {ID: "planner-1"}},
+		Tasks:  []dashboard.Task{{ID: "a", Status: blackboard.Claimed}, {ID: "b", Status: blackboard.Merged}, {ID: "c", Status: blackboard.Superseded}},
+		Cost:   dashboard.Cost{Cents: 120},
+		Waiting: []dashboard.Waiting{{Task: "x", Text: "asks", Next: "liza questions"}, {Text: "2", Next: "liza a"}, {Text: "3", Next: "liza b"}, {Text: "4", Next: "liza c"},
+			{Text: "5", Next: "liza d"}},
+	}
+	want := `  coder-1   a       1m, 12k tokens  › bash  go test
+  coder-10  task-b
+  waiting: coder-2, planner-1
+  merged 1 of 2, $1.20, 3m5s
+? liza questions  x  asks
+? liza a  2
+? liza b  3
+  and 2 more wait for you: liza status`
+	if got := strings.Join(liveLines(v, 185*time.Second, 79, 20), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	want = `  and 3 more agents…
+  merged 1 of 2, $1…
+? liza questions  x…
+? liza a  2
+? liza b  3
+  and 2 more wait f…`
+	if got := strings.Join(liveLines(v, 185*time.Second, 20, 6), "\n"); got != want {
+		t.Errorf("in a low and narrow window got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAWaitIsSaidOnceByATeam(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := &screen{out: &out, calm: map[string]bool{}}
+	for _, agent := range []string{"coder-1", "coder-2", "coder-1"} {
+		s.line(supervisor.Line{Agent: agent, Text: "waits: nothing to do"})
+	}
+	s.line(supervisor.Line{Agent: "coder-2", Text: "waits: for a person"})
+	s.line(supervisor.Line{Agent: "coder-2", Task: "a", Text: "claimed"})
+	s.line(supervisor.Line{Agent: "coder-2", Task: "a", Text: "claimed"})
+	if n := strings.Count(out.String(), "nothing to do"); n != 1 || strings.Count(out.String(), "for a person") != 1 || strings.Count(out.String(), "claimed") != 2 {
+		t.Errorf("got\n%s", out.String())
+	}
+}
+
+func TestAboveTheBlockStandsWhatMatters(t *testing.T) {
+	t.Parallel()
+	l := &live{env: &Env{}}
+	for text, want := range map[string]bool{"claimed, iteration 1": true, "submitted (0.4 s, cost unknown)": true, "rejected: a.go:1 has no test": true, "merged as 1234": true,
+		"waits: nothing is claimable": false, "ready, runs claude": false, "reviews 56a13996f": false, "checks: nothing found": false, "goal completed": false, "checks: 2 findings": true} {
+		if got := l.passes(supervisor.Line{Text: text}); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	if !l.passes(supervisor.Line{Text: "waits: nothing can be claimed until a person answers", Warning: true}) {
+		t.Error("a warning is kept from the person")
+	}
+}
+
+// A terminal that becomes narrower shows each line of the block as several rows; all of them are taken away.
+func TestTheBlockIsTakenAwayAfterTheWindowBecameNarrower(t *testing.T) {
+	t.Parallel()
+	lines := []string{strings.Repeat("x", 79), strings.Repeat("y", 40), ""}
+	for window, want := range map[int]int{80: 3, 79: 3, 60: 4, 40: 4, 20: 7, 0: 3} {
+		if got := rowsOf(lines, window); got != want {
+			t.Errorf("window of %d columns: %d rows, want %d", window, got, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/face/dashboard"
+	"liza/pkg/face/mcp"
+	"liza/pkg/team/supervisor"
+	"liza/pkg/verb/verb"
+)
+
+func newMCP(env *Env) *urfave.Command {
+	return &urfave.Command{
+		Name: "mcp", Category: "plumbing", Usage: "serve the verbs and views to programs that speak the Model Context Protocol",
+		Description: "A server on stdin and stdout, started by an agent program or an editor. Tools are the verbs of the same names, with the results of --json;\n" +
+			"resources are liza://board, liza://task/ID, liza://spec and liza://log; prompts are those of the roles. Who calls is who started it: inside a run\n" +
+			"its agent, and with LIZA_AGENT_ID and LIZA_AGENT_TOKEN that agent, with the verbs of its role; else a person, with all. A run without verbs, of a\n" +
+			"messenger or a summarizer, is offered nothing. It ends when stdin does." +
+			examples("liza mcp", `claude --mcp-config '{"mcpServers":{"liza":{"command":"liza","args":["mcp"]}}}'`) + exitsText(0, 1, 2, 3, 4, 130),
+		Action: env.do(func(ctx context.Context, _ []string) error { return env.serveMCP(ctx) }),
+	}
+}
+
+func (e *Env) serveMCP(ctx context.Context) error {
+	if e.JSON {
+		return usagef("liza help mcp", "--json is not possible with mcp: it speaks a protocol of its own on stdout")
+	}
+	// A run that has neither a broker nor a token: some programs end when a server of theirs does not start.
+	if e.inside == nil && e.Get("LIZA_RUN") != "" && e.Get(brokerVariable) == "" && e.Get("LIZA_AGENT_TOKEN") == "" {
+		return mcp.Serve(ctx, mcp.Options{Version: version}, e.Stdin, e.Stdout)
+	}
+	role, err := e.roleOfCaller()
+	if err != nil {
+		return err
+	}
+	d, err := e.Service(ctx)
+	if err != nil {
+		return err
+	}
+	e.lasting()
+	if e.ancestors != nil { // those of a server change when a parent ends
+		d.Proc.Ancestors = e.ancestry
+	}
+	return mcp.Serve(ctx, mcp.Options{Version: version, Service: d, Role: role, Inside: d.InRun(ctx), Task: e.Get("LIZA_TASK_ID"),
+		Notes: e.notesFor(d),
+		Explain: func(err error) mcp.Problem {
+			r := explain(err)
+			return mcp.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
+		},
+		Facts: func(s *blackboard.State) dashboard.Facts { return e.viewFacts(d, s, "liza") },
+		Prompt: func(ctx context.Context, task string) (blackboard.Role, string, error) {
+			p, err := supervisor.Preview(ctx, d, adapters(d), task, "")
+			return blackboard.Role(p.Kind), p.Text, err
+		}}, e.Stdin, e.Stdout)
+}
+
+// notesFor takes the notes for the run in which a server is called; nil outside of one.
+func (e *Env) notesFor(d *verb.Service) func(context.Context) []string {
+	if e.inside == nil {
+		return nil
+	}
+	return func(ctx context.Context) []string { return e.newNotes(ctx, d, e.inside.run.Agent) }
+}
+
+// roleOfCaller is the role of the agent that calls, "" for a person.
+func (e *Env) roleOfCaller() (blackboard.Role, error) {
+	id := cmp.Or(e.Get("LIZA_AGENT_ID"), e.As)
+	if id == "" {
+		return "", nil
+	}
+	role, _, ok := blackboard.ParseAgentID(id)
+	if !ok {
+		return "", usagef("liza help mcp", "the agent id '%s' is malformed: it must match ^(coder|code-reviewer|planner)-[0-9]+$", id)
+	}
+	return role, nil
+}

@@ -1,0 +1,352 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	urfave "github.com/urfave/cli/v3"
+	"golang.org/x/sys/unix"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/face/dashboard"
+	"liza/pkg/face/dashboard/source"
+	"liza/pkg/run/activity"
+	"liza/pkg/verb/verb"
+)
+
+type outputOptions struct {
+	env         *Env
+	follow, raw bool
+	last        int
+}
+
+func newOutput(env *Env) *urfave.Command {
+	o := &outputOptions{env: env}
+	return &urfave.Command{
+		Name: "output", Category: "people", ArgsUsage: "TASK|AGENT", Usage: "show what an agent program says and does",
+		Description: "The newest run for a task, or of an agent, as text: what the model says, which tools it calls with what, what it waits for, what it\n" +
+			"cost. What a planner says comes at the end of its run. With -f it goes on: for an agent until its run has ended, for a task until the\n" +
+			"task has. --raw is what the program printed, byte by byte but for masked secrets. Changes nothing." +
+			examples("liza output task-3 -f", "liza output coder-1 -n 20", "liza output task-3 --raw | tail") + exitsText(0, 1, 2, 3, 4, 7, 130),
+		Flags: []urfave.Flag{
+			flag("f", "follow: show what comes", &o.follow),
+			flag("raw", "the output of the program as it is", &o.raw),
+			number("n", "`N` newest events (with --raw: lines) of the run; 0 is all", 0, &o.last),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *outputOptions) run(ctx context.Context, args []string) error {
+	if o.follow && o.env.JSON {
+		return usagef("liza help output", "-f and --json exclude each other: with --json exactly one object is printed")
+	}
+	if o.last < 0 {
+		return usagef("liza help output", "-n %d must not be negative", o.last)
+	}
+	name := args[0]
+	d, s, _, err := o.env.lookAt(ctx)
+	if err != nil {
+		return err
+	}
+	if err := o.known(d, s, name); err != nil {
+		return err
+	}
+	src := o.env.source(d, "liza")
+	events, next, err := src.Output(name, 0)
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 && !o.follow {
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza output " + name + " -f, to wait for one", Message: "there is no run of '" + name + "' to show"}
+	}
+	if o.raw {
+		return o.printRaw(ctx, d, src, name, events)
+	}
+	if n := len(events); o.last > 0 && n > o.last {
+		events = events[n-o.last:]
+	}
+	if o.env.JSON {
+		if events == nil {
+			events = []activity.Event{}
+		}
+		return o.env.Print(map[string]any{"events": events, "next": next}, "")
+	}
+	t := &dashboard.Transcript{Width: o.env.width(), Colour: o.env.colour()}
+	for _, e := range events {
+		fmt.Fprint(o.env.Stdout, t.Text(e))
+	}
+	if !o.follow || o.over(ctx, src, name, events) {
+		return nil
+	}
+	within, stop := o.until(ctx, src, name)
+	defer stop()
+	for e := range src.FollowOutput(within, name, next) {
+		fmt.Fprint(o.env.Stdout, t.Text(e))
+		if e.Kind == activity.End && o.over(ctx, src, name, []activity.Event{e}) {
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return &errDone{130}
+	}
+	return nil
+}
+
+// known refuses a name that is neither a task nor an agent.
+func (o *outputOptions) known(d *verb.Service, s *blackboard.State, name string) error {
+	if s.Task(name) != nil || s.Agents[name] != nil {
+		return nil
+	}
+	if _, err := os.Stat(d.Project.Activity(name)); err == nil && blackboard.ValidTaskID(name) {
+		return nil // archived, or an agent that has left
+	}
+	return notThere(s, name)
+}
+
+// over reports whether nothing more will come: the run of an agent has ended, or a task has come to its end.
+func (o *outputOptions) over(ctx context.Context, src *source.Source, name string, events []activity.Event) bool {
+	ended := len(events) > 0 && events[len(events)-1].Kind == activity.End
+	if _, _, agent := blackboard.ParseAgentID(name); agent {
+		return ended
+	}
+	s, err := src.State(ctx)
+	if err != nil || s.Task(name) == nil {
+		return ended
+	}
+	return s.Task(name).Status.Terminal() && (ended || len(events) == 0)
+}
+
+// until ends when a task has come to its end without another run: it was merged or given up.
+func (o *outputOptions) until(ctx context.Context, src *source.Source, name string) (context.Context, func()) {
+	within, stop := context.WithCancel(ctx)
+	if _, _, agent := blackboard.ParseAgentID(name); agent {
+		return within, stop
+	}
+	go func() {
+		for range src.Watch(within) {
+			if o.over(ctx, src, name, nil) {
+				time.AfterFunc(time.Second, stop) // the end of its last run may come after that
+				return
+			}
+		}
+	}()
+	return within, stop
+}
+
+// printRaw shows the log of the newest run.
+func (o *outputOptions) printRaw(ctx context.Context, d *verb.Service, src *source.Source, name string, events []activity.Event) error {
+	path := d.Project.Output(name)
+	if len(events) > 0 {
+		path = d.Project.Output(cmp.Or(events[0].Task, name))
+	}
+	data, err := safefile.Read(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot read the output log: %w", err)
+	}
+	at := int64(len(data))
+	data = newestRun(data)
+	if o.last > 0 {
+		data = lastLines(data, o.last)
+	}
+	if o.env.JSON {
+		return o.env.Print(map[string]any{"raw": string(data)}, "")
+	}
+	if _, err := o.env.Stdout.Write(data); err != nil || !o.follow {
+		return err
+	}
+	look := time.NewTicker(200 * time.Millisecond)
+	defer look.Stop()
+	for {
+		events, _, _ := src.Output(name, 0)
+		done := o.over(ctx, src, name, events)
+		if at, err = o.more(path, at); err != nil || done {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return &errDone{130}
+		case <-look.C:
+		}
+	}
+}
+
+// more shows what was written to a log since.
+func (o *outputOptions) more(path string, at int64) (int64, error) {
+	f, err := safefile.Open(path)
+	if err != nil {
+		return at, nil // it is about to be made, or put away
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() < at {
+		at = 0 // another file: the one before was put away
+	}
+	n, err := io.Copy(o.env.Stdout, io.NewSectionReader(f, at, 1<<40))
+	return at + n, err
+}
+
+// newestRun is a log from the mark of its last run on.
+func newestRun(data []byte) []byte {
+	if i := bytes.LastIndex(data, []byte("\n=== ")); i >= 0 {
+		return data[i+1:]
+	}
+	return data
+}
+
+func lastLines(data []byte, n int) []byte {
+	for i := len(data) - 1; i > 0; i-- {
+		if data[i-1] == '\n' {
+			if n--; n == 0 {
+				return data[i:]
+			}
+		}
+	}
+	return data
+}
+
+type attachOptions struct{ env *Env }
+
+func newAttach(env *Env) *urfave.Command {
+	o := &attachOptions{env: env}
+	return &urfave.Command{
+		Name: "attach", Category: "people", ArgsUsage: "AGENT", Usage: "follow one agent over its runs, and write to it",
+		Description: "Shows what the agent's programs say and do, run after run, until Ctrl-C. On a terminal, a line that you type becomes a note for the task that\n" +
+			"the agent works on, or for the planner; it says when the agent gets it. The agent goes on when you leave." +
+			examples("liza attach coder-1", "liza attach planner-1") + exitsText(0, 1, 2, 3, 4, 130),
+		Action: env.do(o.run),
+	}
+}
+
+func (o *attachOptions) run(ctx context.Context, args []string) error {
+	env, agent := o.env, args[0]
+	if env.JSON {
+		return usagef("liza output "+agent+" --json", "liza attach shows text as it comes; it has no --json")
+	}
+	d, s, _, err := env.lookAt(ctx)
+	if err != nil {
+		return err
+	}
+	if _, _, ok := blackboard.ParseAgentID(agent); !ok || s.Agents[agent] == nil {
+		if s.Task(agent) != nil {
+			return usagef("liza output "+agent+" -f", "'%s' is a task; liza attach follows an agent", agent)
+		}
+		return notThere(s, agent)
+	}
+	env.lasting()
+	if env.StdinTerminal && env.inside == nil {
+		fmt.Fprintf(env.Stderr, "Following %s; a line that you type becomes a note to it. Ctrl-C leaves, and the agent goes on.\n", agent)
+		go o.typed(ctx, d, agent)
+	}
+	t := &dashboard.Transcript{Width: env.width(), Colour: env.colour()}
+	for e := range env.source(d, "liza").FollowOutput(ctx, agent, 0) {
+		fmt.Fprint(env.Stdout, t.Text(e))
+	}
+	return &errDone{130}
+}
+
+// typed makes notes of the lines that a person types.
+func (o *attachOptions) typed(ctx context.Context, d *verb.Service, agent string) {
+	lines := bufio.NewScanner(o.env.Stdin)
+	for lines.Scan() {
+		text := string(bytes.TrimSpace(lines.Bytes()))
+		if text == "" {
+			continue
+		}
+		in := verb.NoteInput{Text: text}
+		if s, err := d.View(ctx); err == nil && s.Agents[agent] != nil {
+			in.Task = s.Agents[agent].CurrentTask
+		}
+		done, err := d.Note(ctx, in)
+		if err != nil {
+			o.env.tell(explain(err))
+			continue
+		}
+		fmt.Fprint(o.env.Stdout, notedText(done))
+	}
+}
+
+// page shows a long text on a terminal through the pager that the person has for git, and prints it everywhere else. What
+// the repository names as its pager is not asked: agents work in it.
+func (e *Env) page(ctx context.Context, text string) error {
+	pager := e.pager(ctx)
+	if pager == "" {
+		_, err := io.WriteString(e.Stdout, text)
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), e.direct.out, e.direct.errs
+	cmd.Env = e.Environ
+	for name, value := range map[string]string{"LESS": "FRX", "LV": "-c"} { // as git does
+		if e.Get(name) == "" {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	cmd.Dir = e.Dir
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		_, err := io.WriteString(e.Stdout, text) // there is no shell
+		return err
+	}
+	return nil // the person may have left it early
+}
+
+// pager is the command, "" for none.
+func (e *Env) pager(ctx context.Context) string {
+	if !e.Terminal || e.JSON {
+		return ""
+	}
+	ask := exec.CommandContext(ctx, "git", "var", "GIT_PAGER")
+	ask.Dir, ask.Env = string(os.PathSeparator), append(e.Environ[:len(e.Environ):len(e.Environ)], "GIT_DIR="+os.DevNull)
+	out, err := ask.Output()
+	pager := strings.TrimSpace(string(out))
+	if err != nil || pager == "cat" {
+		return ""
+	}
+	return pager
+}
+
+func (e *Env) colour() bool { return e.Terminal && !e.JSON && e.Get("NO_COLOR") == "" }
+
+// width of the terminal; a pipe gets whole lines.
+func (e *Env) width() int {
+	if n, err := strconv.Atoi(e.Get("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if width, _ := e.size(); width > 0 {
+		return width
+	}
+	return 120
+}
+
+// size of the terminal in columns and lines, 0 when stdout is none.
+func (e *Env) size() (width, height int) {
+	if f, ok := e.direct.out.(*os.File); ok && e.Terminal {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
+			return int(size.Col), int(size.Row)
+		}
+	}
+	return 0, 0
+}
+
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios)
+	return err == nil
+}
+
+// canLive reports whether a block can be drawn in its place.
+func (e *Env) canLive() bool {
+	width, _ := e.size()
+	return e.Terminal && !e.JSON && width > 0 && e.Get("CI") == "" && e.Get("TERM") != "dumb" && e.Get("TERM") != ""
+}

@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/seal"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/project"
+	"liza/pkg/team/maintain"
+	"liza/pkg/verb/sprint"
+	"liza/pkg/verb/verb"
+)
+
+type restoreOptions struct {
+	env  *Env
+	list bool
+	all  bool
+}
+
+// snapshotLine is one line of `liza restore --list`.
+type snapshotLine struct {
+	Revision int       `json:"revision"`
+	At       time.Time `json:"at"`
+	Tasks    int       `json:"tasks"`
+	Valid    bool      `json:"valid"`
+	Problem  string    `json:"problem,omitempty"`
+}
+
+func newRestore(env *Env) *urfave.Command {
+	o := &restoreOptions{env: env}
+	return &urfave.Command{
+		Name: "restore", Category: "people", ArgsUsage: "[REV]", Usage: "list the snapshots of the state, or put one back",
+		Description: "Puts the state of revision REV back as a new revision. What it replaces is a snapshot too; a file that is not a valid state is kept beside\n" +
+			"them. Works when state.yaml is damaged or missing. Stop the team first (liza pause): agents lose what the old state does not have." +
+			examples("liza restore --list", "liza restore 41") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{
+			flag("list", "list some twenty snapshots, the newest first (also without REV)", &o.list),
+			flag("all", "list every revision that can be put back", &o.all),
+		},
+		Action: env.do(env.slow("restoring", o.run)),
+	}
+}
+
+func (o *restoreOptions) run(ctx context.Context, args []string) error {
+	if o.list || o.all || len(args) == 0 {
+		return o.show(ctx)
+	}
+	revision, err := strconv.Atoi(args[0])
+	if err != nil || revision < 1 {
+		return usagef("liza restore --list", "revision '%s' must be a number of 1 or more", args[0])
+	}
+	d, lost, err := o.service(ctx, false)
+	if err == nil && lost {
+		if _, err = maintain.Content(ctx, d, revision); err == nil {
+			err = d.Project.Revive()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	done, err := maintain.Restore(ctx, d, revision)
+	if err != nil {
+		return err
+	}
+	kept := ""
+	if done.Kept != "" {
+		if rel, err := filepath.Rel(o.env.Dir, done.Kept); err == nil && filepath.IsLocal(rel) {
+			done.Kept = rel
+		}
+		kept = "; the text that was in the file is kept as " + done.Kept
+	}
+	return o.env.Print(done, "revision %d is back, as revision %d%s\n", done.From, done.Revision, kept)
+}
+
+// service opens the project, also one whose .liza was removed.
+func (o *restoreOptions) service(ctx context.Context, tolerant bool) (d *verb.Service, lost bool, err error) {
+	p, err := o.env.Find(ctx)
+	if errors.Is(err, project.ErrNotInitialised) {
+		if at, missing := project.At(cmp.Or(o.env.root(), o.env.Dir)); missing == nil && at.Lost() {
+			p, lost, err = at, true, nil
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	d, err = o.env.openAt(ctx, p, tolerant)
+	return d, lost, err
+}
+
+func (o *restoreOptions) show(ctx context.Context) error {
+	d, _, err := o.service(ctx, true)
+	if err != nil {
+		return err
+	}
+	list, err := maintain.Snapshots(ctx, d, o.all)
+	if err != nil {
+		return err
+	}
+	lines := make([]snapshotLine, 0, len(list))
+	var b strings.Builder
+	for _, s := range list {
+		line := snapshotLine{Revision: s.Revision, At: s.At}
+		if line.Tasks, line.Problem, err = maintain.Whole(ctx, d, s.Revision); err != nil {
+			line.Problem = "it cannot be read"
+		}
+		line.Valid = line.Problem == ""
+		lines = append(lines, line)
+		fmt.Fprintf(&b, "%8d  %s  %s ago, %s, %s\n", s.Revision, s.At.Format(time.RFC3339), o.env.Now().Sub(s.At).Round(time.Second), prose.Count(line.Tasks, "task"), cmp.Or(line.Problem, "valid"))
+	}
+	if len(list) == 0 {
+		b.WriteString("no snapshots yet\n")
+	} else {
+		b.WriteString("next: liza restore REV\n")
+	}
+	return o.env.Print(lines, "%s", b.String())
+}
+
+func newGC(env *Env) *urfave.Command {
+	var (
+		dryRun, attic bool
+		older         string
+	)
+	return &urfave.Command{
+		Name: "gc", Category: "people", Usage: "remove what is left over, if nothing is lost",
+		Description: "Removes worktrees, branches and merge candidates of tasks that ended or that no board has, when all that they hold is merged or saved under\n" +
+			"refs/liza/attic; prompts and outputs from before the last sprint; old histories (history.retention_days); temporary files. Everything else\n" +
+			"is kept, and listed with the reason. Saved work itself is removed with --attic alone, of tasks that ended, and only when it is old enough." +
+			examples("liza gc --dry-run", "liza gc --attic --older 30d") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{
+			flag("dry-run", "only say what would be removed, and what kept", &dryRun),
+			flag("attic", "remove saved work of tasks that ended as well; needs --older", &attic),
+			&urfave.StringFlag{Name: "older", Usage: "`AGE` of saved work since it was saved and its task ended, such as 12h or 30d", Destination: &older},
+		},
+		Action: env.do(env.slow("looking for what can be removed", func(ctx context.Context, _ []string) error {
+			in := maintain.CollectInput{DryRun: dryRun, Attic: attic}
+			if attic != (older != "") {
+				return usagef("liza gc --attic --older 30d", "--attic and --older belong together: saved work is removed only when it is old enough")
+			}
+			if attic {
+				age, ok := ageText(older)
+				if !ok {
+					return usagef("liza help gc", "--older '%s' must be an age such as 90m, 12h or 30d", older)
+				}
+				in.Older = age
+			}
+			d, err := env.Service(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := maintain.CollectGarbage(ctx, d, in)
+			if err != nil {
+				return err
+			}
+			return env.Print(done, "%s", collectedText(done))
+		})),
+	}
+}
+
+func collectedText(c maintain.Collected) string {
+	word := "removed"
+	if c.DryRun {
+		word = "would remove"
+	}
+	var b strings.Builder
+	for _, g := range c.Removed {
+		fmt.Fprintf(&b, "%-12s %-9s %s: %s\n", word, g.Kind, g.Name, g.Why)
+	}
+	for _, g := range c.Kept {
+		fmt.Fprintf(&b, "%-12s %-9s %s: %s%s\n", "kept", g.Kind, g.Name, prose.OneLine(g.Why, listWidth), nextText(g.Next))
+	}
+	fmt.Fprintf(&b, "%s %d, kept %d\n", word, len(c.Removed), len(c.Kept))
+	return b.String()
+}
+
+func nextText(command string) string {
+	if command == "" {
+		return ""
+	}
+	return "; next: " + command
+}
+
+func newSeal(env *Env) *urfave.Command {
+	var reason, export string
+	return &urfave.Command{
+		Name: "seal", Category: "people", Usage: "answer for the approvals and merges on the board, and for its journal",
+		Description: "An approval counts only with its seal, made by a verb with the project's key (in $XDG_STATE_HOME/liza or ~/.local/state/liza). Where that key is\n" +
+			"lost, or the project was copied, nothing can be merged: this command seals what is on the board as it stands. Look at it first: an approval\n" +
+			"that was edited into the board is sealed as well. A journal in which somebody changed, cut, moved or put in entries (liza validate names the\n" +
+			"first) is accepted as it stands, with an entry that says so; edits that come later are told again. Only a person may." +
+			examples("liza seal --reason 'new computer; I have compared the board with the old one'", "liza seal --reason 'restored from a backup; git log integration shows each merge' --json") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{text("reason", "`TEXT`: why you answer for them", &reason), text("export", "write the key to `FILE`, for liza join --key on another machine, and seal nothing; - is stdout", &export)},
+		Action: env.onService(func(ctx context.Context, d *verb.Service, _ []string) error {
+			if export != "" {
+				return env.exportKey(ctx, d, export)
+			}
+			done, err := d.Seal(ctx, reason)
+			if err != nil {
+				return err
+			}
+			names := "none"
+			if len(done.Tasks) > 0 {
+				names = strings.Join(done.Tasks, ", ")
+			}
+			text := "sealed as they stand: " + names + "\n"
+			if done.Journal != "" {
+				text += "accepted as it stands: " + done.Journal + "\n"
+			}
+			return env.Print(done, "%s", text)
+		}),
+	}
+}
+
+// exportKey writes the key of approvals for another machine that becomes a host of the board.
+func (e *Env) exportKey(ctx context.Context, d *verb.Service, file string) error {
+	if err := d.PersonOnly(ctx, "export the key of approvals"); err != nil {
+		return err
+	}
+	k, err := (seal.Ring{Folder: e.keys(), GitDir: d.Project.GitDir}).Key()
+	if err != nil {
+		return err
+	}
+	if k == nil {
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza status", Message: "this project has no key of approvals here"}
+	}
+	if file == "-" {
+		_, err := fmt.Fprintln(e.Stdout, k.Secret())
+		return err
+	}
+	return safefile.Replace(e.path(file), []byte(k.Secret()+"\n"), 0o600)
+}
+
+func newArchive(env *Env) *urfave.Command {
+	var older string
+	return &urfave.Command{
+		Name: "archive", Category: "people", Usage: "move tasks that ended long ago off the board",
+		Description: "Moves MERGED, ABANDONED and SUPERSEDED tasks to .liza/archive, into the file of the sprint, byte for byte. They still count as what they\n" +
+			"were: for dependencies, for ids, and in `liza show`, `liza log` and `liza report`. A task that an open one depends on stays." +
+			examples("liza archive", "liza archive --older 0s") + exitsText(0, 1, 2, 3, 4, 5, 7),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "older", Value: "7d", Usage: "`AGE` since the task ended, such as 90m, 12h or 7d", Destination: &older},
+		},
+		Action: env.do(env.slow("archiving", func(ctx context.Context, _ []string) error {
+			older, ok := ageText(older)
+			if !ok {
+				return usagef("liza help archive", "--older '%s' must be an age such as 90m, 12h or 7d", older)
+			}
+			d, err := env.Service(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := sprint.Archive(ctx, d, older)
+			if err != nil {
+				return err
+			}
+			return env.Print(done, "%s moved to %s: %s\n", prose.Count(len(done.Tasks), "task"), done.File, strings.Join(done.Tasks, ", "))
+		})),
+	}
+}

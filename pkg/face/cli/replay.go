@@ -1,0 +1,517 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/merge"
+	"liza/pkg/face/dashboard"
+	"liza/pkg/run/agent"
+	"liza/pkg/run/prompt"
+	"liza/pkg/run/role"
+	"liza/pkg/team/supervisor"
+	"liza/pkg/verb/replay"
+	"liza/pkg/verb/verb"
+)
+
+type replayOptions struct {
+	env  *Env
+	keep bool
+}
+
+func newReplay(env *Env) *urfave.Command {
+	o := &replayOptions{env: env}
+	return &urfave.Command{
+		Name: "replay", Category: "people", ArgsUsage: "FILE", Usage: "apply recorded answers again and compare what comes of them",
+		Description: "FILE is a jobHistory.json (also .gz) or one interaction. In a scratch project of its own every answer goes the way that it took when it was\n" +
+			"recorded, and the status after it is compared. Exit 1 at the first difference. Needs no project, and touches none." +
+			examples("liza replay .liza/history/task-3/jobHistory.json", "liza replay recorded.json --keep") + exitsText(0, 1, 2, 130),
+		Flags:  []urfave.Flag{flag("keep", "keep the scratch project", &o.keep)},
+		Action: env.do(o.run),
+	}
+}
+
+// replayed is the result of `liza replay`.
+type replayed struct {
+	File string               `json:"file"`
+	Dir  string               `json:"dir,omitempty"` // of the scratch project, when it is kept
+	Same bool                 `json:"same"`
+	Runs []replay.ReplayedRun `json:"interactions"`
+}
+
+func (o *replayOptions) run(ctx context.Context, args []string) error {
+	list, err := o.read(args[0])
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "liza-replay-")
+	if err != nil {
+		return fmt.Errorf("cannot make the scratch project: %v", err)
+	}
+	out := replayed{File: args[0], Same: true}
+	if o.keep {
+		out.Dir = dir
+	} else {
+		defer os.RemoveAll(dir)
+	}
+	service, err := o.scratch(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if out.Runs, err = replay.Replay(ctx, service, list); err != nil {
+		return err
+	}
+	return o.show(out)
+}
+
+func (o *replayOptions) read(name string) ([]history.Interaction, error) {
+	path := o.env.path(name)
+	list, err := history.ReadInteractions(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usagef("liza help replay", "%s does not exist", name)
+	case err != nil:
+		return nil, &transition.Refusal{Exit: transition.ExitFailure, Next: "liza help replay", Message: fmt.Sprintf("cannot replay %s: %v", name, errText(err))}
+	case len(list) == 0:
+		return nil, usagef("liza help replay", "%s has no interaction", name)
+	}
+	return list, nil
+}
+
+// scratch makes a project that nobody else knows. Nothing of the machine's configuration of
+// git, and of the project that this process may belong to, gets in.
+func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Service, error) {
+	env := *o.env
+	env.Dir, env.Root, env.As, env.ancestors = dir, dir, "", nil
+	env.Environ = nil
+	for _, v := range o.env.Environ {
+		if !strings.HasPrefix(v, "LIZA_") && !strings.HasPrefix(v, "GIT_") {
+			env.Environ = append(env.Environ, v)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("# Replay\n"), 0o644); err != nil {
+		return nil, fmt.Errorf("cannot make the scratch project: %v", err)
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--template=", "--initial-branch=main"},
+		{"add", "--all"},
+		{"-c", "user.name=Liza replay", "-c", "user.email=replay@localhost", "commit", "--quiet", "--no-gpg-sign", "--no-verify", "--message", "Start"},
+	} {
+		if out, err := runGit(ctx, dir, args...); err != nil {
+			return nil, fmt.Errorf("cannot make the scratch project: git %s: %v: %s", args[0], err, out)
+		}
+	}
+	if !o.keep {
+		env.Environ = append(env.Environ, "XDG_STATE_HOME="+filepath.Join(dir, ".git", "liza-state")) // its key goes with it
+	}
+	if _, err := verb.Init(ctx, verb.InitInput{Goal: "Replay", Spec: "README.md", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.caller().Person, Keys: env.keys()}); err != nil {
+		return nil, err
+	}
+	return env.Service(ctx)
+}
+
+func (o *replayOptions) show(out replayed) error {
+	var first *replay.ReplayedRun
+	rows := [][]string{{"#", "KIND", "ACTION", "BEFORE", "RECORDED", "NOW", "RESULT", "WHY"}}
+	for i, r := range out.Runs {
+		if r.Result == replay.ReplayDiffers && first == nil {
+			first, out.Same = &out.Runs[i], false
+		}
+		rows = append(rows, []string{strconv.Itoa(r.Sequence), dash(r.Kind), dash(r.Action), dash(r.Before), dash(r.Recorded), dash(r.Got), r.Result, prose.OneLine(r.Why, listWidth)})
+	}
+	text := columns(rows)
+	if out.Dir != "" {
+		text += "the scratch project is " + out.Dir + "\n"
+	}
+	if first == nil {
+		return o.env.Print(out, "%s", text)
+	}
+	failure := &transition.Refusal{Exit: transition.ExitFailure, Next: "liza replay " + out.File + " --keep",
+		Message: fmt.Sprintf("interaction %d led to %s, and to %s when it was recorded", first.Sequence, first.Got, first.Recorded)}
+	if o.env.JSON {
+		return o.env.failWith(explain(failure), out)
+	}
+	return errors.Join(o.env.Print(out, "%s", text), failure)
+}
+
+func dash(text string) string { return cmp.Or(text, "-") }
+
+type stepOptions struct {
+	env                  *Env
+	cli, model, scenario string
+	dryRun               bool
+}
+
+func newStep(env *Env) *urfave.Command {
+	o := &stepOptions{env: env}
+	return &urfave.Command{
+		Name: "step", Category: "people", ArgsUsage: "TASK", Usage: "exactly one run of the agent that a task waits for",
+		Description: "UNCLAIMED, REJECTED and INTEGRATION_FAILED start a coder, READY_FOR_REVIEW starts a reviewer, APPROVED is merged, and _planner starts the\n" +
+			"planner. It runs in the foreground, with all limits; a claim that still holds after the run is given back." +
+			examples("liza step task-3", "liza step _planner --dry-run") + exitsText(0, 1, 2, 3, 4, 5, 6, 7, 130),
+		Flags: []urfave.Flag{
+			text("cli", "`NAME` of the agent program", &o.cli),
+			text("model", "`M`: model of the agent program", &o.model),
+			text("scenario", "`FILE`: scenario of the scripted agent (sets --cli scripted)", &o.scenario),
+			flag("dry-run", "say which run it would be, and change nothing", &o.dryRun),
+		},
+		Action: func(ctx context.Context, c *urfave.Command) error { return o.run(ctx, c.Args().First()) },
+	}
+}
+
+// stepped is the result of `liza step`.
+type stepped struct {
+	Task   string            `json:"task"`
+	Before string            `json:"status_before"`
+	After  blackboard.Status `json:"status_after,omitempty"`
+}
+
+func (o *stepOptions) run(ctx context.Context, task string) error {
+	d, err := o.env.Service(ctx)
+	if err != nil {
+		return err
+	}
+	next, err := replay.Step(ctx, d, task)
+	if err != nil {
+		return err
+	}
+	if next.Merge && !o.dryRun {
+		return o.merge(ctx, d, task)
+	}
+	c := &factory{env: o.env, service: d, cli: o.cli, model: o.model, screen: o.env.newScreen()}
+	if !next.Merge {
+		crewOf := o.env.readyFactory
+		if o.dryRun {
+			crewOf = o.env.newFactory
+		}
+		if c, err = crewOf(ctx, o.cli, o.model, o.scenario); err != nil {
+			return err
+		}
+		c.screen = o.env.newScreen()
+	}
+	s := c.supervisor(blackboard.Role(next.Kind))
+	if next.Kind != "planner" {
+		s.Task = task
+	}
+	if o.dryRun {
+		return o.foresee(ctx, s, next)
+	}
+	soft, hard, done := o.env.interrupts(ctx, func(text string) {
+		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Task: task, Text: text, Warning: true})
+	})
+	err = s.RunStep(soft, hard)
+	done()
+	if err != nil {
+		return err
+	}
+	return o.show(ctx, d, next)
+}
+
+func (o *stepOptions) merge(ctx context.Context, d *verb.Service, task string) error {
+	results, err := d.Merge(ctx, task)
+	if _, failed := errors.AsType[*merge.FailedError](err); err != nil && !failed || len(results) == 0 {
+		return err
+	}
+	if err != nil && o.env.JSON {
+		return err
+	}
+	return errors.Join(o.env.Print(map[string]any{"merges": results}, "%s\n", mergeLine(results[0])), err)
+}
+
+// show says where the task is now.
+func (o *stepOptions) show(ctx context.Context, d *verb.Service, next replay.NextStep) error {
+	out := stepped{Task: next.Task, Before: string(next.Status)}
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	if t := s.Task(next.Task); t != nil {
+		out.After = t.Status
+		return o.env.Print(out, "%s was %s and is %s\n", out.Task, out.Before, out.After)
+	}
+	if s.Sprint != nil {
+		out.After = blackboard.Status(s.Sprint.Status)
+	}
+	return o.env.Print(out, "the planner has run; the sprint is %s\n", out.After)
+}
+
+func (o *stepOptions) foresee(ctx context.Context, s *supervisor.Supervisor, next replay.NextStep) error {
+	f, err := s.Foresee(ctx, next)
+	if err != nil {
+		return err
+	}
+	if f.Merge {
+		return o.env.Print(f, "%s is %s and would be merged\n", f.Task, f.Status)
+	}
+	var b strings.Builder
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-8s %s\n", key, value)
+		}
+	}
+	line("task", strings.TrimSpace(f.Task+" "+string(f.Status)))
+	line("agent", f.Agent)
+	line("role", f.Role)
+	line("program", f.Program)
+	line("model", f.Model)
+	line("command", strings.Join(f.Command, " "))
+	return o.env.Print(f, "%s", b.String())
+}
+
+func newRestep(env *Env) *urfave.Command {
+	var to string
+	return &urfave.Command{
+		Name: "restep", Category: "people", ArgsUsage: "TASK", Usage: "take a task back to how it was after one of its runs",
+		Description: "The task becomes UNCLAIMED, its branch and worktree are where they were after interaction N, and the next claim goes on from there.\n" +
+			"What came after it is saved under refs/liza/attic first. Counters and usage stay. Numbers: liza history TASK." +
+			examples("liza restep task-3 --to 2", "liza restep task-3 --to 2 --json") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{text("to", "`N`: number of the interaction", &to)},
+		Action: env.do(func(ctx context.Context, args []string) error {
+			if to == "" {
+				return usagef("liza history "+args[0], "restep needs --to N: the number of an interaction")
+			}
+			d, err := env.Service(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := replay.Restep(ctx, d, args[0], to)
+			return env.showResult(done, done.Done, err, "%s is %s, at %.9s as after interaction %s", done.Task, done.Status, done.Commit, to)
+		}),
+	}
+}
+
+func newRerun(env *Env) *urfave.Command {
+	var cleanGit, keepFiles bool
+	return &urfave.Command{
+		Name: "rerun", Category: "people", ArgsUsage: "TASK", Usage: "start a task again from nothing",
+		Description: "The task becomes UNCLAIMED with its counters and usage at zero; its history goes to .liza/archive/TASK. Its work is saved under\n" +
+			"refs/liza/attic and stays for the next claim, unless --clean-git is given: then that starts at the integration branch." +
+			examples("liza rerun task-3", "liza rerun task-3 --clean-git --keep-files") + exitsText(0, 1, 2, 3, 4, 5),
+		Flags: []urfave.Flag{
+			flag("clean-git", "remove worktree and branch", &cleanGit),
+			flag("keep-files", "copy evidence and files that are not committed to the archive", &keepFiles),
+		},
+		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
+			done, err := replay.Rerun(ctx, d, replay.RerunInput{Task: args[0], CleanGit: cleanGit, KeepFiles: keepFiles})
+			return env.showResult(done, done.Done, err, "%s is %s and starts again; what was is in %s", done.Task, done.Status, done.Archive)
+		}),
+	}
+}
+
+type poststepOptions struct {
+	env           *Env
+	as            string
+	file, text    *string
+	empty, dryRun bool
+}
+
+// given is the value of an option that may be given with an empty text.
+type given struct{ to **string }
+
+func (g given) String() string { return "" }
+func (g given) Set(s string) error {
+	*g.to = &s
+	return nil
+}
+func (g given) Get() any { return "" }
+
+func newPoststep(env *Env) *urfave.Command {
+	o := &poststepOptions{env: env}
+	return &urfave.Command{
+		Name: "poststep", Category: "people", ArgsUsage: "TASK", Usage: "apply an answer as if a run of an agent had given it",
+		Description: "The task is claimed for the lowest free agent, the answer is read and applied exactly as at the end of a run, recorded as simulated, and the\n" +
+			"agent leaves. Here --as names a role: planner, coder or code_reviewer; the planner's TASK is _planner. What would be asked for again counts\n" +
+			"as the last answer. Answers of earlier runs: liza history TASK --n K --raw." +
+			examples("liza poststep task-3 --as coder --response-file answer.json", `liza poststep task-3 --as code_reviewer --response-string '{"action":"STUCK", …}' --dry-run`) + exitsText(0, 1, 2, 3, 4, 5, 7),
+		Flags: []urfave.Flag{
+			text("as", "`ROLE` whose answer it is", &o.as),
+			&urfave.GenericFlag{Name: "response-file", Usage: "`F`: file with the answer; - is stdin", Value: given{&o.file}},
+			&urfave.GenericFlag{Name: "response-string", Usage: "`S`: the answer", Value: given{&o.text}},
+			flag("empty-commit", "make an empty commit when the coder's worktree has no new one", &o.empty),
+			flag("dry-run", "say what would happen, and change nothing", &o.dryRun),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *poststepOptions) run(ctx context.Context, args []string) error {
+	in, err := o.input(args[0])
+	if err != nil {
+		return err
+	}
+	d, err := o.env.Service(ctx)
+	if err != nil {
+		return err
+	}
+	do := replay.Poststep
+	if o.dryRun {
+		do = replay.RehearsePoststep
+	}
+	done, err := do(ctx, d, in)
+	if err != nil {
+		return err
+	}
+	if !o.env.JSON {
+		o.env.Notices(done.Warnings)
+	}
+	return o.env.Print(done, "%s", poststepText(done))
+}
+
+func (o *poststepOptions) input(task string) (replay.PoststepInput, error) {
+	in := replay.PoststepInput{Task: task, EmptyCommit: o.empty}
+	kind, known := role.KindOf(o.as)
+	switch {
+	case o.as == "":
+		return in, usagef("liza help poststep", "poststep needs --as ROLE: planner, coder or code_reviewer")
+	case !known || kind != role.Planner && kind != role.Coder && kind != role.Reviewer:
+		return in, usagef("liza help poststep", "--as '%s' must be planner, coder or code_reviewer: after poststep it names a role", o.as)
+	case (o.file == nil) == (o.text == nil):
+		return in, usagef("liza help poststep", "poststep needs exactly one of --response-file and --response-string")
+	}
+	in.Kind = kind
+	if o.text != nil {
+		in.Response = *o.text
+		return in, nil
+	}
+	data, err := o.env.readText(*o.file)
+	if err != nil {
+		return in, fmt.Errorf("%v; next: ls", err)
+	}
+	in.Response = string(data)
+	return in, nil
+}
+
+func poststepText(p replay.Poststepped) string {
+	var b strings.Builder
+	line := func(key, format string, args ...any) { fmt.Fprintf(&b, "%-9s %s\n", key, fmt.Sprintf(format, args...)) }
+	line("before", "%s", p.StatusBefore)
+	line("event", "%s", p.Event)
+	line("after", "%s", p.StatusAfter)
+	if p.Released {
+		line("released", "the claim of %s still held and was given back", p.Agent)
+	}
+	if p.Action != "" {
+		line("answer", "%s: %s", p.Action, p.Summary)
+	}
+	if p.Problem != "" {
+		line("problem", "%s", p.Problem)
+	}
+	if len(p.EvidenceFiles) > 0 {
+		line("evidence", "%s", strings.Join(p.EvidenceFiles, ", "))
+	}
+	switch {
+	case p.DryRun:
+		line("dry run", "nothing was changed")
+	case p.Sequence > 0:
+		line("recorded", "as interaction %d of %s", p.Sequence, p.Task)
+	}
+	return b.String()
+}
+
+type previewOptions struct {
+	env      *Env
+	role     string
+	detailed bool
+}
+
+func newPreview(env *Env) *urfave.Command {
+	o := &previewOptions{env: env}
+	return &urfave.Command{
+		Name: "preview", Category: "people", ArgsUsage: "TASK", Usage: "the exact prompt that the next run on a task would be given",
+		Description: "Prints the bytes that the next agent would get, for the lowest free id; TASK may be _planner. With --detailed each section is listed on\n" +
+			"stderr, with its size, what was cut, and where it comes from. Changes nothing." +
+			examples("liza preview task-3", "liza preview task-3 --role refactor --detailed") + exitsText(0, 1, 2, 3, 4, 7),
+		Flags: []urfave.Flag{
+			text("role", "`R`: role in the place of the one that would be used", &o.role),
+			flag("detailed", "list the sections on stderr", &o.detailed),
+		},
+		Action: env.onReader(o.run),
+	}
+}
+
+// previewed is the result of `liza preview`.
+type previewed struct {
+	Task     string           `json:"task"`
+	Kind     string           `json:"kind"`
+	Agent    string           `json:"agent"`
+	Role     string           `json:"role"`
+	Rule     string           `json:"rule"`
+	Hash     string           `json:"hash"`
+	Program  string           `json:"program"`
+	Model    string           `json:"model"`
+	Bytes    int              `json:"bytes"`
+	Over     bool             `json:"over_budget"`
+	Cuts     []string         `json:"cuts"`
+	Files    []string         `json:"files"`
+	Sections []prompt.Section `json:"sections"`
+	Warnings []string         `json:"warnings,omitempty"`
+	Prompt   string           `json:"prompt"`
+}
+
+func (o *previewOptions) run(ctx context.Context, d *verb.Service, args []string) error {
+	if d.Repo == nil { // a prompt cannot be gathered without git
+		var err error
+		if d, err = o.env.Service(ctx); err != nil {
+			return err
+		}
+	}
+	p, err := supervisor.Preview(ctx, d, adapters(d), args[0], o.role)
+	if err != nil {
+		return err
+	}
+	if o.detailed && !o.env.JSON {
+		o.details(p)
+	}
+	if !o.env.JSON {
+		o.env.Notices(p.Warnings)
+	}
+	shown := p.Text
+	if o.env.Terminal {
+		lines := strings.Split(shown, "\n")
+		for i, line := range lines {
+			lines[i] = dashboard.Visible(line)
+		}
+		shown = strings.Join(lines, "\n")
+	}
+	return o.env.Print(previewed{Task: args[0], Kind: string(p.Kind), Agent: p.Agent, Role: p.Role.Role.Name, Rule: p.Role.Rule, Hash: p.Role.Role.Hash, Program: p.Program, Model: p.Model,
+		Bytes: len(p.Text), Over: p.Over, Cuts: list(p.Cuts), Files: list(p.Files), Sections: p.Sections, Warnings: p.Warnings, Prompt: p.Text}, "%s", shown)
+}
+
+// adapters finds agent programs for who only wants to know their names.
+func adapters(d *verb.Service) func(name string) (agent.Adapter, error) {
+	return func(name string) (agent.Adapter, error) {
+		return agent.Lookup(name, agent.Options{Custom: programs(d.Config()), Root: d.Project.Root})
+	}
+}
+
+// list is an empty list, not null, in JSON.
+func list(texts []string) []string { return append([]string{}, texts...) }
+
+func (o *previewOptions) details(p supervisor.Previewed) {
+	out := o.env.Stderr
+	fmt.Fprintf(out, "%s for %s, role %s (%s, %s), %d bytes\n", p.Kind, p.Agent, p.Role.Role.Name, p.Role.Rule, p.Role.Role.Hash, len(p.Text))
+	fmt.Fprintf(out, "%7s %7s  %-20s %s\n", "bytes", "cut", "section", "from")
+	for _, s := range p.Sections {
+		cut := "-"
+		if s.Cut > 0 {
+			cut = fmt.Sprint(s.Cut)
+		}
+		fmt.Fprintf(out, "%7d %7s  %-20s %s\n", s.Bytes, cut, s.Name, s.From)
+	}
+	for _, f := range p.Files {
+		fmt.Fprintf(out, "file %s\n", f)
+	}
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"liza/pkg/base/notify"
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
+	"liza/pkg/code/project"
+)
+
+// settings is the configuration now: read again when its file changed.
+type settings struct {
+	mu      sync.Mutex
+	env     *Env
+	environ []string // whose variables count
+	project *project.Project
+	current *config.Config
+	stamp   stamp
+}
+
+// stamp is size and time of the files of the configuration; it is looked at more than a thousand times for each merged task.
+type stamp [2]struct{ size, changed int64 }
+
+func (e *Env) config(p *project.Project, tolerant bool) (*settings, error) {
+	s := &settings{env: e, environ: e.Environ, project: p}
+	warnings, err := s.load(tolerant)
+	e.warnings(warnings)
+	return s, err
+}
+
+func (s *settings) load(tolerant bool) (warnings []config.Warning, err error) {
+	s.stamp = s.look()
+	if tolerant {
+		s.current, warnings = config.LoadTolerant(s.project.Liza, s.environ)
+		return warnings, nil
+	}
+	s.current, warnings, err = config.Load(s.project.Liza, s.environ)
+	return warnings, err
+}
+
+// follow takes the settings of an agent's supervisor in the place of those that the agent's own
+// shell gives: an agent cannot switch off what it is held to.
+func (s *settings) follow(board *blackboard.State, tolerant bool) error {
+	if board == nil {
+		return nil
+	}
+	e := board.Agents[s.env.Get("LIZA_AGENT_ID")]
+	if e == nil || e.PID == 0 { // a registration by hand has no supervisor
+		return nil
+	}
+	if maps.Equal(config.Handed(s.env.Environ), e.Settings) {
+		return nil
+	}
+	s.environ = config.Under(s.env.Environ, e.Settings)
+	_, err := s.load(tolerant)
+	return err
+}
+
+func (e *Env) warnings(list []config.Warning) {
+	for _, w := range list {
+		e.Log().Warn(w.String())
+	}
+}
+
+func (s *settings) look() (now stamp) {
+	for i, name := range []string{"config.yaml", "config.json"} {
+		if info, err := os.Stat(filepath.Join(s.project.Liza, name)); err == nil {
+			now[i].size, now[i].changed = info.Size(), info.ModTime().UnixNano()
+		}
+	}
+	return now
+}
+
+// get is the configuration; a changed file acts on the next decision, a broken one not at all.
+func (s *settings) get() *config.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.look(); now != s.stamp {
+		s.stamp = now
+		if cfg, _, err := config.Load(s.project.Liza, s.environ); err != nil {
+			text := "the configuration is broken; the last good one stays: " + err.Error()
+			s.env.Log().Warn(text)
+			s.env.mail(s.project, notify.New("config_invalid", fmt.Sprint(now), text+"; next: liza config validate"))
+		} else {
+			s.current = cfg
+		}
+	}
+	return s.current
+}
+
+// settingsLook is how often the files of settings are looked at while agent programs run,
+// besides each change of the board.
+const settingsLook = time.Second
+
+// guarded tells people when what agents are held to changes while their programs run: by a
+// verb or by an edit, by a person or by the agent itself. Who it was cannot be told.
+type guarded struct {
+	factory *factory
+	stats   map[string]string   // of each file: what shows that it must be read again
+	sums    map[string]string   // of each file: its content
+	board   blackboard.Settings // the section config; nil: not read yet
+}
+
+// guardSettings looks until the function that it returns is called, which looks a last time.
+func (c *factory) guardSettings(ctx context.Context) (stop func()) {
+	g := &guarded{factory: c, stats: map[string]string{}, sums: map[string]string{}}
+	g.look(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	changes := c.service.Store.Watch(ctx)
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(settingsLook)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			case _, ok := <-changes:
+				if !ok {
+					changes = nil
+					continue
+				}
+			}
+			g.look(ctx)
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		g.look(context.WithoutCancel(ctx))
+	}
+}
+
+// look compares, and tells what changed while programs ran.
+func (g *guarded) look(ctx context.Context) {
+	// A run whose end comes after the files have been read is counted once more by the next look, which is the first to
+	// see what it changed at its very end.
+	over := g.factory.runs.ended()
+	changed := g.files()
+	if s, err := g.factory.service.View(ctx); err == nil { // if not, the next look is as good
+		if g.board != nil && !maps.EqualFunc(g.board, s.Config, func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+			changed = append(changed, "state.yaml (config)")
+		}
+		if g.board = maps.Clone(s.Config); g.board == nil {
+			g.board = blackboard.Settings{}
+		}
+	}
+	during := g.factory.runs.during(over)
+	if len(changed) == 0 || during == "" {
+		return
+	}
+	text := fmt.Sprintf("%s changed while %s ran", strings.Join(changed, ", "), during)
+	d := g.factory.service
+	if err := d.TellSettings(context.WithoutCancel(ctx), text); err != nil {
+		g.factory.env.Log().Warn("cannot write down that settings changed: " + err.Error())
+	}
+	g.factory.env.notice(d.Project, blackboard.AlertSettingsChanged, strings.Join(changed, ", "), text+"; next: liza config show --origin")
+}
+
+// files are those whose content is another one than at the last look.
+func (g *guarded) files() (changed []string) {
+	p := g.factory.service.Project
+	there := map[string]bool{}
+	for _, root := range []string{filepath.Join(p.Liza, "config.yaml"), filepath.Join(p.Liza, "config.json"), p.Instructions(), p.Roles(), p.Skills()} {
+		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return nil // what is gone is noticed below
+			}
+			there[path] = true
+			stat := "" // a link is what it leads to
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				stat = fmt.Sprint(info.Size(), info.ModTime().UnixNano(), info.Mode())
+			}
+			if was, known := g.stats[path]; known && was == stat {
+				return nil
+			}
+			sum := stat
+			if data, err := safefile.Read(path); stat != "" && err == nil {
+				sum = fmt.Sprintf("%x", sha256.Sum256(data))
+			}
+			if g.stats[path] = stat; g.sums[path] != sum {
+				g.sums[path] = sum
+				changed = append(changed, path)
+			}
+			return nil
+		})
+	}
+	for path := range g.stats {
+		if !there[path] {
+			delete(g.stats, path)
+			delete(g.sums, path)
+			changed = append(changed, path)
+		}
+	}
+	for i, path := range changed {
+		if rel, err := filepath.Rel(p.Liza, path); err == nil {
+			changed[i] = filepath.ToSlash(rel)
+		}
+	}
+	return changed
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+	"liza/pkg/board/store"
+	"liza/pkg/code/git"
+	"liza/pkg/code/project"
+	"liza/pkg/team/maintain"
+	"liza/pkg/verb/verb"
+)
+
+type validateOptions struct {
+	env         *Env
+	noSpecFiles bool
+	fix         bool
+}
+
+func newValidate(env *Env) *urfave.Command {
+	o := &validateOptions{env: env}
+	return &urfave.Command{
+		Name: "validate", Category: "people", ArgsUsage: "[FILE]", Usage: "check the board against every rule",
+		Description: "All violations at once, with rule, id and line. The last line is VALID (warnings are allowed) or INVALID. FILE may be any state file, also\n" +
+			"outside of a project or one that does not parse. Changes nothing; --fix repairs what is provably safe, lists it, and checks again." +
+			examples("liza validate", "liza validate old-state.yaml --no-spec-files") + exitsText(0, 1, 2, 3, 5, 8),
+		Flags: []urfave.Flag{
+			flag("no-spec-files", "do not look for spec files (also SKIP_SPEC_FILE_CHECK=1)", &o.noSpecFiles),
+			flag("fix", "repair what is provably safe", &o.fix),
+		},
+		Action: env.do(env.slow("validating", o.run)),
+	}
+}
+
+func (o *validateOptions) run(ctx context.Context, args []string) error {
+	p, err := o.env.boardOf(ctx, args)
+	if err != nil {
+		return err
+	}
+	p.Now, p.SkipSpecFiles = o.env.Now, o.noSpecFiles || o.env.skipsSpecFiles()
+	v, err := p.Validate(ctx)
+	if err == nil && o.fix {
+		v, err = o.repair(ctx, p, v)
+	}
+	if err != nil {
+		return err
+	}
+	return o.show(v)
+}
+
+func (o *validateOptions) repair(ctx context.Context, p *maintain.Board, before maintain.Validated) (maintain.Validated, error) {
+	if p.Project == nil {
+		return before, usagef("liza validate --fix", "--fix repairs the board of a project, not a file outside of one")
+	}
+	if err := o.env.personOnly(ctx, "repair the board"); err != nil {
+		return before, err
+	}
+	return p.Repair(ctx, before)
+}
+
+func (o *validateOptions) show(v maintain.Validated) error {
+	next := v.Next()
+	message := fmt.Sprintf("%s is not valid: %s", v.File, counts(v))
+	switch {
+	case o.env.JSON && v.Valid:
+		return o.env.Print(v, "")
+	case o.env.JSON:
+		return o.env.failWith(report{code: 3, message: message, next: next}, v)
+	}
+	var b strings.Builder
+	for _, line := range v.Fixed {
+		fmt.Fprintf(&b, "FIXED %s\n", line)
+	}
+	for _, x := range v.Violations {
+		b.WriteString(maintain.ViolationLine(x))
+	}
+	if len(v.Violations) > 0 {
+		fmt.Fprintf(&b, "%s\n", counts(v))
+	}
+	if v.Valid {
+		fmt.Fprintf(o.env.Stdout, "%sVALID\n", b.String())
+		return nil
+	}
+	fmt.Fprintf(o.env.Stdout, "%sINVALID\n", b.String())
+	o.env.Log().Info("next: " + next)
+	return &errDone{3}
+}
+
+func counts(v maintain.Validated) string {
+	return prose.Count(v.Errors, "error") + ", " + prose.Count(v.Warnings, "warning")
+}
+
+// boardOf is the place of the file that was named, else of the project's state.
+func (e *Env) boardOf(ctx context.Context, args []string) (*maintain.Board, error) {
+	if len(args) == 0 {
+		found, err := e.Find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return e.boardIn(ctx, found)
+	}
+	if err := e.ownFile(args[0]); err != nil {
+		return nil, err
+	}
+	file := e.path(args[0])
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return nil, usagef("liza validate FILE", "%s is not a file that can be read", args[0])
+	}
+	p := &maintain.Board{Name: args[0]}
+	if filepath.Base(filepath.Dir(file)) == ".liza" {
+		p.Root = filepath.Dir(filepath.Dir(file))
+		if found, err := project.At(p.Root); err == nil && found.State() == realFile(file) {
+			return e.boardIn(ctx, found)
+		}
+	}
+	var err error
+	p.Store, err = store.Open(store.Options{Path: file, GitDir: filepath.Join(filepath.Dir(file), ".no-git-dir"), Now: e.Now})
+	return p, err
+}
+
+func realFile(path string) string {
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
+}
+
+// lookAtRemote lets a board be compared with what other hosts have merged.
+func (e *Env) lookAtRemote(ctx context.Context, d *verb.Service, p *maintain.Board) error {
+	if p.Remote = d.Remote(); p.Remote == "" {
+		return nil
+	}
+	s, err := d.Store.View(ctx)
+	if err != nil {
+		return nil // that is told
+	}
+	if d.Board() != nil {
+		machine, _ := os.Hostname()
+		if p.Processes.Host, err = verb.HostName(s, d.Project.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
+			return err
+		}
+	}
+	return d.FetchTip(ctx, s)
+}
+
+func (e *Env) boardIn(ctx context.Context, found *project.Project) (*maintain.Board, error) {
+	cfg, err := e.config(found, true)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, 0)
+	if err != nil {
+		return nil, err
+	}
+	proc := e.processes(found.Tmp())
+	p := &maintain.Board{Name: maintain.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
+	if repo, err := git.Open(ctx, found.Root); err == nil {
+		p.Repo = repo
+		err = e.lookAtRemote(ctx, &verb.Service{Project: found, Store: s, Repo: repo, Config: cfg.get}, p)
+		if err != nil {
+			e.Log().Warn("what other hosts have merged cannot be looked at: " + err.Error())
+		}
+	}
+	return p, nil
+}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	urfave "github.com/urfave/cli/v3"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/team/maintain"
+	"liza/pkg/team/supervisor"
+	"liza/pkg/team/watch"
+	"liza/pkg/verb/sprint"
+	"liza/pkg/verb/verb"
+)
+
+type watchOptions struct {
+	env          *Env
+	once, notify bool
+}
+
+func newWatch(env *Env) *urfave.Command {
+	o := &watchOptions{env: env}
+	return &urfave.Command{
+		Name: "watch", Category: "people", Usage: "tell what is wrong, each thing once",
+		Description: "Shows every alert when it is raised and when it is cleared, until Ctrl-C, and writes them to .liza/alerts.log. `liza run` does so by itself.\n" +
+			"At the sprint's deadline the sprint is stopped at a CHECKPOINT. With --once the open alerts are printed: exit code 0 when there is none,\n" +
+			"1 when there are some." +
+			examples("liza watch --notify", "liza watch --once --json") + exitsText(0, 1, 2, 130),
+		Flags: []urfave.Flag{
+			flag("once", "look once, print the open alerts, and end", &o.once),
+			flag("notify", "raise desktop notifications as well, and deliver to the webhook", &o.notify),
+		},
+		Action: env.do(o.run),
+	}
+}
+
+func (o *watchOptions) run(ctx context.Context, _ []string) error {
+	if !o.once {
+		o.env.lasting()
+	}
+	if o.env.JSON && !o.once {
+		return usagef("liza watch --once --json", "--json needs --once: exactly one object is printed")
+	}
+	d, err := o.env.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	w := o.env.watcherOf(d)
+	if o.notify {
+		w.Sinks = append(w.Sinks, o.env.desktop())
+		defer o.env.deliverBeside(ctx, d)()
+	}
+	if o.once {
+		return o.show(w.Pass(ctx))
+	}
+	w.Sinks = append(w.Sinks, &lines{out: o.env.Stdout, colour: o.env.colour()})
+	w.Run(ctx, d.Store.Watch(ctx))
+	return &errDone{130}
+}
+
+// openAlerts is the result of `liza watch --once`.
+type openAlerts struct {
+	Alerts []watch.Alert `json:"alerts"`
+}
+
+// show prints what is open. That something could not be written down is a warning: what was
+// seen counts.
+func (o *watchOptions) show(open []watch.Alert, err error) error {
+	if open == nil {
+		if err != nil {
+			return err
+		}
+		open = []watch.Alert{}
+	} else if err != nil {
+		o.env.Log().Warn(err.Error())
+	}
+	var b strings.Builder
+	for _, a := range open {
+		fmt.Fprintf(&b, "%s %-7s %s\n", blackboard.TimeOf(a.Since), a.Severity, a)
+	}
+	if len(open) == 0 {
+		b.WriteString("no alert is open\n")
+	}
+	if err := o.env.Print(openAlerts{open}, "%s", b.String()); err != nil || len(open) == 0 {
+		return err
+	}
+	return &errDone{1}
+}
+
+// lines shows alerts on a terminal, in the form of alerts.log.
+type lines struct {
+	out    io.Writer
+	colour bool
+}
+
+// Tell prints one line.
+func (l *lines) Tell(c watch.Change) {
+	text := c.String()
+	if colours := map[string]string{watch.Error: "31", watch.Warning: "33"}; l.colour && !c.Cleared && colours[c.Severity] != "" {
+		text = "\x1b[" + colours[c.Severity] + "m" + text + "\x1b[0m"
+	}
+	fmt.Fprintln(l.out, text)
+}
+
+// Tell shows an alert among the steps of the supervisors. One that was open before the
+// team began is known already.
+func (s *screen) Tell(c watch.Change) {
+	if c.Old {
+		return
+	}
+	l := supervisor.Line{Time: c.At, Agent: "watch", Text: c.Alert.String(), Warning: c.Severity != watch.Info}
+	if c.Cleared {
+		l.Text, l.Warning = fmt.Sprintf("%s %s: over after %s", c.Kind, c.Subject, c.After()), false
+	}
+	s.line(l)
+}
+
+// watchBeside watches while the team works. The function that it returns ends that, after
+// a last look.
+func (e *Env) watchBeside(ctx context.Context, c *factory) (end func()) {
+	w := e.watcherOf(c.service)
+	w.Sinks = append(w.Sinks, c.screen)
+	e.shows = true
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.Run(ctx, c.service.Store.Watch(ctx))
+	}()
+	return func() {
+		cancel()
+		<-ended
+		w.Deadline = nil // nobody works any more: the next team is stopped by its own watcher
+		last, enough := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer enough()
+		if _, err := w.Pass(last); err != nil {
+			w.Problem(err)
+		}
+	}
+}
+
+// watcherOf watches the project of a service. An agent's process only looks: stopping the
+// sprint at its deadline is for people's processes and for the team.
+func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
+	w := &watch.Watcher{Files: e.alertFiles(d.Project), Sinks: []watch.Sink{alertMail{e, d.Project}}, Look: maintain.Observe(d, time.Now()).Facts,
+		Problem: func(err error) { e.Log().Warn(err.Error()) }}
+	if d.Caller.AgentID == "" && d.Caller.As == "" {
+		w.Deadline = func(ctx context.Context, message string) error {
+			_, err := sprint.SystemCheckpoint(ctx, d, message)
+			return err
+		}
+	}
+	return w
+}
+
+// desktop raises notifications on the desktop of the person who watches. Where the program
+// for that is missing nothing happens.
+func (e *Env) desktop() *desktop {
+	return &desktop{queue: e.late, system: runtime.GOOS}
+}
+
+type desktop struct {
+	queue  *sync.WaitGroup
+	system string
+	turn   sync.Mutex // one at a time, in any order
+}
+
+// Tell notifies of a raised alert; what was open before, or is over, needs nobody.
+func (d *desktop) Tell(c watch.Change) {
+	if c.Old || c.Cleared {
+		return
+	}
+	argv := notification(d.system, c.Alert)
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return
+	}
+	show := func() {
+		d.turn.Lock()
+		defer d.turn.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, path, argv[1:]...)
+		cmd.WaitDelay = time.Second
+		_ = cmd.Run() // a desktop that does not answer stops nobody
+	}
+	if d.queue == nil {
+		show()
+		return
+	}
+	d.queue.Go(show)
+}
+
+// notification is the command that shows an alert on a desktop.
+func notification(system string, a watch.Alert) []string {
+	title := "liza: " + string(a.Kind) + " " + a.Subject
+	if system == "darwin" {
+		return []string{"osascript", "-e", "display notification " + strconv.Quote(a.Message) + " with title " + strconv.Quote(title)}
+	}
+	urgency := map[string]string{watch.Error: "critical", watch.Warning: "normal", watch.Info: "low"}[a.Severity]
+	return []string{"notify-send", "--app-name=liza", "--urgency=" + urgency, "--", title, a.Message}
+}

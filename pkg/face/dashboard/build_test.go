@@ -1,0 +1,260 @@
+package dashboard
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+)
+
+func TestWhatWaitsForAPersonNamesTheCommand(t *testing.T) {
+	t.Parallel()
+	v := Build(busy(), facts())
+	got := map[string]string{}
+	for _, w := range v.Waiting {
+		got[w.Kind+" "+w.Task] = w.Next
+	}
+	want := map[string]string{
+		"control ": "liza resume", "question ": `liza answer q-2 "TEXT"`, "blocked task-4": `liza answer q-1 "en | de"`, "blocked task-5": "liza resubmit task-5 --limit cost_cents=2024",
+		"merge_approval task-7": "liza approve-merge task-7", "hold task-8": "liza unhold task-8",
+	}
+	for k, next := range want {
+		if got[k] != next {
+			t.Errorf("%s: next is %q, want %q", k, got[k], next)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("waiting: %v, want %v", got, want)
+	}
+}
+
+func TestTheCommandForABlockedTaskFitsTheCause(t *testing.T) {
+	t.Parallel()
+	open := []Question{{ID: "q-1", Next: `liza answer q-1 "TEXT"`}}
+	for want, task := range map[string]*blackboard.Task{
+		`liza answer q-1 "TEXT"`:                                       {ID: "t", BlockedKind: "stuck"},
+		`liza unblock t --reason "TEXT"`:                               {ID: "t", BlockedKind: "review_deadlock"},
+		`liza unblock u --reason "TEXT"`:                               {ID: "u", BlockedKind: "max_iterations", Halt: &blackboard.Halt{Kind: "iteration", Limit: 10, Value: 10}},
+		"liza resubmit t --limit time_minutes=120":                     {ID: "t", BlockedKind: "halt", Halt: &blackboard.Halt{Kind: "time", Value: 60, Limit: 60}},
+		`liza supersede t --by ID --reason "TEXT" --root-cause "TEXT"`: {ID: "t", BlockedKind: "stuck", FailedBy: blackboard.List{"coder-1", "coder-2"}},
+	} {
+		if got := unblocks(task, open); got != want {
+			t.Errorf("%s: %q, want %q", task.BlockedKind, got, want)
+		}
+	}
+}
+
+func TestQuestionsOfAnOldStateStandOnTheTask(t *testing.T) {
+	t.Parallel()
+	s := (&blackboard.State{}).With(&blackboard.Task{ID: "t", Status: blackboard.Blocked, BlockedReason: "why", BlockedQuestions: blackboard.List{"What now?"}})
+	v := Build(s, Facts{Now: now})
+	if len(v.Waiting) != 1 || len(v.Waiting[0].Questions) != 1 || v.Waiting[0].Questions[0].Text != "What now?" || v.Waiting[0].Next != `liza unblock t --reason "TEXT"` {
+		t.Errorf("%+v", v.Waiting)
+	}
+}
+
+// A long reason is one line in lists, and whole where one task is shown.
+func TestAListShortensALongReasonOfABlock(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("the parser says unexpected end of input, ", 12) + "THE END"
+	s := (&blackboard.State{}).With(&blackboard.Task{ID: "t", Status: blackboard.Blocked, BlockedKind: "stuck", BlockedReason: long})
+	v := Build(s, Facts{Now: now})
+	if row := v.Tasks[0]; len(v.Waiting[0].Text) > 200 || len(row.Note) > 200 || !strings.HasSuffix(row.Note, "…") || row.BlockedReason != long {
+		t.Errorf("waiting %q, note %q, reason %q", v.Waiting[0].Text, row.Note, row.BlockedReason)
+	}
+}
+
+func TestReviewModeAndHumanReviewMakePeopleDecide(t *testing.T) {
+	t.Parallel()
+	s := (&blackboard.State{}).With([]*blackboard.Task{{ID: "a", Status: blackboard.ReadyForReview}, {ID: "b", Status: blackboard.Draft}, {ID: "c", Status: blackboard.Draft}}...)
+	if v := Build(s, Facts{Now: now}); len(v.Waiting) != 0 {
+		t.Errorf("%+v", v.Waiting)
+	}
+	v := Build(s, Facts{Now: now, ReviewMode: "disabled", HumanReview: true})
+	if len(v.Waiting) != 2 || v.Waiting[0].Next != "liza approve-merge a" || v.Waiting[1].Next != "liza finalize b c" {
+		t.Errorf("%+v", v.Waiting)
+	}
+}
+
+func TestASprintThatStandsStillIsSaid(t *testing.T) {
+	t.Parallel()
+	s := &blackboard.State{Sprint: &blackboard.Sprint{Status: blackboard.AtCheckpoint}, CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped, CurrentTrigger: &blackboard.BreakerTrigger{Pattern: "retry_cluster"}}}
+	v := Build(s, Facts{Now: now})
+	if len(v.Waiting) != 2 || v.Waiting[0].Text != "the sprint is CHECKPOINT" || v.Waiting[0].Next != "liza ack" || v.Waiting[1].Next != "liza ack" || !strings.Contains(v.Waiting[1].Text, "retry_cluster") {
+		t.Errorf("%+v", v.Waiting)
+	}
+}
+
+func TestRowsSayWhoHowOldAndWhy(t *testing.T) {
+	t.Parallel()
+	rows := map[string]Task{}
+	for _, r := range Build(busy(), facts()).Tasks {
+		rows[r.ID] = r
+	}
+	for id, want := range map[string]struct {
+		who  string
+		age  int
+		note string
+	}{
+		"task-2":  {"coder-1", 300, ""},
+		"task-3":  {"code-reviewer-1", 120, ""},
+		"task-4":  {"coder-2", 720, "blocked, question: the spec names no languages"},
+		"task-6":  {"", 3600, "waits for task-2 (CLAIMED), task-3 (READY_FOR_REVIEW), gone (missing)"},
+		"task-7":  {"coder-1", 60, "waits for a person's approval of the merge"},
+		"task-8":  {"", 180, "on hold by ada: design first"},
+		"task-9":  {"", 2400, "replaced by task-2"},
+		"task-10": {"coder-1", 240, "not merged: merge conflict"},
+	} {
+		if r := rows[id]; r.Who != want.who || r.AgeSeconds != want.age || r.Note != want.note {
+			t.Errorf("%s: %q, %d s, %q; want %q, %d s, %q", id, r.Who, r.AgeSeconds, r.Note, want.who, want.age, want.note)
+		}
+	}
+}
+
+func TestArchivedAndPlanDependenciesAreUnderstood(t *testing.T) {
+	t.Parallel()
+	s := (&blackboard.State{}).With([]*blackboard.Task{
+		{ID: "a", Status: blackboard.Unclaimed, DependsOn: blackboard.List{"old"}, Plan: "p"},
+		{ID: "b", Status: blackboard.Unclaimed, AfterPlan: true, Plan: "p"},
+	}...)
+	s.UseArchive(taskArchive{"old": {Status: blackboard.Merged}})
+	v := Build(s, Facts{Now: now})
+	if len(v.Tasks[0].WaitsFor) != 0 || !slices.Equal(v.Tasks[1].WaitsFor, []string{"a (UNCLAIMED)"}) {
+		t.Errorf("%v, %v", v.Tasks[0].WaitsFor, v.Tasks[1].WaitsFor)
+	}
+}
+
+func TestAgentsAreJudgedByLeaseAndProcessNotByTheirWord(t *testing.T) {
+	t.Parallel()
+	v := Build(busy(), facts())
+	var ids []string
+	for _, a := range v.Agents {
+		ids = append(ids, a.ID+" "+a.Liveness)
+	}
+	if want := []string{"code-reviewer-1 alive", "coder-1 alive", "coder-2 expired", "coder-10 alive", "planner-1 alive"}; !slices.Equal(ids, want) {
+		t.Errorf("agents %v, want %v", ids, want)
+	}
+	if !slices.ContainsFunc(v.Warnings, func(w string) bool { return strings.HasPrefix(w, "coder-2 (expired): ") }) {
+		t.Errorf("warnings %v", v.Warnings)
+	}
+	if v.Agents[1].LeaseLeftSeconds != 28*60 || v.Agents[2].LeaseLeftSeconds != 0 {
+		t.Errorf("leases %+v", v.Agents)
+	}
+}
+
+func TestASuppressedPlannerIsSaid(t *testing.T) {
+	t.Parallel()
+	s := busy()
+	for _, trigger := range transition.Triggers(s, transition.TriggerFacts{}, now) {
+		s.Planner.Triggers[string(trigger.Kind)] = &blackboard.TriggerRecord{Fingerprint: trigger.Fingerprint, Suppressed: trigger.Kind == "BLOCKED_TASKS"}
+	}
+	if !slices.ContainsFunc(Build(s, facts()).Warnings, func(w string) bool { return strings.Contains(w, "woken for BLOCKED_TASKS") }) {
+		t.Error("nothing is said")
+	}
+	s.Planner.Triggers["BLOCKED_TASKS"].Fingerprint = "sha256:old"
+	if slices.ContainsFunc(Build(s, facts()).Warnings, func(w string) bool { return strings.Contains(w, "woken for") }) {
+		t.Error("a trigger that has changed since is called suppressed")
+	}
+}
+
+// N-36: every row of the tables of specs/roles-and-knowledge.md#11; the status of a row stays native.
+func TestStatusesHaveTheirNamesInOtherVocabularies(t *testing.T) {
+	t.Parallel()
+	hold, waits := &blackboard.Hold{By: "ada"}, &blackboard.MergeApproval{Required: true}
+	halt := func(kind string) *blackboard.Halt { return &blackboard.Halt{Kind: kind} }
+	for _, tt := range []struct {
+		task  blackboard.Task
+		names [3]string
+	}{
+		{blackboard.Task{Status: blackboard.Claimed, Hold: hold}, [3]string{"SUSPENDED", "paused", "pending"}},
+		{blackboard.Task{Status: blackboard.Draft}, [3]string{"DRAFT", "draft", "draft"}},
+		{blackboard.Task{Status: blackboard.Unclaimed}, [3]string{"PENDING", "open", "pending"}},
+		{blackboard.Task{Status: blackboard.Claimed}, [3]string{"RUNNING", "in_progress", "running"}},
+		{blackboard.Task{Status: blackboard.ReadyForReview}, [3]string{"REVIEW_REQUIRED", "in_review", "reviewing"}},
+		{blackboard.Task{Status: blackboard.ReadyForReview, ReviewingBy: "code-reviewer-1"}, [3]string{"REVIEWING", "in_review", "reviewing"}},
+		{blackboard.Task{Status: blackboard.Rejected}, [3]string{"PENDING", "in_progress", "needs_fix"}},
+		{blackboard.Task{Status: blackboard.Approved, MergeApproval: waits}, [3]string{"APPROVAL_REQUIRED", "pending_merge", "running"}},
+		{blackboard.Task{Status: blackboard.Approved}, [3]string{"RUNNING", "merging", "running"}},
+		{blackboard.Task{Status: blackboard.Merged, Hold: hold}, [3]string{"SUCCESS", "closed", "done"}},
+		{blackboard.Task{Status: blackboard.Blocked, Halt: halt("cost")}, [3]string{"HALTED_COST", "blocked", "failed"}},
+		{blackboard.Task{Status: blackboard.Blocked, Halt: halt("time")}, [3]string{"HALTED_TIME", "blocked", "failed"}},
+		{blackboard.Task{Status: blackboard.Blocked, Halt: halt("iteration")}, [3]string{"HALTED_ITERATION", "blocked", "failed"}},
+		{blackboard.Task{Status: blackboard.Blocked, BlockedKind: "replan"}, [3]string{"INTERVENTION_REQUIRED", "blocked", "replan"}},
+		{blackboard.Task{Status: blackboard.Blocked}, [3]string{"INTERVENTION_REQUIRED", "blocked", "failed"}},
+		{blackboard.Task{Status: blackboard.IntegrationFailed}, [3]string{"INTERVENTION_REQUIRED", "conflict", "failed"}},
+		{blackboard.Task{Status: blackboard.Superseded}, [3]string{"CANCELED", "closed", "superseded"}},
+		{blackboard.Task{Status: blackboard.Abandoned}, [3]string{"CANCELED", "cancelled", "cancelled"}},
+	} {
+		for i, view := range Views[1:] {
+			if got := ViewStatus(&tt.task, view); got != tt.names[i] {
+				t.Errorf("%s in %s is %q, want %q", tt.task.Status, view, got, tt.names[i])
+			}
+		}
+		if got := ViewStatus(&tt.task, "liza"); got != string(tt.task.Status) {
+			t.Errorf("%s in liza is %q", tt.task.Status, got)
+		}
+	}
+	for name, want := range map[string][3]string{
+		"task": {"job", "task", "task"}, "coder": {"Worker", "agent", "worker"}, "code_reviewer": {"Supervisor", "review agent", "reviewer"},
+		"planner": {"Planner", "planner", "planner"}, "human": {"Steward", "developer", "user"}, "messenger": {"-", "-", "worker"}, "summarizer": {"-", "-", "summarizer"},
+		"done_when": {"acceptance", "acceptance criteria", "expect"}, "description": {"objective", "description", "detail"},
+		"ok": {"COMPLETED", "PASS", "ok"}, "needs_fix": {"RETRY", "FAIL", "needs_fix"}, "nothing": {"nothing", "nothing", "nothing"},
+	} {
+		for i, view := range Views[1:] {
+			if got := Word(name, view); got != want[i] {
+				t.Errorf("%s in %s is %q, want %q", name, view, got, want[i])
+			}
+		}
+		if got := Word(name, "liza"); got != name {
+			t.Errorf("%s in liza is %q", name, got)
+		}
+	}
+	task := &blackboard.Task{ID: "task-1", Description: "Say hello\nto all", DoneWhen: "it says hello", AssignedTo: "coder-1", ResolvedRole: &blackboard.ResolvedRole{Name: "fix"},
+		Review: &blackboard.Review{Status: "needs_fix", By: "code-reviewer-1"}}
+	if got, want := InWords(task, "coven", "in_progress"), "In the words of coven\n  task                 task-1\n  status               in_progress\n  description          Say hello\n"+
+		"  acceptance criteria  it says hello\n  agent                coder-1 (fix)\n  review agent         code-reviewer-1\n  verdict              FAIL\n"; got != want {
+		t.Errorf("the task is\n%s", got)
+	}
+	s, f := busy(), facts()
+	f.Vocabulary = "kiso"
+	for _, row := range Build(s, f).Tasks {
+		if is := s.Task(row.ID); row.Status != is.Status || row.ViewStatus != ViewStatus(is, "kiso") {
+			t.Errorf("%s is %s, in the view %s (%s)", row.ID, is.Status, row.Status, row.ViewStatus)
+		}
+	}
+}
+
+func TestAReviewWhoseLeaseIsOverIsNotCalledLive(t *testing.T) {
+	t.Parallel()
+	s := busy()
+	f := facts()
+	f.Vocabulary = "logist"
+	if got := Build(s, f).Tasks[2].ViewStatus; got != "REVIEWING" {
+		t.Errorf("a live review is %q", got)
+	}
+	f.Now = now.Add(time.Hour)
+	if got := Build(s, f).Tasks[2]; got.ViewStatus != "REVIEW_REQUIRED" || got.Status != blackboard.ReadyForReview {
+		t.Errorf("a lapsed review is %+v", got)
+	}
+}
+
+func TestAProgramThatWaitsForItsProviderIsShownWithReasonAndTime(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		until int // seconds from now
+		want  string
+	}{{71, "its provider until 15:01:11 UTC: rate_limit (429)"}, {-1, ""}} {
+		s := busy()
+		w := &blackboard.ProviderWait{Reason: "rate_limit (429)", Until: blackboard.TimeOf(now.Add(time.Duration(x.until) * time.Second))}
+		s.Agents["coder-1"].ProviderWait = w
+		v := Build(s, Facts{Now: now})
+		for _, a := range v.Agents {
+			if a.ID == "coder-1" && (a.WaitsFor != x.want || (a.ProviderWait != nil) != (x.want != "")) {
+				t.Errorf("a wait that ends in %d s is shown as %q, %+v", x.until, a.WaitsFor, a.ProviderWait)
+			}
+		}
+	}
+}

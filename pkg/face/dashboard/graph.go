@@ -1,0 +1,485 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+
+	"liza/pkg/board/blackboard"
+)
+
+// graph is the tasks of a state as nodes, in the order of the board.
+type graph struct {
+	tasks []*blackboard.Task
+	index map[string]int
+	depth []int // longest way from a task without dependencies; -1: on a cycle
+	path  []int // the critical one, in order
+}
+
+func newGraph(s *blackboard.State) *graph {
+	if s == nil {
+		return graphOf(nil)
+	}
+	return graphOf(s.TaskList())
+}
+
+func graphOf(tasks []*blackboard.Task) *graph {
+	g := &graph{index: map[string]int{}}
+	for _, t := range tasks {
+		if _, twice := g.index[t.ID]; !twice {
+			g.index[t.ID] = len(g.tasks)
+			g.tasks = append(g.tasks, t)
+		}
+	}
+	g.measure()
+	g.path = g.criticalPath()
+	return g
+}
+
+// deps are the dependencies of a task that are on the board, each once.
+func (g *graph) deps(i int) []int {
+	var list []int
+	for _, id := range g.tasks[i].DependsOn {
+		if d, ok := g.index[id]; ok && d != i && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// measure finds the depth of every task: those without dependencies first, then what
+// depends on them. What is left over lies on a cycle or behind one.
+func (g *graph) measure() {
+	n := len(g.tasks)
+	g.depth = make([]int, n)
+	open := make([]int, n)
+	after := make([][]int, n)
+	var ready []int
+	for i := range g.tasks {
+		deps := g.deps(i)
+		open[i] = len(deps)
+		g.depth[i] = -1
+		for _, d := range deps {
+			after[d] = append(after[d], i)
+		}
+		if open[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	for len(ready) > 0 {
+		i := ready[0]
+		ready = ready[1:]
+		g.depth[i] = 0
+		for _, d := range g.deps(i) {
+			g.depth[i] = max(g.depth[i], g.depth[d]+1)
+		}
+		for _, a := range after[i] {
+			if open[a]--; open[a] == 0 {
+				ready = append(ready, a)
+			}
+		}
+	}
+}
+
+// symbols stand for statuses in the text form.
+var symbols = []struct {
+	status blackboard.Status
+	sign   string
+}{
+	{blackboard.Draft, "·"}, {blackboard.Unclaimed, "○"}, {blackboard.Claimed, "▶"}, {blackboard.ReadyForReview, "◆"}, {blackboard.Rejected, "↺"},
+	{blackboard.Approved, "●"}, {blackboard.IntegrationFailed, "!"}, {blackboard.Blocked, "✗"}, {blackboard.Merged, "✓"}, {blackboard.Abandoned, "–"}, {blackboard.Superseded, "»"},
+}
+
+func sign(s blackboard.Status) string {
+	for _, x := range symbols {
+		if x.status == s {
+			return x.sign
+		}
+	}
+	return "?"
+}
+
+// tree draws each task once, under the dependency that is deepest: below it is what
+// can begin when it is merged. Further dependencies are named in the line.
+func (g *graph) tree() string {
+	if len(g.tasks) == 0 {
+		return "no tasks yet\n"
+	}
+	children := make([][]int, len(g.tasks))
+	var roots, cyclic []int
+	for i := range g.tasks {
+		switch parent := g.parent(i); {
+		case g.depth[i] < 0:
+			cyclic = append(cyclic, i)
+		case parent < 0:
+			roots = append(roots, i)
+		default:
+			children[parent] = append(children[parent], i)
+		}
+	}
+	var b strings.Builder
+	var walk func(i int, first, rest string)
+	walk = func(i int, first, rest string) {
+		b.WriteString(first + g.label(i) + "\n")
+		for k, c := range children[i] {
+			if k == len(children[i])-1 {
+				walk(c, rest+"└─ ", rest+"   ")
+			} else {
+				walk(c, rest+"├─ ", rest+"│  ")
+			}
+		}
+	}
+	for _, r := range roots {
+		walk(r, "", "")
+	}
+	for _, c := range cyclic {
+		b.WriteString(g.label(c) + " (dependency cycle)\n")
+	}
+	return b.String() + "\n" + g.legend() + "\n" + g.pathLine()
+}
+
+// pathLine names the critical path.
+func (g *graph) pathLine() string {
+	if len(g.path) == 0 {
+		return ""
+	}
+	var ids []string
+	for _, i := range g.path {
+		ids = append(ids, plain(g.tasks[i].ID))
+	}
+	return "critical path: " + strings.Join(ids, " → ") + "\n"
+}
+
+// parent is the deepest dependency of a task, -1 without one.
+func (g *graph) parent(i int) int {
+	parent := -1
+	for _, d := range g.deps(i) {
+		if parent < 0 || g.depth[d] > g.depth[parent] {
+			parent = d
+		}
+	}
+	return parent
+}
+
+func (g *graph) label(i int) string {
+	t := g.tasks[i]
+	text := fmt.Sprintf("%s %s %s  %s", sign(t.Status), plain(t.ID), t.Status, fit(plain(t.TitleText()), 60))
+	if len(t.SupersededBy) > 0 {
+		text += " → " + plain(strings.Join(t.SupersededBy, ", "))
+	}
+	parent := g.parent(i)
+	var more []string
+	for _, id := range t.DependsOn {
+		d, known := g.index[id]
+		switch {
+		case !known:
+			more = append(more, id+" (not on the board)")
+		case d != parent || g.depth[i] < 0:
+			more = append(more, id)
+		}
+	}
+	if len(more) > 0 {
+		text += " [after " + plain(strings.Join(more, ", ")) + "]"
+	}
+	return text
+}
+
+// legend explains the signs of the statuses that occur.
+func (g *graph) legend() string {
+	var list []string
+	for _, x := range symbols {
+		n := 0
+		for _, t := range g.tasks {
+			if t.Status == x.status {
+				n++
+			}
+		}
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%s %s (%d)", x.sign, x.status, n))
+		}
+	}
+	return strings.Join(list, "  ")
+}
+
+// fills are the colours of statuses in mermaid and dot.
+var fills = map[blackboard.Status]string{
+	blackboard.Draft: "#eeeeee", blackboard.Unclaimed: "#ffffff", blackboard.Claimed: "#cfe2ff", blackboard.ReadyForReview: "#cff4fc", blackboard.Rejected: "#fff3cd",
+	blackboard.Approved: "#d1e7dd", blackboard.IntegrationFailed: "#f8d7da", blackboard.Blocked: "#f8d7da", blackboard.Merged: "#a3cfbb", blackboard.Abandoned: "#dddddd",
+	blackboard.Superseded: "#dddddd",
+}
+
+func (g *graph) mermaid() string {
+	var b strings.Builder
+	b.WriteString("graph TD\n")
+	escape := strings.NewReplacer(`"`, "#quot;", "#", "#35;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;", "[", "#91;", "]", "#93;", "(", "#40;", ")", "#41;")
+	used := map[blackboard.Status]bool{}
+	for i, t := range g.tasks {
+		class := strings.ToLower(strings.ReplaceAll(plain(string(t.Status)), " ", "_"))
+		fmt.Fprintf(&b, "  t%d[\"%s: %s<br/>%s\"]", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)), escape.Replace(plain(StatusWords(t.Status))))
+		if fills[t.Status] != "" {
+			used[t.Status] = true
+			b.WriteString(":::" + class)
+		}
+		b.WriteString("\n")
+	}
+	g.edges(func(from, to int, superseded bool) {
+		if superseded {
+			fmt.Fprintf(&b, "  t%d -. replaced by .-> t%d\n", from, to)
+			return
+		}
+		fmt.Fprintf(&b, "  t%d --> t%d\n", from, to)
+	})
+	for _, st := range blackboard.Statuses {
+		if used[st] {
+			fmt.Fprintf(&b, "  classDef %s fill:%s,stroke:#555,color:#000\n", strings.ToLower(string(st)), fills[st])
+		}
+	}
+	return b.String()
+}
+
+func (g *graph) dot() string {
+	var b strings.Builder
+	b.WriteString("digraph tasks {\n  rankdir=TB;\n  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\"];\n")
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	for i, t := range g.tasks {
+		fmt.Fprintf(&b, "  t%d [label=\"%s\\n%s\\n%s\", fillcolor=\"%s\"];\n", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)),
+			escape.Replace(plain(StatusWords(t.Status))), cmp.Or(fills[t.Status], "#ffffff"))
+	}
+	g.edges(func(from, to int, superseded bool) {
+		if superseded {
+			fmt.Fprintf(&b, "  t%d -> t%d [style=dashed, label=\"replaced by\"];\n", from, to)
+			return
+		}
+		fmt.Fprintf(&b, "  t%d -> t%d;\n", from, to)
+	})
+	return b.String() + "}\n"
+}
+
+// edges calls draw for each dependency, from what comes first, and for each replacement.
+func (g *graph) edges(draw func(from, to int, superseded bool)) {
+	for i, t := range g.tasks {
+		for _, d := range g.deps(i) {
+			draw(d, i, false)
+		}
+		for _, id := range t.SupersededBy {
+			if n, ok := g.index[id]; ok && n != i {
+				draw(i, n, true)
+			}
+		}
+	}
+}
+
+// criticalPath is the chain of open tasks that is expected to take longest; one of a single task is none.
+func (g *graph) criticalPath() []int {
+	typical := g.typical()
+	order := make([]int, 0, len(g.tasks))
+	for i, t := range g.tasks {
+		if g.depth[i] >= 0 && !t.Status.Terminal() {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.depth[a], g.depth[b]) })
+	length, before := map[int]float64{}, map[int]int{}
+	end := -1
+	for _, i := range order {
+		before[i] = -1
+		for _, d := range g.deps(i) {
+			if length[d] > 0 && (before[i] < 0 || length[d] > length[before[i]]) {
+				before[i] = d
+			}
+		}
+		length[i] = length[before[i]] + expected(g.tasks[i], typical)
+		if end < 0 || length[i] > length[end] {
+			end = i
+		}
+	}
+	var path []int
+	for i := end; i >= 0; i = before[i] {
+		path = append(path, i)
+	}
+	if len(path) < 2 {
+		return nil
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// typical is how many seconds agents worked on a merged task on average, 0 when that is not known.
+func (g *graph) typical() float64 {
+	sum, n := 0, 0
+	for _, t := range g.tasks {
+		if t.Status == blackboard.Merged && t.Usage != nil && t.Usage.Seconds > 0 {
+			sum += t.Usage.Seconds
+			n++
+		}
+	}
+	return float64(sum) / float64(max(1, n))
+}
+
+// expected is what an open task is going to take, in seconds, or 1 when nothing is known. Work that takes longer than
+// others counts a little: it is not done.
+func expected(t *blackboard.Task, typical float64) float64 {
+	if typical == 0 {
+		return 1
+	}
+	spent := 0.0
+	if t.Usage != nil {
+		spent = float64(t.Usage.Seconds)
+	}
+	return max(typical-spent, typical/10)
+}
+
+func (g *graph) critical(i int) bool { return slices.Contains(g.path, i) }
+
+// criticalEdge reports whether both tasks follow each other on the critical path.
+func (g *graph) criticalEdge(from, to int) bool {
+	k := slices.Index(g.path, from)
+	return k >= 0 && k+1 < len(g.path) && g.path[k+1] == to
+}
+
+// BuildGraph lays out the tasks as Graph draws them.
+//
+// The critical path is the chain of open tasks, each waiting for the one before, that is expected to take longest: nothing that
+// is done beside it makes the goal end sooner. An open task is expected to take as long as the agents worked on a
+// merged one on average, less what they worked on it already; before anything is merged, each counts the same.
+func BuildGraph(s *blackboard.State) GraphView { return newGraph(s).view() }
+
+func (g *graph) view() GraphView {
+	v := GraphView{Nodes: []Node{}, Edges: []Edge{}, Critical: []string{}}
+	var place []point
+	place, v.Width, v.Height = g.places()
+	for i, t := range g.tasks {
+		v.Nodes = append(v.Nodes, Node{ID: t.ID, Title: t.TitleText(), Status: t.Status, Depth: g.depth[i], X: place[i].x, Y: place[i].y, W: boxWidth, H: boxHeight, Critical: g.critical(i)})
+	}
+	g.edges(func(from, to int, superseded bool) {
+		v.Edges = append(v.Edges, Edge{From: g.tasks[from].ID, To: g.tasks[to].ID, Superseded: superseded, Critical: !superseded && g.criticalEdge(from, to)})
+	})
+	for _, i := range g.path {
+		v.Critical = append(v.Critical, g.tasks[i].ID)
+	}
+	return v
+}
+
+// GraphFormats are the formats of Graph.
+var GraphFormats = []string{"text", "mermaid", "dot", "svg"}
+
+// Graph draws the tasks with their dependencies and statuses. An unknown format is text.
+func Graph(s *blackboard.State, format string) string {
+	g := newGraph(s)
+	switch format {
+	case "mermaid":
+		return g.mermaid()
+	case "dot":
+		return g.dot()
+	case "svg":
+		return g.svg()
+	}
+	return g.tree()
+}
+
+// Sizes of the picture in pixels: boxes, and the room between columns and between rows.
+const (
+	boxWidth, boxHeight = 230, 46
+	columnGap, rowGap   = 60, 18
+	svgMargin           = 20
+	svgLabel            = 30 // characters of a title that fit into a box
+)
+
+// svg draws a column for each depth, from left to right, so that every line goes to the
+// right; what lies on a cycle is in a column of its own at the end.
+func (g *graph) svg() string {
+	var b strings.Builder
+	g.draw(&b, "<style>"+graphStyle+"</style>\n")
+	return b.String() + "\n"
+}
+
+// draw is the picture, with something at its head.
+func (g *graph) draw(b *strings.Builder, head ...string) {
+	place, width, height := g.places()
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="graph" viewBox="0 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-label="the tasks with what they wait for">`+"\n", width, height, width, height, width*7/10)
+	b.WriteString(strings.Join(head, ""))
+	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path class="arrow" d="M0 0L8 4L0 8z"/></marker></defs>` + "\n")
+	fmt.Fprintf(b, `<rect class="back" width="%d" height="%d"/>`+"\n", width, height)
+	g.edges(func(from, to int, superseded bool) {
+		class := "edge"
+		if superseded {
+			class = "edge instead"
+		} else if g.criticalEdge(from, to) {
+			class = "edge critical"
+		}
+		x1, y1, x2, y2 := place[from].x+boxWidth, place[from].y+boxHeight/2, place[to].x, place[to].y+boxHeight/2
+		fmt.Fprintf(b, `<path class="%s" d="M%d %dC%d %d %d %d %d %d" marker-end="url(#arrow)"/>`+"\n", class, x1, y1, x1+columnGap/2, y1, x2-columnGap/2, y2, x2, y2)
+	})
+	escape := html.EscapeString
+	for i, t := range g.tasks {
+		at := place[i]
+		title, class := plain(t.TitleText()), "task"
+		if t.Status.Known() {
+			class += " " + strings.ToLower(string(t.Status))
+		}
+		if g.critical(i) {
+			class += " critical"
+		}
+		fmt.Fprintf(b, `<g><title>%s: %s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, escape(plain(t.ID)), escape(title), class, at.x, at.y, boxWidth, boxHeight)
+		fmt.Fprintf(b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(fit(plain(t.ID), svgLabel-12)),
+			at.x+boxWidth-8, at.y+17, escape(plain(StatusWords(t.Status))))
+		fmt.Fprintf(b, `<text x="%d" y="%d">%s</text></g>`+"\n", at.x+8, at.y+35, escape(fit(title, svgLabel)))
+	}
+	if len(g.tasks) == 0 {
+		fmt.Fprintf(b, `<text x="%d" y="%d">no tasks yet</text>`+"\n", svgMargin, svgMargin+12)
+	}
+	b.WriteString("</svg>")
+}
+
+type point struct{ x, y int }
+
+// places gives each task its corner, and the size of the whole picture. In a column a task
+// is near what it depends on: its dependencies' rows decide its own.
+func (g *graph) places() (place []point, width, height int) {
+	var columns [][]int
+	deepest := slices.Max(append([]int{0}, g.depth...))
+	for i, d := range g.depth {
+		if d < 0 {
+			d = deepest + 1
+		}
+		for len(columns) <= d {
+			columns = append(columns, nil)
+		}
+		columns[d] = append(columns[d], i)
+	}
+	row := make([]int, len(g.tasks))
+	place = make([]point, len(g.tasks))
+	rows := 1
+	for c, column := range columns {
+		slices.SortStableFunc(column, func(a, b int) int { return cmp.Compare(g.middle(a, row), g.middle(b, row)) })
+		for r, i := range column {
+			row[i] = r
+			place[i] = point{svgMargin + c*(boxWidth+columnGap), svgMargin + r*(boxHeight+rowGap)}
+		}
+		rows = max(rows, len(column))
+	}
+	return place, 2*svgMargin + max(1, len(columns))*(boxWidth+columnGap) - columnGap, 2*svgMargin + rows*(boxHeight+rowGap) - rowGap
+}
+
+// middle is the mean row of what a task depends on.
+func (g *graph) middle(i int, row []int) float64 {
+	deps := g.deps(i)
+	if len(deps) == 0 || g.depth[i] < 0 {
+		return 0
+	}
+	sum := 0
+	for _, d := range deps {
+		sum += row[d]
+	}
+	return float64(sum) / float64(len(deps))
+}
+
+// graphStyle is shared by the picture of its own and the page of the report.
+const graphStyle = `.graph{--edge:#8a8a94;--ink:#1b1b1f;--quiet:#55565f;--critical:#c2410c;--back:#fff;--draft:#eee;--unclaimed:#fff;--claimed:#cfe2ff;--ready_for_review:#cff4fc;--rejected:#fff3cd;--approved:#d1e7dd;--merged:#a3cfbb;--failed:#f8d7da;--over:#ddd}
+@media (prefers-color-scheme:dark){.graph{--edge:#7b7c87;--ink:#e7e7ec;--quiet:#b5b6c0;--critical:#fb923c;--back:#1a1a1e;--draft:#2b2b31;--unclaimed:#1f1f25;--claimed:#1d3a63;--ready_for_review:#124653;--rejected:#4f3d0c;--approved:#1d4a37;--merged:#175239;--failed:#5b2129;--over:#333338}}
+.graph{font:12px Helvetica,Arial,sans-serif}.graph text{fill:var(--ink)}.graph .status{font-size:10px;fill:var(--quiet)}.graph .id{font-weight:bold}.graph .back{fill:var(--back)}.graph .arrow{fill:var(--edge)}
+.graph .edge{fill:none;stroke:var(--edge)}.graph .instead{stroke-dasharray:5 4}.graph .task{fill:var(--unclaimed);stroke:var(--edge)}.graph .edge.critical,.graph .task.critical{stroke:var(--critical);stroke-width:2}
+.graph .draft{fill:var(--draft)}.graph .claimed{fill:var(--claimed)}.graph .ready_for_review{fill:var(--ready_for_review)}.graph .rejected{fill:var(--rejected)}.graph .approved{fill:var(--approved)}.graph .merged{fill:var(--merged)}.graph .blocked,.graph .integration_failed{fill:var(--failed)}.graph .abandoned,.graph .superseded{fill:var(--over)}
+`

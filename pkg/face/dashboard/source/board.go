@@ -1,0 +1,123 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+	"liza/pkg/board/store"
+	"liza/pkg/face/dashboard"
+)
+
+// runs reads the ledger again when the file has changed. Nobody may change the list.
+func (s *Source) runs() ([]history.UsageLine, error) {
+	path := s.Service.Project.Usage()
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was := s.ledger.info; err == nil && was != nil && os.SameFile(was, info) && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) {
+		return s.ledger.runs, nil
+	}
+	runs, err := history.ReadUsage(path)
+	if err != nil {
+		return nil, err
+	}
+	s.ledger = ledger{info, runs}
+	return runs, nil
+}
+
+// sprint is the board, all tasks of its sprint, and the ledger.
+func (s *Source) sprint(ctx context.Context) (st *blackboard.State, tasks []*blackboard.Task, runs []history.UsageLine, err error) {
+	if st, err = s.State(ctx); st == nil {
+		return nil, nil, nil, err
+	}
+	if tasks, err = s.Service.SprintTasks(st); err != nil {
+		tasks = st.SprintTasks(nil) // what is on the board can be shown without the archive
+	}
+	runs, err = s.runs()
+	return st, tasks, runs, err
+}
+
+// Timeline is who worked on what when in the sprint.
+func (s *Source) Timeline(ctx context.Context) (dashboard.Timeline, error) {
+	st, tasks, runs, err := s.sprint(ctx)
+	if err != nil {
+		return dashboard.Timeline{}, err
+	}
+	return dashboard.BuildTimeline(st, tasks, runs, s.Service.Now()), nil
+}
+
+// Figures are costs, throughput and quality of the sprint.
+func (s *Source) Figures(ctx context.Context) (dashboard.Figures, error) {
+	st, tasks, runs, err := s.sprint(ctx)
+	if err != nil {
+		return dashboard.Figures{}, err
+	}
+	return dashboard.BuildFigures(st, tasks, runs, s.Service.Now()), nil
+}
+
+// Graph is the tasks with their dependencies, laid out.
+func (s *Source) Graph(ctx context.Context) (dashboard.GraphView, error) {
+	st, err := s.State(ctx)
+	if st == nil {
+		return dashboard.GraphView{}, err
+	}
+	return dashboard.BuildGraph(st), nil
+}
+
+// NotKeptError says that the board cannot be shown as it was at a revision, and which can.
+type NotKeptError struct {
+	Revision, First, Last int
+}
+
+func (e *NotKeptError) Error() string {
+	return fmt.Sprintf("cannot show the board at revision %d: what is kept goes from revision %d to %d", e.Revision, e.First, e.Last)
+}
+
+// Next is the command that helps.
+func (e *NotKeptError) Next() string { return "liza restore --list" }
+
+// At is the board as it was at a revision. Of the time that lies further back, not every revision is kept: then it is the
+// newest one before, and the view says which. Ages, leases and waits are those of that moment; what was known besides the
+// board, such as control files, is not kept. The error for what is not kept is a *NotKeptError.
+func (s *Source) At(ctx context.Context, rev int) (dashboard.View, error) {
+	now, err := s.State(ctx)
+	if now == nil {
+		return dashboard.View{}, err
+	}
+	if rev == now.Revision {
+		return s.View(ctx)
+	}
+	kept, ok := s.Service.Store.(store.Past)
+	if !ok || rev > now.Revision || rev < 1 {
+		return dashboard.View{}, s.notKept(ctx, rev, now)
+	}
+	st, at, err := kept.Past(ctx, rev)
+	if missing := (*store.NoSnapshotError)(nil); errors.As(err, &missing) {
+		return dashboard.View{}, s.notKept(ctx, rev, now)
+	}
+	if err != nil {
+		return dashboard.View{}, err
+	}
+	s.Service.Prepare(st)
+	f := s.Facts(st)
+	return dashboard.Build(st, dashboard.Facts{Now: at, ReviewMode: f.ReviewMode, HumanReview: f.HumanReview, Vocabulary: f.Vocabulary}), nil
+}
+
+func (s *Source) notKept(ctx context.Context, rev int, now *blackboard.State) error {
+	e := &NotKeptError{Revision: rev, First: now.Revision, Last: now.Revision}
+	if kept, ok := s.Service.Store.(store.Past); ok {
+		all, _ := kept.Revisions(ctx) // without them, only the present one is known
+		for _, k := range all {
+			e.First = min(e.First, k.Revision)
+		}
+	}
+	return e
+}

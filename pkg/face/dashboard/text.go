@@ -1,0 +1,492 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+)
+
+// Text draws the view for a terminal of that width.
+func Text(v View, width int, colour bool) string {
+	p := &page{width: max(minWidth, width), colour: colour}
+	p.wrong(v)
+	p.top(v)
+	p.tasks(v)
+	p.hosts(v)
+	p.agents(v)
+	p.waiting(v)
+	p.gaveUp(v)
+	if len(v.Requests) > 0 {
+		p.title("Requests")
+		for _, r := range v.Requests {
+			p.wrap(2, none, r)
+		}
+	}
+	if len(v.Warnings) > 0 {
+		p.title("Warnings")
+		for _, w := range v.Warnings {
+			p.wrap(2, yellow, w)
+		}
+	}
+	return p.b.String()
+}
+
+func (p *page) top(v View) {
+	field := func(name, text, status string) {
+		room := p.width - 8 - widthOf(status) - 2
+		left := fit(plain(text), room)
+		if status != "" {
+			left = pad(left, room) + "  " + p.paint(statusColours[status], plain(status))
+		}
+		p.line(p.paint(bold, pad(name, 8)) + left)
+	}
+	goal, _, _ := strings.Cut(strings.TrimSpace(v.Goal.Description), "\n")
+	field("Goal", cmp.Or(goal, "none"), v.Goal.Status)
+	var parts []string
+	if v.Sprint.AgeSeconds > 0 {
+		parts = append(parts, age(v.Sprint.AgeSeconds))
+	}
+	if text := money(v.Cost); text != "" {
+		parts = append(parts, "cost "+text)
+	}
+	if v.Cost.UnknownRuns > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d runs of unknown cost", v.Cost.UnknownRuns, v.Cost.Runs))
+	}
+	field("Sprint", strings.Join(append([]string{cmp.Or(v.Sprint.ID, "none")}, parts...), ", "), v.Sprint.Status)
+	counts := countTexts(v)
+	label := pad(capital(Word("task", v.View))+"s", 8)
+	for i, l := range wrapItems(counts, p.width-8) {
+		if i > 0 {
+			label = strings.Repeat(" ", 8)
+		}
+		p.line(p.paint(bold, label) + l)
+	}
+	if v.Forecast != nil {
+		field("Done", v.Forecast.String(), "")
+	}
+}
+
+// countTexts are the counts in the vocabulary of the view.
+func countTexts(v View) []string {
+	var names []string
+	n := map[string]int{}
+	for _, c := range v.Counts { // for their order
+		for _, t := range v.Tasks {
+			if t.Status != c.Status {
+				continue
+			}
+			name := cmp.Or(t.ViewStatus, string(t.Status))
+			if n[name]++; n[name] == 1 {
+				names = append(names, name)
+			}
+		}
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%d %s", n[name], plain(name))
+	}
+	return names
+}
+
+// shown are the rows that fit one screen, in the order of the board.
+func shown(tasks []Task) []Task {
+	if len(tasks) <= maxRows {
+		return tasks
+	}
+	index := make([]int, len(tasks))
+	for i := range index {
+		index[i] = i
+	}
+	slices.SortStableFunc(index, func(a, b int) int {
+		ra, rb := rank(tasks[a].Status), rank(tasks[b].Status)
+		if ra == rb && tasks[a].Status.Terminal() {
+			return tasks[a].AgeSeconds - tasks[b].AgeSeconds // what ended last
+		}
+		return ra - rb
+	})
+	index = index[:maxRows]
+	slices.Sort(index)
+	rows := make([]Task, 0, maxRows)
+	for _, i := range index {
+		rows = append(rows, tasks[i])
+	}
+	return rows
+}
+
+// idWidth is how wide the ids of tasks may get.
+func (p *page) idWidth() int {
+	if p.width < 100 {
+		return 14
+	}
+	return 24
+}
+
+func (p *page) tasks(v View) {
+	if len(v.Tasks) == 0 {
+		return
+	}
+	p.line("")
+	rows := shown(v.Tasks)
+	heads := []head{{name: strings.ToUpper(Word("task", v.View)), most: p.idWidth()}, {name: "STATUS", most: 21}, {name: "WHO", most: 18}, {name: "IT", right: true}, {name: "AGE", right: true},
+		{name: "COST", right: true}, {name: "TITLE", rest: true}}
+	var cells [][]cell
+	for _, t := range rows {
+		status := cmp.Or(t.ViewStatus, string(t.Status))
+		it := ""
+		if t.Iteration > 0 {
+			it = fmt.Sprint(t.Iteration)
+		}
+		cells = append(cells, []cell{{t.ID, none}, {status, statusColours[string(t.Status)]}, {t.Who, none}, {it, none}, {age(t.AgeSeconds), none}, {money(t.Cost), near(t)}, {t.Title, none}})
+	}
+	p.table(heads, cells)
+	if hidden := len(v.Tasks) - len(rows); hidden > 0 {
+		p.cut(0, faint, fmt.Sprintf("… and %d more; liza graph shows all", hidden))
+	}
+	p.notes(rows)
+}
+
+// notes say below the table why tasks do not go on, but for what waits for a person: that
+// has a part of its own.
+func (p *page) notes(rows []Task) {
+	first := true
+	for _, t := range rows {
+		if t.Note == "" || t.Status == blackboard.Blocked || t.Status == blackboard.Approved || t.Hold != "" || t.Status.Terminal() {
+			continue
+		}
+		if first {
+			p.line("")
+			first = false
+		}
+		p.cut(2, faint, t.ID+" "+t.Note)
+	}
+}
+
+func (p *page) agents(v View) {
+	if len(v.Agents) == 0 {
+		return
+	}
+	p.line("")
+	heads := []head{{name: "AGENT", most: 18}, {name: "ROLE", most: 12}, {name: "STATUS", most: 12}, {name: strings.ToUpper(Word("task", v.View)), most: p.idWidth()}, {name: "LEASE", right: true}, {name: "CLI", most: 20},
+		{name: "WAITS FOR", rest: true}}
+	if len(v.Hosts) > 0 {
+		heads = slices.Insert(heads, 1, head{name: "HOST", most: 20})
+	}
+	var cells [][]cell
+	for _, a := range v.Agents {
+		status, c, lease := a.Status, none, age(a.LeaseLeftSeconds)
+		switch a.Liveness {
+		case string(blackboard.Dead), string(blackboard.Expired):
+			status, c = strings.ToUpper(a.Liveness), red
+			lease = ""
+		case string(blackboard.Unknown):
+			status, c = a.Status+"?", yellow
+		}
+		row := []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI + after(", ", a.Sandbox), none}, {a.WaitsFor, faint}}
+		if len(v.Hosts) > 0 {
+			row = slices.Insert(row, 1, cell{a.Host, none})
+		}
+		cells = append(cells, row)
+	}
+	p.table(heads, cells)
+	p.doings(v.Agents)
+}
+
+// hosts are said before their agents.
+func (p *page) hosts(v View) {
+	if len(v.Hosts) == 0 {
+		return
+	}
+	p.title("Hosts")
+	for _, h := range v.Hosts {
+		c, name := none, h.Name
+		if h.Here {
+			name += " (this one)"
+		}
+		if h.Silent || h.ClockOff {
+			c = yellow
+		}
+		p.cut(2, c, name+": "+h.Said())
+	}
+}
+
+// wrong is first: what follows is not to be relied on.
+func (p *page) wrong(v View) {
+	if len(v.Wrong) == 0 {
+		return
+	}
+	p.line(p.paint(red, "The board is invalid; liza validate names the lines"))
+	for _, w := range v.Wrong {
+		p.wrap(2, red, w)
+	}
+	p.line("")
+}
+
+func (p *page) gaveUp(v View) {
+	if len(v.GaveUp) == 0 {
+		return
+	}
+	p.title("Gave up")
+	for _, g := range v.GaveUp {
+		p.wrap(2, red, strings.TrimSpace(g.Agent+after(" on ", g.Task))+": "+g.Why)
+		p.line("    " + p.paint(cyan, plain(g.Next)))
+	}
+}
+
+func (p *page) waiting(v View) {
+	if len(v.Waiting) == 0 {
+		return
+	}
+	p.title("Waits for a person")
+	for i, w := range v.Waiting {
+		if i == maxRows {
+			p.cut(2, faint, fmt.Sprintf("… and %d more; liza status --json lists all", len(v.Waiting)-i))
+			return
+		}
+		p.wrap(2, red, strings.TrimSpace(w.Task+" "+w.Text))
+		for _, q := range w.Questions {
+			p.wrap(4, none, strings.TrimSpace(q.ID+" "+q.Text))
+		}
+		p.line("    " + p.paint(cyan, plain(w.Next)))
+	}
+}
+
+// A field is one key of an entry of state.yaml with its value, in the order of the file.
+type field struct {
+	key   string
+	value reflect.Value
+}
+
+// fieldsOf are the fields of an entry that are set, under the names that they have in
+// state.yaml. Absent, null, empty and zero are the same (specs/protocol.md#0.2).
+func fieldsOf(entry any) []field {
+	v := reflect.ValueOf(entry)
+	for v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return nil
+		}
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	var list []field
+	for i := range v.NumField() {
+		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+		switch {
+		case !v.Type().Field(i).IsExported() || name == "-" || blank(v.Field(i)):
+		case options == "inline" && v.Field(i).Kind() == reflect.Map:
+			for _, k := range slices.Sorted(maps.Keys(v.Field(i).Interface().(map[string]any))) {
+				list = append(list, field{k, v.Field(i).MapIndex(reflect.ValueOf(k))})
+			}
+		case name != "":
+			list = append(list, field{name, v.Field(i)})
+		}
+	}
+	return list
+}
+
+func blank(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.String:
+		return v.Len() == 0
+	}
+	return v.IsZero()
+}
+
+// Plain is an entry of the state as maps and lists under the names of state.yaml, for
+// output as JSON.
+func Plain(entry any) any { return plainValue(reflect.ValueOf(entry)) }
+
+func plainValue(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.Invalid:
+		return nil
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return nil
+		}
+		return plainValue(v.Elem())
+	case reflect.Struct:
+		out := map[string]any{}
+		for _, f := range fieldsOf(v.Interface()) {
+			out[f.key] = plainValue(f.value)
+		}
+		return out
+	case reflect.Slice:
+		out := make([]any, 0, v.Len())
+		for i := range v.Len() {
+			out = append(out, plainValue(v.Index(i)))
+		}
+		return out
+	case reflect.Map:
+		out := map[string]any{}
+		for _, k := range v.MapKeys() {
+			out[k.String()] = plainValue(v.MapIndex(k))
+		}
+		return out
+	case reflect.String:
+		return v.String()
+	}
+	return v.Interface()
+}
+
+// A cell is a text with its colour.
+type cell struct {
+	text  string
+	paint colour
+}
+
+// A head is the heading of a column. One column may take what is left of the line.
+type head struct {
+	name  string
+	right bool // aligned to the right
+	rest  bool // takes what is left, and is cut
+	most  int  // widest; 0: no limit
+}
+
+const (
+	minRest  = 8  // columns that the rest of a line has at least
+	goodRest = 24 // below that, columns move closer together
+)
+
+// table draws rows in aligned columns. A column that is empty in every row is left out.
+func (p *page) table(heads []head, rows [][]cell) {
+	widths := make([]int, len(heads))
+	for _, row := range rows {
+		for i := range row {
+			row[i].text = plain(row[i].text)
+			if row[i].text != "" {
+				widths[i] = max(widths[i], widthOf(row[i].text), widthOf(heads[i].name))
+			}
+		}
+	}
+	used, shown, rest := 0, 0, -1
+	for i, h := range heads {
+		if h.most > 0 {
+			widths[i] = min(widths[i], h.most)
+		}
+		switch {
+		case h.rest:
+			rest = i
+		case widths[i] > 0:
+			used += widths[i]
+			shown++
+		}
+	}
+	gap := 2
+	if p.width-used-gap*shown < goodRest {
+		gap = 1
+	}
+	if rest >= 0 {
+		widths[rest] = min(widths[rest], max(minRest, p.width-used-gap*shown))
+	}
+	titles := make([]cell, len(heads))
+	for i, h := range heads {
+		titles[i] = cell{h.name, faint}
+	}
+	for _, row := range append([][]cell{titles}, rows...) {
+		p.row(heads, widths, gap, row)
+	}
+}
+
+func (p *page) row(heads []head, widths []int, gap int, row []cell) {
+	var b strings.Builder
+	for i, c := range row {
+		if widths[i] == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(strings.Repeat(" ", gap))
+		}
+		text := fit(c.text, widths[i])
+		space := strings.Repeat(" ", max(0, widths[i]-widthOf(text)))
+		if heads[i].right {
+			b.WriteString(space + p.paint(c.paint, text))
+		} else {
+			b.WriteString(p.paint(c.paint, text) + space)
+		}
+	}
+	p.line(strings.TrimRight(b.String(), " "))
+}
+
+// plain is a text of unknown origin on one line, its words one space apart.
+func plain(text string) string { return prose.OneLine(text, 0) }
+
+// block is plain for a text of several lines.
+func block(text string) []string {
+	var out []string
+	for _, line := range strings.Split(strings.Trim(text, "\n"), "\n") {
+		out = append(out, indentOf(line)+plain(line))
+	}
+	return out
+}
+
+func indentOf(line string) string {
+	n := 0
+	for n < len(line) && line[n] == ' ' {
+		n++
+	}
+	return strings.Repeat(" ", n)
+}
+
+// wide are the ranges of characters that take two columns of a terminal.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
+	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1faff, 1}, {0x20000, 0x3fffd, 1}},
+}
+
+// runeWidth is how many columns a character takes.
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
+
+// widthOf is how many columns a text takes.
+func widthOf(text string) int {
+	n := 0
+	for _, r := range text {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// fit cuts a text to n columns; one that was cut ends in "…".
+func fit(text string, n int) string {
+	if widthOf(text) <= n {
+		return text
+	}
+	if n <= 0 {
+		return ""
+	}
+	used := 0
+	for i, r := range text {
+		w := runeWidth(r)
+		if used+w > n-1 {
+			return strings.TrimRight(text[:i], " ") + "…"
+		}
+		used += w
+	}
+	return text
+}
+
+// Cut is a text of unknown origin on one line of at most n columns.
+func Cut(text string, n int) string { return fit(prose.Line(text), n) }
+
+// pad fills a text up to n columns.
+func pad(text string, n int) string { return text + strings.Repeat(" ", max(0, n-widthOf(text))) }
+
+// WidthOf is how many columns a line takes on a terminal.
+func WidthOf(line string) int { return widthOf(line) }

@@ -1,0 +1,290 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/face/dashboard"
+)
+
+// groups are the statuses in the order in which a person wants to see them, with what they mean.
+var groups = [...]struct {
+	status blackboard.Status
+	name   string
+	lane   int
+}{
+	{blackboard.Blocked, "Blocked", 4}, {blackboard.IntegrationFailed, "Could not be merged", 4}, {blackboard.Claimed, "In progress", 1},
+	{blackboard.ReadyForReview, "In review", 2}, {blackboard.Rejected, "Rejected", 1}, {blackboard.Approved, "Approved", 3}, {blackboard.Unclaimed, "To do", 0},
+	{blackboard.Draft, "Drafts", 0}, {blackboard.Merged, "Merged", 3}, {blackboard.Superseded, "Replaced", -1}, {blackboard.Abandoned, "Given up", -1},
+}
+
+var laneNames = [...]string{"To do", "In progress", "In review", "Done", "Stuck"}
+
+// groupOf is the place of a status in groups; one that people invented comes last.
+func groupOf(s blackboard.Status) int {
+	for i := range groups {
+		if groups[i].status == s {
+			return i
+		}
+	}
+	return len(groups)
+}
+
+// groupName is the heading of a group, "" for statuses that people invented.
+func groupName(g int) string {
+	if g == len(groups) {
+		return ""
+	}
+	return groups[g].name
+}
+
+// taskRows are the rows of the board: tasks by status, below a heading, and in lanes.
+type taskRows struct {
+	tasks []dashboard.Task
+	rows  []taskRow
+	lanes [len(laneNames)][]int // indexes of tasks
+
+	ids, who, cost, rounds int // widths of columns, 0 for one that is empty
+}
+
+type taskRow struct {
+	head string // a heading, or
+	task int    // index of a task
+}
+
+func rowsOf(tasks []dashboard.Task, filter string) taskRows {
+	r := taskRows{tasks: tasks}
+	var index [len(groups) + 1][]int
+	match := matcher(filter)
+	for i, t := range tasks {
+		g := groupOf(t.Status)
+		if match(t.ID, t.Title, string(t.Status), groupName(g), t.ViewStatus, t.Who, t.Note) {
+			index[g] = append(index[g], i)
+			r.ids, r.who = max(r.ids, widthOf(clean(t.ID))), max(r.who, min(15, widthOf(clean(t.Who))))
+			r.cost, r.rounds = max(r.cost, widthOf(money(t.Cost))), max(r.rounds, widthOf(rounds(t)))
+		}
+	}
+	for g, list := range index {
+		if len(list) == 0 {
+			continue
+		}
+		name, lane := cmp.Or(groupName(g), string(tasks[list[0]].Status)), 0
+		if g < len(groups) {
+			lane = groups[g].lane
+		}
+		if tasks[list[0]].Status.Terminal() { // what ended last is first
+			slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(tasks[a].AgeSeconds, tasks[b].AgeSeconds) })
+		}
+		r.rows = append(r.rows, taskRow{head: fmt.Sprintf("%s %d", clean(name), len(list)), task: -1})
+		for _, i := range list {
+			r.rows = append(r.rows, taskRow{task: i})
+			if lane >= 0 {
+				r.lanes[lane] = append(r.lanes[lane], i)
+			}
+		}
+	}
+	return r
+}
+
+// matcher wants each word of a filter somewhere in one of the texts.
+func matcher(filter string) func(texts ...string) bool {
+	words := strings.Fields(strings.ToLower(filter))
+	return func(texts ...string) bool {
+		if len(words) == 0 {
+			return true
+		}
+		all := strings.ToLower(strings.Join(texts, "\n"))
+		for _, w := range words {
+			if !strings.Contains(all, w) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// task is a row of the board by its id.
+func (m Model) task(id string) *dashboard.Task {
+	for i := range m.view.Tasks {
+		if m.view.Tasks[i].ID == id {
+			return &m.view.Tasks[i]
+		}
+	}
+	return nil
+}
+
+func (m Model) boardContent() content {
+	r := m.tasks
+	empty := "no tasks yet: the planner makes them from the goal"
+	if m.filters[board] != "" {
+		empty = "no task matches the filter; esc clears it"
+	}
+	if m.lanes {
+		return m.laneContent(empty)
+	}
+	return content{n: len(r.rows), empty: empty,
+		key: func(i int) string {
+			if r.rows[i].task < 0 {
+				return ""
+			}
+			return r.tasks[r.rows[i].task].ID
+		},
+		row: func(i, width int) line {
+			if r.rows[i].task < 0 {
+				return say(faint, r.rows[i].head)
+			}
+			return r.line(r.tasks[r.rows[i].task], width, m.since())
+		}}
+}
+
+// line is a task on one line; what does not fit is left out, the title last.
+func (r *taskRows) line(t dashboard.Task, width, since int) line {
+	id, status := clean(t.ID), paintOf(t.Status)
+	l := line{{glyph(t.Status) + " ", status}, cell(bold, id, min(r.ids, max(10, width/4))), gap(1)}
+	if t.ViewStatus != "" {
+		l = append(l, cell(status, clean(t.ViewStatus), 12), gap(1))
+	}
+	add := func(s seg, wide int) {
+		if wide > 0 {
+			l = append(l, s, gap(1))
+		}
+	}
+	if width >= 56 {
+		add(cell(normal, clean(t.Who), r.who), r.who)
+	}
+	if width >= 76 {
+		add(right(faint, rounds(t), r.rounds), r.rounds)
+		add(right(costPaint(t), money(t.Cost), r.cost), r.cost)
+	}
+	age := t.AgeSeconds
+	if !t.Status.Terminal() {
+		age += since
+	}
+	l = append(l, right(faint, elapsed(age), 5), gap(1))
+	title := flat(t.Title)
+	if t.Note == "" || t.Status == blackboard.Merged {
+		return append(l, seg{title, normal})
+	}
+	room := width - l.width()
+	note := flat(t.Note)
+	title = fit(title, max(room/3, room-widthOf(note)-3))
+	return append(l, seg{title, normal}, seg{" · ", faint}, seg{note, status})
+}
+
+// rounds is how often a task was begun, where that says something.
+func rounds(t dashboard.Task) string {
+	if t.Iteration < 2 {
+		return ""
+	}
+	return fmt.Sprintf("×%d", t.Iteration)
+}
+
+func costPaint(t dashboard.Task) paint {
+	switch {
+	case t.CostPercent >= 100:
+		return bad
+	case t.CostPercent >= 75:
+		return warn
+	}
+	return faint
+}
+
+// laneContent is the board as lanes side by side.
+func (m Model) laneContent(empty string) content {
+	r, n := m.tasks, 0
+	for _, l := range r.lanes {
+		n = max(n, len(l))
+	}
+	if n == 0 {
+		return content{empty: empty}
+	}
+	lane, at := m.lane, m.scrolls[place{kind: board}].at
+	return content{n: n + 1, marks: true,
+		key: func(i int) string {
+			if i == 0 || i > len(r.lanes[lane]) {
+				return ""
+			}
+			return r.tasks[r.lanes[lane][i-1]].ID
+		},
+		row: func(i, width int) line {
+			var l line
+			wide := width/len(laneNames) - 1
+			for k, list := range r.lanes {
+				switch {
+				case i == 0:
+					l = append(l, cell(bold, fmt.Sprintf("%s %d", laneNames[k], len(list)), wide))
+				case i > len(list):
+					l = append(l, gap(wide))
+				default:
+					t := r.tasks[list[i-1]]
+					text := glyph(t.Status) + " " + clean(t.ID) + " " + flat(t.Title)
+					p := paintOf(t.Status)
+					if k == lane && i == at {
+						p = inverse
+					}
+					l = append(l, cell(p, text, wide))
+				}
+				l = append(l, gap(1))
+			}
+			return l
+		}}
+}
+
+// glance is above the tasks: what waits for the person, and what each agent does.
+func (m Model) glance(width, height int) []line {
+	if height < 12 || m.filters[board] != "" {
+		return nil
+	}
+	most := max(1, height/8)
+	out := append(m.glanceWaits(most), m.glanceAgents(width, 2*most+1)...)
+	if len(out) > 0 {
+		out = append(out, say(faint, strings.Repeat("─", width)))
+	}
+	return out
+}
+
+func (m Model) glanceWaits(most int) []line {
+	var out []line
+	for _, w := range m.view.Waiting {
+		l := line{{" ⚑ ", warn}}
+		if w.Task != "" {
+			l = append(l, seg{clean(w.Task) + " ", bold})
+		}
+		l = append(l, seg{flat(w.Text), warn})
+		for _, q := range w.Questions {
+			l = append(l, seg{" ? " + flat(q.Text), accent})
+		}
+		out = append(out, l)
+	}
+	for _, g := range m.view.GaveUp {
+		out = append(out, line{{" ⚑ ", bad}, {clean(g.Agent), bold}, {" gave up: " + flat(g.Why), bad}})
+	}
+	if n := len(out) - most; n > 0 {
+		out = append(out[:most:most], say(faint, fmt.Sprintf("   … and %d more for you: 3", n)))
+	}
+	return out
+}
+
+// glanceAgents has a line for each that is at work or gone, and one for those that wait.
+func (m Model) glanceAgents(width, most int) []line {
+	var out []line
+	var idle []string
+	for _, a := range m.view.Agents {
+		switch {
+		case a.Task == "" && a.Liveness == string(blackboard.Alive):
+			idle = append(idle, clean(a.ID))
+		case len(out) < most:
+			out = append(out, append(line{{" ", normal}}, m.agentLine(a, width-1)...))
+		}
+	}
+	if n := len(m.view.Agents) - len(idle) - len(out); n > 0 {
+		out = append(out, say(faint, fmt.Sprintf("   … and %d more agents: 2", n)))
+	}
+	if len(idle) > 0 {
+		out = append(out, say(faint, " · idle: "+strings.Join(idle, ", ")))
+	}
+	return out
+}

@@ -1,0 +1,443 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"liza/pkg/face/dashboard"
+	"liza/pkg/run/activity"
+	"liza/pkg/team/watch"
+)
+
+// alertContent is what is wrong: what the watcher raised, and what the board itself says.
+func (m Model) alertContent(width int) content {
+	_, err, ok := of[[]watch.Alert](m, want{kind: alerts})
+	match := matcher(m.filters[alerts])
+	type row struct {
+		key  string
+		line line
+	}
+	var rows []row
+	add := func(key string, p paint, head, text, tail string) {
+		if !match(head, text) {
+			return
+		}
+		for i, l := range wrapped(flat(text), max(20, width-4)) {
+			if i == 0 {
+				rows = append(rows, row{key, line{{"! ", p}, {head, p}, {tail, faint}}})
+			}
+			rows = append(rows, row{"", line{gap(2), {l, normal}}})
+		}
+		rows = append(rows, row{})
+	}
+	for _, w := range m.view.Wrong {
+		add("wrong "+w+"|", bad, "the board is invalid", w+"; next: liza validate", "")
+	}
+	for _, a := range m.openAlerts() {
+		p := map[string]paint{watch.Error: bad, watch.Warning: warn}[a.Severity]
+		since := elapsed(max(0, int(m.now.Sub(a.Since).Seconds())))
+		add(string(a.Kind)+"|"+a.Subject, p, spaced(string(a.Kind))+" "+clean(a.Subject), a.Message, " for "+since)
+	}
+	for _, w := range m.view.Warnings {
+		add("warning "+w+"|", warn, "warning", w, "")
+	}
+	if err != nil {
+		rows = append(rows, row{"", say(bad, clean(m.o.Explain(err).Message))})
+	}
+	empty := "nothing is wrong"
+	if !ok {
+		empty = "reading …"
+	}
+	return content{n: len(rows), empty: empty,
+		key: func(i int) string { return rows[i].key },
+		row: func(i, _ int) line { return rows[i].line }}
+}
+
+// costLines is what it cost, what the rest will take, and how well it goes.
+func (m Model) costLines(width int) []line {
+	f, err, ok := of[dashboard.Figures](m, want{kind: costs})
+	switch {
+	case err != nil:
+		return m.unread(err)
+	case !ok:
+		return nil
+	}
+	p := m.page(width)
+	p.add(seg{"So far ", faint}, seg{cmp.Or(money(f.Total), "nothing"), bold}, seg{" in " + plural(f.Total.Runs, "run"), faint})
+	if f.Total.UnknownRuns > 0 {
+		p.add(seg{"of " + plural(f.Total.UnknownRuns, "run") + " nobody knows what it cost", warn})
+	}
+	p.spark("Spent", f.Spent)
+	p.spark("Merged", f.Merged)
+	if f.Forecast != nil {
+		p.part("What is still to do", f.Forecast.Text)
+	}
+	if len(f.Quality) > 0 {
+		p.head("How it goes")
+		for _, q := range f.Quality {
+			p.add(gap(1), cell(faint, clean(q.Name), min(44, p.width/2)), gap(1), seg{clean(q.Text), normal})
+		}
+	}
+	p.spendings("By agent", f.ByAgent)
+	p.spendings("By task, the dearest first", f.ByTask)
+	return p.lines
+}
+
+func (p *page) spendings(head string, list []dashboard.Spending) {
+	if len(list) == 0 {
+		return
+	}
+	p.head(head)
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b dashboard.Spending) int { return cmp.Compare(b.Cost.Cents, a.Cost.Cents) })
+	most := float64(max(1, list[0].Cost.Cents))
+	wide := max(0, min(30, p.width-60))
+	for _, s := range list {
+		full := int(float64(wide) * float64(s.Cost.Cents) / most)
+		p.add(gap(1), cell(bold, clean(s.Name), 20), gap(1), right(normal, money(s.Cost), 9), gap(1), right(faint, elapsed(s.Seconds), 7), gap(1),
+			right(faint, count(s.Tokens)+" tok", 9), gap(1), cell(info, repeat("▆", full), wide))
+	}
+}
+
+// spark draws a curve over time on one line.
+func (p *page) spark(name string, points []dashboard.Point) {
+	wide := min(60, p.width-20)
+	if len(points) < 2 || wide < 10 {
+		return
+	}
+	top := 0.0
+	for _, x := range points {
+		top = max(top, x.Value)
+	}
+	if top == 0 {
+		return
+	}
+	steps := []rune("▁▂▃▄▅▆▇█")
+	curve := make([]rune, wide)
+	from, to, at, next := seconds(points[0].At), seconds(points[len(points)-1].At), 0.0, 0
+	for i := range curve {
+		for next < len(points) && seconds(points[next].At)-from <= (to-from)*int64(i)/int64(wide-1) {
+			at = points[next].Value
+			next++
+		}
+		curve[i] = steps[min(len(steps)-1, int(at/top*float64(len(steps)-1)+0.5))]
+	}
+	p.add(cell(faint, name, 8), seg{string(curve), info})
+}
+
+// graphContent is the tasks in the order in which they can be done, with what each waits for. What lies
+// on the longest chain of open tasks is marked.
+func (m Model) graphContent() content {
+	g, err, ok := of[dashboard.GraphView](m, want{kind: graph})
+	if err != nil {
+		return text(m.unread(err))
+	}
+	match := matcher(m.filters[graph])
+	needs := map[string][]string{}
+	for _, e := range g.Edges {
+		if !e.Superseded {
+			needs[e.To] = append(needs[e.To], e.From)
+		}
+	}
+	nodes := slices.Clone(g.Nodes)
+	slices.SortStableFunc(nodes, func(a, b dashboard.Node) int { return a.Depth - b.Depth })
+	type row struct {
+		node *dashboard.Node
+		head string
+	}
+	var rows []row
+	if len(g.Critical) > 0 {
+		rows = append(rows, row{head: fmt.Sprintf("◆ the longest chain of open tasks, %d long", len(g.Critical))})
+	}
+	depth, ids := -1, 4
+	for i := range nodes {
+		n := &nodes[i]
+		if !match(n.ID, n.Title, string(n.Status)) {
+			continue
+		}
+		if n.Depth != depth {
+			depth = n.Depth
+			rows = append(rows, row{head: fmt.Sprintf("Step %d", depth+1)})
+		}
+		rows = append(rows, row{node: n})
+		ids = max(ids, widthOf(clean(n.ID)))
+	}
+	empty := "no tasks yet"
+	if !ok {
+		empty = "reading …"
+	}
+	return content{n: len(rows), empty: empty,
+		key: func(i int) string {
+			if rows[i].node == nil {
+				return ""
+			}
+			return "|" + rows[i].node.ID
+		},
+		row: func(i, width int) line {
+			n := rows[i].node
+			if n == nil {
+				return say(faint, rows[i].head)
+			}
+			mark, p := "  ", normal
+			if n.Critical {
+				mark, p = "◆ ", warn
+			}
+			l := line{{mark, p}, {glyph(n.Status) + " ", paintOf(n.Status)}, cell(bold, clean(n.ID), min(ids, max(8, width/4))), gap(1)}
+			after := needs[n.ID]
+			if len(after) == 0 {
+				return append(l, seg{flat(n.Title), normal})
+			}
+			tail := "← " + clean(start(strings.Join(after, ", ")))
+			room := max((width-l.width())/2, width-l.width()-widthOf(tail)-1)
+			return append(l, cell(normal, flat(n.Title), room), gap(1), seg{tail, faint})
+		}}
+}
+
+// logEntries is how much of the journal is shown.
+const logEntries = 500
+
+// logContent is the journal, the newest first.
+func (m Model) logContent() content {
+	list, err, ok := of[[]dashboard.Happening](m, want{kind: journal})
+	if err != nil {
+		return text(m.unread(err))
+	}
+	match := matcher(m.filters[journal])
+	var shown []dashboard.Happening
+	for _, h := range slices.Backward(list) {
+		if match(h.Who, h.Action, spaced(h.Action), h.Task, h.Text) {
+			shown = append(shown, h)
+		}
+	}
+	empty := "nothing has happened yet"
+	if !ok {
+		empty = "reading …"
+	}
+	return content{n: len(shown), empty: empty,
+		key: func(i int) string {
+			h := shown[i]
+			return fmt.Sprintf("%d %s %s|%s", h.Rev, h.At, h.Action, h.Task)
+		},
+		row: func(i, width int) line {
+			h := shown[i]
+			l := line{{clock(h.At) + " ", faint}, cell(faint, clean(h.Who), 15), gap(1)}
+			if h.Task != "" {
+				l = append(l, seg{clean(h.Task) + " ", bold})
+			}
+			l = append(l, seg{spaced(h.Action), actionPaint(h.Action)})
+			if h.Text != "" {
+				l = append(l, seg{": ", faint}, seg{flat(m.o.Mask(h.Text)), normal})
+			}
+			return l
+		}}
+}
+
+func actionPaint(action string) paint {
+	for _, w := range []struct {
+		part  string
+		paint paint
+	}{{"reject", warn}, {"fail", bad}, {"block", bad}, {"gave_up", bad}, {"alert", bad}, {"abort", bad}, {"merged", good}, {"approv", good}, {"submit", accent}, {"review", accent}, {"claim", info}} {
+		if strings.Contains(action, w.part) {
+			return w.paint
+		}
+	}
+	return normal
+}
+
+// outputContent is what a program says and does, as it says it.
+func (m Model) outputContent(name string, width int) content {
+	o, err, ok := of[outputs](m, want{outputPage, name})
+	switch {
+	case !ok:
+		return content{empty: "reading …"}
+	case err != nil && len(o.events) == 0:
+		return text(m.unread(err))
+	case len(o.events) == 0:
+		return content{empty: "nothing has been said yet"}
+	}
+	p := m.page(width)
+	for _, e := range o.events {
+		p.event(e)
+	}
+	return text(p.lines)
+}
+
+func (p *page) event(e activity.Event) {
+	at := seg{e.At.UTC().Format("15:04:05") + " ", faint}
+	under := func(c paint, text string) {
+		for i, l := range paragraphs(p.mask(text), max(10, p.width-9)) {
+			if i == 0 {
+				p.add(at, seg{l, c})
+			} else {
+				p.add(gap(9), seg{l, c})
+			}
+		}
+	}
+	switch e.Kind {
+	case activity.Run:
+		p.add(at, seg{fmt.Sprintf("── %s on %s ", clean(e.Agent), cmp.Or(clean(e.Task), "the plan")), accent}, seg{clean(e.Program) + " " + clean(e.Model), faint})
+	case activity.Tool:
+		p.add(at, seg{clean(e.Tool) + " ", accent}, seg{flat(p.mask(e.Text)), normal})
+	case activity.Result, activity.Usage:
+		if e.Kind == activity.Result && e.Text != "" {
+			p.add(gap(9), seg{"↳ " + flat(p.mask(e.Text)), faint})
+		}
+	case activity.Wait:
+		under(warn, "waits for its provider: "+e.Text)
+	case activity.Error:
+		under(bad, e.Text)
+	case activity.Note:
+		under(accent, "your note: "+e.Text)
+	case activity.End:
+		p.add(at, seg{"── " + cmp.Or(flat(p.mask(e.Text)), "the end"), accent})
+	case activity.Text:
+		under(bold, e.Text)
+	default:
+		under(normal, e.Text)
+	}
+}
+
+// waitRow is a row of what waits for the person.
+type waitRow struct {
+	key  string // of what can be acted on: kind|task|question
+	line line
+}
+
+// waitRows are what only a person can move, with what one may do.
+func (m Model) waitRows(width int) []waitRow {
+	var rows []waitRow
+	match := matcher(m.filters[waits])
+	for _, w := range m.view.Waiting {
+		if !match(w.Kind, w.Task, w.Text) {
+			continue
+		}
+		rows = append(rows, matter(w.Kind+"|"+w.Task+"|", w.Task, w.Text, warn, width)...)
+		for _, q := range w.Questions {
+			for i, text := range wrapped(flat(q.Text), max(20, width-6)) {
+				r := waitRow{line: line{gap(4), {text, bold}}}
+				if i == 0 {
+					r.key = "question|" + w.Task + "|" + q.ID
+					r.line = line{gap(2), {"? ", accent}, {text, bold}}
+				}
+				rows = append(rows, r)
+			}
+		}
+		if !m.travel.shown {
+			rows = append(rows, waitRow{line: line{gap(2), {m.offer(w), accent}}})
+		}
+		rows = append(rows, waitRow{})
+	}
+	for _, g := range m.view.GaveUp {
+		if match("gave up", g.Agent, g.Task, g.Why) {
+			rows = append(rows, matter("gave_up|"+g.Task+"|", g.Agent, "gave up: "+g.Why, bad, width)...)
+			rows = append(rows, waitRow{line: line{gap(2), {clean(g.Next), accent}}}, waitRow{})
+		}
+	}
+	return rows
+}
+
+func matter(key, who, text string, p paint, width int) []waitRow {
+	who = clean(who)
+	if who != "" {
+		who += " "
+	}
+	var rows []waitRow
+	for i, l := range wrapped(flat(who+text), max(20, width-2)) {
+		if i > 0 {
+			rows = append(rows, waitRow{line: line{gap(2), {l, normal}}})
+		} else if rest, ok := strings.CutPrefix(l, who); ok {
+			rows = append(rows, waitRow{key, line{{who, bold}, {rest, p}}})
+		} else { // the name alone is longer
+			rows = append(rows, waitRow{key, line{{l, bold}}})
+		}
+	}
+	return rows
+}
+
+// offer says how one acts: with a key where there is one, else with the command.
+func (m Model) offer(w dashboard.Waiting) string {
+	switch w.Kind {
+	case "question":
+		return "a answers it"
+	case "blocked":
+		if len(w.Questions) > 0 {
+			return "a answers, U unblocks without an answer, D gives it up"
+		}
+		return clean(w.Next) + ", or U unblocks it, D gives it up"
+	case "merge_approval":
+		return "d shows the change, m approves the merge, x rejects it"
+	case "hold":
+		return "u lets it go on"
+	case "control":
+		return "r resumes"
+	case "breaker":
+		return "r acknowledges it and resumes"
+	case "integration":
+		return "i accepts the new tip, I restores the old one"
+	}
+	return clean(w.Next)
+}
+
+func (m Model) waitContent(width int) content {
+	rows := m.waitRows(width)
+	empty := "nothing waits for you"
+	if m.filters[waits] != "" {
+		empty = "nothing matches the filter; esc clears it"
+	}
+	return content{n: len(rows), empty: empty,
+		key: func(i int) string { return rows[i].key },
+		row: func(i, _ int) line { return rows[i].line }}
+}
+
+// picked is what is under the cursor.
+type picked struct{ task, agent, question, kind string }
+
+func (m Model) picked() picked {
+	at := place{kind: m.pane}
+	if len(m.open) > 0 {
+		at = m.focused()
+	}
+	key := m.scrolls[at].key
+	switch at.kind {
+	case board:
+		p := picked{task: key}
+		if t := m.task(key); t != nil {
+			p.agent = t.Who
+		}
+		return p
+	case agents:
+		for _, a := range m.view.Agents {
+			if a.ID == key {
+				return picked{task: a.Task, agent: key}
+			}
+		}
+		return picked{}
+	case waits:
+		parts := strings.SplitN(key+"||", "|", 4)
+		return picked{kind: parts[0], task: parts[1], question: parts[2]}
+	case timeline:
+		parts := strings.SplitN(key+"||", "|", 4)
+		return picked{task: parts[1], agent: parts[2]}
+	case journal, graph, alerts:
+		_, id, _ := strings.Cut(key, "|")
+		return m.named(id)
+	case outputPage:
+		return m.named(at.name)
+	}
+	return m.named(at.name)
+}
+
+// named is the task or the agent of that name.
+func (m Model) named(id string) picked {
+	if t := m.task(id); t != nil {
+		return picked{task: id, agent: t.Who}
+	}
+	for _, a := range m.view.Agents {
+		if a.ID == id && id != "" {
+			return picked{agent: id, task: a.Task}
+		}
+	}
+	return picked{task: id}
+}

@@ -1,0 +1,444 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/board/blackboard"
+)
+
+// Facts is what a view shows besides the state.
+type Facts struct {
+	Now         time.Time
+	Control     []Control               // the control files that are there, the one that wins first
+	Process     blackboard.ProcessFacts // what is known about processes of this machine
+	ReviewMode  blackboard.ReviewMode   // review.mode of the configuration
+	HumanReview bool                    // plan.human_review of the configuration
+	Vocabulary  string                  // one of Views; "": liza
+	Tip         *string                 // where the integration branch is, "" when it does not exist; nil: not looked at
+	Wrong       []string                // why the board is invalid, where the state is not that of the file
+	Warnings    []string                // of the caller, for example about the configuration
+	GaveUp      []GaveUp                // supervisors that ended by themselves, and have not come back
+	Doing       map[string]Doing        // what the programs of agents do, by agent
+	Offline     *Offline                // the state is a copy of the board
+}
+
+// Offline says that the database of the board cannot be reached: what is shown is the copy of this host, and nothing can be
+// decided.
+type Offline struct {
+	Since   blackboard.Time `json:"since"`   // when the copy was the board last
+	Seconds int             `json:"seconds"` // ago
+	Why     string          `json:"why"`
+}
+
+// GaveUp is a supervisor that ended by itself: on which task, why, and what a person can do.
+type GaveUp struct {
+	Agent string          `json:"agent"`
+	Task  string          `json:"task,omitempty"`
+	Why   string          `json:"why"`
+	At    blackboard.Time `json:"at"`
+	Next  string          `json:"next"`
+}
+
+// Control is a control file: PAUSE, CHECKPOINT or ABORT (specs/protocol.md#13.5).
+type Control struct {
+	Name   string    `json:"name"`
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// View is the board as a person sees it.
+type View struct {
+	At        blackboard.Time `json:"at"`
+	Revision  int             `json:"revision"`
+	View      string          `json:"view"`
+	Offline   *Offline        `json:"offline,omitempty"` // nil: it is the board
+	Goal      Goal            `json:"goal"`
+	Sprint    Sprint          `json:"sprint"`
+	Control   []Control       `json:"control"`
+	Counts    []Count         `json:"counts"`
+	Tasks     []Task          `json:"tasks"`
+	Agents    []Agent         `json:"agents"`          // where there are several hosts: by host
+	Hosts     []Host          `json:"hosts,omitempty"` // of a team on several; none: the board is a file of this host
+	Waiting   []Waiting       `json:"waits_for_person"`
+	GaveUp    []GaveUp        `json:"gave_up,omitempty"`
+	Wrong     []string        `json:"wrong,omitempty"`    // what makes the board invalid
+	Requests  []string        `json:"requests,omitempty"` // on the forge, one line each
+	Warnings  []string        `json:"warnings"`
+	Cost      Cost            `json:"cost"`
+	Completed bool            `json:"completed"` // the goal is reached
+	Forecast  *Forecast       `json:"forecast,omitempty"`
+}
+
+// Goal of the project.
+type Goal struct {
+	ID          string `json:"id"`
+	Description string `json:"description"`
+	Status      string `json:"status"`
+	SpecRef     string `json:"spec_ref,omitempty"`
+	Plan        string `json:"plan,omitempty"`
+}
+
+// Sprint that is under way.
+type Sprint struct {
+	ID         string          `json:"id"`
+	Status     string          `json:"status"`
+	Started    blackboard.Time `json:"started,omitempty"`
+	Deadline   blackboard.Time `json:"deadline,omitempty"`
+	Ended      blackboard.Time `json:"ended,omitempty"`
+	AgeSeconds int             `json:"age_seconds,omitempty"`
+}
+
+// Count says how many tasks have a status.
+type Count struct {
+	Status blackboard.Status `json:"status"`
+	N      int               `json:"n"`
+}
+
+// Cost is what runs cost. Runs whose cost nobody knows are counted, never taken as zero.
+type Cost struct {
+	Cents       blackboard.Amount `json:"cents"`
+	Runs        int               `json:"runs"`
+	UnknownRuns int               `json:"unknown_runs"`
+}
+
+// Task is one row. Status is always Liza's own; ViewStatus is that of another vocabulary.
+type Task struct {
+	ID            string            `json:"id"`
+	Title         string            `json:"title"`
+	Status        blackboard.Status `json:"status"`
+	ViewStatus    string            `json:"view_status,omitempty"`
+	Kind          string            `json:"kind"`
+	Priority      int               `json:"priority"`
+	Who           string            `json:"who,omitempty"`
+	Iteration     int               `json:"iteration"`
+	Rejections    int               `json:"rejections"`
+	AgeSeconds    int               `json:"age_seconds"` // since the last entry of its history
+	Cost          Cost              `json:"cost"`
+	CostPercent   int               `json:"cost_percent,omitempty"` // of its limit
+	WaitsFor      []string          `json:"waits_for,omitempty"`
+	Hold          string            `json:"hold,omitempty"`
+	BlockedKind   string            `json:"blocked_kind,omitempty"`
+	BlockedReason string            `json:"blocked_reason,omitempty"`
+	Note          string            `json:"note,omitempty"` // one line that says why it does not go on
+}
+
+// Agent is one row.
+type Agent struct {
+	ID               string `json:"id"`
+	Role             string `json:"role"`
+	ViewRole         string `json:"view_role,omitempty"`
+	Status           string `json:"status"`
+	Liveness         string `json:"liveness"`
+	Why              string `json:"liveness_reason,omitempty"`
+	Task             string `json:"task,omitempty"`
+	LeaseLeftSeconds int    `json:"lease_left_seconds"`
+	CLI              string `json:"cli,omitempty"`
+	Sandbox          string `json:"sandbox,omitempty"` // of the run under way
+	WaitsFor         string `json:"waits_for,omitempty"`
+	Stopped          string `json:"stopped,omitempty"` // by whom, since when and why; it takes no work
+	Host             string `json:"host,omitempty"`    // where it runs, if there are several
+	ContextPercent   int    `json:"context_percent,omitempty"`
+	// ProviderWait is what its program says that it waits for; WaitsFor says it, too.
+	ProviderWait *blackboard.ProviderWait `json:"provider_wait,omitempty"`
+	Doing        *Doing                   `json:"doing,omitempty"` // nil: no program of it runs
+}
+
+// Waiting is something that only a person can move, with the command that does it. Kind is
+// control, integration, goal, breaker, question, blocked, merge_approval, hold or draft.
+type Waiting struct {
+	Kind      string     `json:"kind"`
+	Task      string     `json:"task,omitempty"`
+	Text      string     `json:"text"`
+	Questions []Question `json:"questions,omitempty"`
+	Next      string     `json:"next"`
+}
+
+// Question is an open question of an agent.
+type Question struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	Next string `json:"next"`
+}
+
+// Host is a host of a team on several of them.
+type Host struct {
+	Name        string `json:"name"`
+	Here        bool   `json:"here,omitempty"` // the view is of this one
+	Agents      int    `json:"agents"`
+	SeenSeconds int    `json:"seen_seconds"`        // since its last contact
+	Silent      bool   `json:"silent,omitempty"`    // for longer than a lease and its grace: its claims are free
+	ClockOffset int    `json:"clock_offset"`        // how far its clock is ahead of the board's, in seconds
+	ClockOff    bool   `json:"clock_off,omitempty"` // further than lease_grace
+	Version     string `json:"version,omitempty"`
+	Load        string `json:"load,omitempty"` // processes that want to run, per processor
+}
+
+// Doing is what the running program of an agent does now.
+type Doing struct {
+	Kind      string             `json:"kind"` // as activity.Kind: text, tool, output, wait, error; "" before it has said anything
+	Tool      string             `json:"tool,omitempty"`
+	Text      string             `json:"text,omitempty"` // one line
+	At        blackboard.Time    `json:"at,omitempty"`   // when it did that
+	Started   blackboard.Time    `json:"started"`        // of the run
+	Seconds   int                `json:"seconds"`        // of the run so far
+	TokensIn  int                `json:"tokens_in,omitempty"`
+	TokensOut int                `json:"tokens_out,omitempty"`
+	Cents     *blackboard.Amount `json:"cents,omitempty"` // nil: not told (yet)
+}
+
+// BuildTask is the page of a task, on the board or from the archive. What lies in files is not in it: the text of the spec,
+// and what agents were asked and answered.
+func BuildTask(s *blackboard.State, t *blackboard.Task, f Facts) TaskPage {
+	if s == nil {
+		s = &blackboard.State{}
+	}
+	b := builder{s: s, f: f}
+	p := TaskPage{Task: b.task(t), Description: t.Description, DoneWhen: t.DoneWhen, Criteria: append([]string{}, t.AcceptanceCriteria...), Scope: t.Scope,
+		SpecRef: t.SpecRef, Intent: intentOf(t), DependsOn: []Link{}, Dependents: []Link{}, Attempts: AttemptsOf(t), Findings: FindingsOf(s, t),
+		Checks: checksOf(t), Questions: append([]Question{}, b.questionsOf(t)...), History: []Happening{}, Waits: []Waiting{},
+		Base: t.BaseCommit, Commit: cmp.Or(t.ReviewCommit, t.ApprovedCommit), MergeCommit: t.MergeCommit, Archived: s.Find(t.ID) == nil, Fields: Plain(t)}
+	for _, id := range t.DependsOn {
+		p.DependsOn = append(p.DependsOn, b.link(id))
+	}
+	for o := range s.Tasks() {
+		if o != nil && o.DependsOn.Has(t.ID) {
+			p.Dependents = append(p.Dependents, b.link(o.ID))
+		}
+	}
+	if r := t.RejectionReason; r != nil {
+		p.Rejection = r.Summary
+	}
+	for _, h := range t.History {
+		if h != nil {
+			p.History = append(p.History, happening(t.ID, h))
+		}
+	}
+	for _, w := range b.waiting() {
+		if w.Task == t.ID {
+			p.Waits = append(p.Waits, w)
+		}
+	}
+	return p
+}
+
+func (b builder) link(id string) Link {
+	l := Link{ID: id}
+	if o := b.s.Find(id); o != nil {
+		l.Title = o.TitleText()
+	}
+	l.Status, _ = b.s.StatusOf(id)
+	return l
+}
+
+// intentOf is what the coder said last that it would do.
+func intentOf(t *blackboard.Task) []string {
+	for _, h := range slices.Backward(t.History) {
+		if h == nil || h.Checkpoint == nil {
+			continue
+		}
+		c := h.Checkpoint
+		list := []string{c.Intent}
+		add := func(label, text string) { list = append(list, label+": "+text) }
+		if c.Validation != "" {
+			add("checked by", c.Validation)
+		}
+		for _, a := range c.Assumptions {
+			add("takes for granted", a)
+		}
+		for _, r := range c.Risks {
+			add("risk", r)
+		}
+		if len(c.FilesToModify) > 0 {
+			add("files", strings.Join(c.FilesToModify, ", "))
+		}
+		return list
+	}
+	return nil
+}
+
+// AttemptsOf are the finished runs for a task that are on the board, the oldest first.
+func AttemptsOf(t *blackboard.Task) []Attempt {
+	list := []Attempt{}
+	for _, a := range t.Attempts {
+		if a != nil {
+			list = append(list, Attempt{Seq: a.Seq, Agent: a.Agent, Kind: cmp.Or(a.Kind, a.Role), CLI: a.CLI, Outcome: cmp.Or(a.Outcome, a.Action), Summary: a.Summary,
+				Ended: a.Ended, Seconds: a.Seconds, CostCents: a.CostCents, Commit: a.Commit, Sandbox: a.Sandbox})
+		}
+	}
+	return list
+}
+
+// happening is an entry of a task's history, with what it tells in words.
+func happening(task string, h *blackboard.HistoryEntry) Happening {
+	var parts []string
+	add := func(mark, text string) {
+		if text != "" {
+			parts = append(parts, mark+text)
+		}
+	}
+	if h.Via != "" {
+		add("by a person for ", h.Agent)
+	}
+	if h.Checkpoint != nil {
+		add("", h.Checkpoint.Intent)
+	}
+	add("", h.What)
+	add("", h.Kind.Words())
+	if h.Iteration > 0 {
+		add("iteration ", fmt.Sprint(h.Iteration))
+	}
+	add("", h.Reason)
+	add("", h.Cause)
+	add("replaced by ", strings.Join(h.By, ", "))
+	add("taken over from ", h.PreviousAssignee)
+	add("held by ", h.Holder)
+	add("commit ", shortCommit(h.Commit))
+	add("merge commit ", shortCommit(h.MergeCommit))
+	add("files ", strings.Join(h.Files, ", "))
+	add("without tests: ", h.NoTests)
+	add("work saved in ", h.Attic)
+	add("log ", h.Log)
+	return Happening{At: h.Time, Who: h.Agent, Action: string(h.Event), Task: task, Text: strings.Join(parts, "; ")}
+}
+
+// reviewOf is the verdict of the latest review.
+func reviewOf(t *blackboard.Task) []string {
+	r := t.WholeReview()
+	var list []string
+	if text := t.ApprovalsText(); text != "" {
+		list = append(list, text)
+	}
+	if r == nil || r.Status == "" {
+		return list
+	}
+	list = append(list, r.Status+after(" by ", r.By)+after(" at ", string(r.At))+after(" on ", shortCommit(r.Commit))+after(", review.mode ", string(r.Mode))+after(": ", r.Reason))
+	for _, s := range r.Suggestions {
+		list = append(list, "suggestion: "+s)
+	}
+	return list
+}
+
+// checksOf is what the checks of the submission gave.
+func checksOf(t *blackboard.Task) []string {
+	var list []string
+	if t.Review == nil {
+		return nil
+	}
+	for _, c := range t.WholeReview().Checks {
+		list = append(list, checkLine(c))
+	}
+	return list
+}
+
+func checkLine(c *blackboard.Check) string {
+	text := c.Name + ": " + string(c.Status)
+	if c.Status == blackboard.CheckFailed {
+		text += after(" (", c.Severity) + closing(c.Severity)
+	}
+	if c.Seconds > 0 {
+		text += fmt.Sprintf(", %d s", c.Seconds)
+	}
+	return text + after("; ", c.Message) + after("; log: ", c.Log)
+}
+
+// findingsOf is what speaks against the work, with its places.
+func findingsOf(t *blackboard.Task) []string {
+	var list []string
+	if t.Review == nil {
+		return nil
+	}
+	for _, f := range t.Review.Findings {
+		if f != nil {
+			list = append(list, findingLine(f))
+		}
+	}
+	return list
+}
+
+// findingLine is a finding as compilers write theirs.
+func findingLine(f *blackboard.Finding) string {
+	return placeOf(f) + ": " + cmp.Or(f.Severity, "warning") + after(" (", f.Check) + closing(f.Check) + ": " + f.Message + after("; fix: ", f.Fix)
+}
+
+// placeOf is file and line of a finding.
+func placeOf(f *blackboard.Finding) string {
+	switch {
+	case f.File == "":
+		return "-"
+	case f.Line > 0:
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return f.File
+}
+
+func shortCommit(commit string) string { return commit[:min(9, len(commit))] }
+
+// ReportAnnotation is a finding of the latest review of a task, at its place in the code.
+type ReportAnnotation struct {
+	Task     string `json:"task"`
+	Commit   string `json:"commit,omitempty"`
+	Severity string `json:"severity"`
+	Check    string `json:"check,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Message  string `json:"message"`
+	Fix      string `json:"fix,omitempty"`
+}
+
+// Place is file and line for people.
+func (a ReportAnnotation) Place() string {
+	return placeOf(&blackboard.Finding{File: a.File, Line: a.Line})
+}
+
+// annotationsOf are those of the latest review of a task.
+func annotationsOf(t *blackboard.Task) (list []ReportAnnotation) {
+	if t.Review == nil {
+		return nil
+	}
+	for _, f := range t.Review.Findings {
+		if f != nil {
+			list = append(list, ReportAnnotation{Task: t.ID, Commit: t.WholeReview().Commit, Severity: cmp.Or(f.Severity, "warning"), Check: f.Check, File: f.File, Line: f.Line, Message: f.Message, Fix: f.Fix})
+		}
+	}
+	return list
+}
+
+func closing(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ")"
+}
+
+// forges are the hosts whose pages of commits are known, with what is between the address of the repository and the commit.
+var forges = []struct{ host, between string }{
+	{"github.com", "/commit/"}, {"gitlab.com", "/-/commit/"}, {"codeberg.org", "/commit/"}, {"bitbucket.org", "/commits/"}, {"git.sr.ht", "/commit/"},
+}
+
+// CommitPages is the beginning of the addresses of the pages that a forge has for commits, from the address of a remote; "" when
+// the host is not known. Names and passwords of the address are left out.
+func CommitPages(remote string) string {
+	if !strings.Contains(remote, "://") { // git@host:owner/name.git
+		host, path, ok := strings.Cut(remote, ":")
+		if !ok || strings.Contains(host, "/") {
+			return ""
+		}
+		remote = "ssh://" + host + "/" + strings.TrimPrefix(path, "/")
+	}
+	u, err := url.Parse(remote)
+	if err != nil {
+		return ""
+	}
+	path := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+	for _, f := range forges {
+		if f.host == strings.ToLower(u.Hostname()) && strings.Contains(path, "/") {
+			return (&url.URL{Scheme: "https", Host: f.host, Path: "/" + path + f.between}).String()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,177 @@
+package dashboard
+
+import (
+	"strings"
+	"time"
+
+	"liza/pkg/board/blackboard"
+)
+
+// Views are the vocabularies that status and show know (specs/roles-and-knowledge.md#11). Liza's
+// own status is the truth; the others are for reading only.
+var Views = []string{"liza", "logist", "coven", "kiso"}
+
+// ViewStatus is the task's status in a vocabulary. A review claim counts as live; Build
+// looks closer.
+func ViewStatus(t *blackboard.Task, view string) string {
+	return viewStatus(t, view, t.ReviewingBy != "")
+}
+
+// viewWords are the statuses without a qualifier, in the order logist, coven, kiso.
+var viewWords = map[blackboard.Status][3]string{
+	blackboard.Draft:             {"DRAFT", "draft", "draft"},
+	blackboard.Unclaimed:         {"PENDING", "open", "pending"},
+	blackboard.Claimed:           {"RUNNING", "in_progress", "running"},
+	blackboard.ReadyForReview:    {"REVIEW_REQUIRED", "in_review", "reviewing"},
+	blackboard.Rejected:          {"PENDING", "in_progress", "needs_fix"},
+	blackboard.Approved:          {"RUNNING", "merging", "running"},
+	blackboard.Merged:            {"SUCCESS", "closed", "done"},
+	blackboard.Blocked:           {"INTERVENTION_REQUIRED", "blocked", "failed"},
+	blackboard.IntegrationFailed: {"INTERVENTION_REQUIRED", "conflict", "failed"},
+	blackboard.Superseded:        {"CANCELED", "closed", "superseded"},
+	blackboard.Abandoned:         {"CANCELED", "cancelled", "cancelled"},
+}
+
+func viewStatus(t *blackboard.Task, view string, liveReview bool) string {
+	col := column(view)
+	words, known := viewWords[t.Status]
+	if col < 0 || !known {
+		return string(t.Status)
+	}
+	switch {
+	case t.Hold != nil && !t.Status.Terminal():
+		words = [3]string{"SUSPENDED", "paused", "pending"}
+	case t.Status == blackboard.ReadyForReview && liveReview:
+		words[0] = "REVIEWING"
+	case waitsForMerge(t):
+		words = [3]string{"APPROVAL_REQUIRED", "pending_merge", "running"}
+	case t.Status == blackboard.Blocked && t.Halt != nil && haltWords[t.Halt.Kind] != "":
+		words[0] = haltWords[t.Halt.Kind]
+	case t.Status == blackboard.Blocked && t.BlockedKind == blackboard.BlockedForReplan:
+		words[2] = "replan"
+	}
+	return words[col]
+}
+
+var haltWords = map[string]string{"cost": "HALTED_COST", "time": "HALTED_TIME", "iteration": "HALTED_ITERATION"}
+
+// column is the vocabulary's place in the tables, -1 for Liza's own and unknown ones.
+func column(view string) int {
+	for i, v := range Views[1:] {
+		if v == view {
+			return i
+		}
+	}
+	return -1
+}
+
+// words are the other names, in the order logist, coven, kiso.
+var words = map[string][3]string{
+	"task":          {"job", "task", "task"},
+	"coder":         {"Worker", "agent", "worker"},
+	"code_reviewer": {"Supervisor", "review agent", "reviewer"},
+	"planner":       {"Planner", "planner", "planner"},
+	"human":         {"Steward", "developer", "user"},
+	"messenger":     {"-", "-", "worker"},
+	"summarizer":    {"-", "-", "summarizer"},
+	"done_when":     {"acceptance", "acceptance criteria", "expect"},
+	"description":   {"objective", "description", "detail"},
+	"ok":            {"COMPLETED", "PASS", "ok"},
+	"needs_fix":     {"RETRY", "FAIL", "needs_fix"},
+}
+
+// Word is a name of Liza in a vocabulary; one that it has no other name for stays.
+func Word(name, view string) string {
+	if col := column(view); col >= 0 {
+		if w, ok := words[name]; ok {
+			return w[col]
+		}
+	}
+	return name
+}
+
+// InWords is a task in a vocabulary: its names for what a task has. status is the task's
+// status in it.
+func InWords(t *blackboard.Task, view, status string) string {
+	rows := [][2]string{{Word("task", view), t.ID}, {"status", status}, {Word("description", view), t.Description}, {Word("done_when", view), t.DoneWhen}}
+	who := func(role, id string) {
+		if id != "" {
+			rows = append(rows, [2]string{Word(role, view), id})
+		}
+	}
+	coder := t.AssignedTo
+	if name := t.RoleName(); name != "" && view == "coven" && coder != "" {
+		coder += " (" + name + ")"
+	}
+	who("coder", coder)
+	reviewer, verdict := t.ReviewingBy, ""
+	if r := t.WholeReview(); r != nil {
+		if verdict = Word(r.Status, view); reviewer == "" {
+			reviewer = r.By
+		}
+	}
+	who("code_reviewer", reviewer)
+	if verdict != "" {
+		rows = append(rows, [2]string{"verdict", verdict})
+	}
+	p, widest := &page{width: 100}, 0
+	for _, r := range rows {
+		widest = max(widest, len(r[0]))
+	}
+	p.title("In the words of " + view)
+	for _, r := range rows {
+		line, _, _ := strings.Cut(strings.TrimSpace(r[1]), "\n")
+		p.line(strings.TrimRight("  "+pad(r[0], widest)+"  "+plain(line), " "))
+	}
+	return p.b.String()
+}
+
+// viewRole is the role of an agent in a vocabulary; that of Coven names a coder by its role.
+func (b builder) viewRole(a *blackboard.Agent) string {
+	word := Word(string(a.Role), b.f.Vocabulary)
+	if t := b.s.Task(a.CurrentTask); b.f.Vocabulary == "coven" && a.Role == blackboard.RoleCoder && t != nil && t.ResolvedRole != nil {
+		word += " (" + t.ResolvedRole.Name + ")"
+	}
+	return word
+}
+
+var statusWords = map[blackboard.Status]string{
+	blackboard.Draft: "draft", blackboard.Unclaimed: "not begun", blackboard.Claimed: "in work", blackboard.ReadyForReview: "in review", blackboard.Rejected: "sent back",
+	blackboard.Approved: "approved", blackboard.IntegrationFailed: "merge failed", blackboard.Blocked: "blocked", blackboard.Merged: "merged", blackboard.Abandoned: "given up", blackboard.Superseded: "replaced",
+}
+
+// StatusWords is a status in words for somebody who does not know Liza.
+func StatusWords(s blackboard.Status) string {
+	if w := statusWords[s]; w != "" {
+		return w
+	}
+	return strings.ToLower(strings.ReplaceAll(string(s), "_", " "))
+}
+
+// day and clock are a time of the board for people, in UTC; what is not a time is shown as it is.
+func day(t blackboard.Time) string { return formatted(t, "2 January 2006, 15:04 UTC") }
+
+func clock(t blackboard.Time) string { return formatted(t, "2 Jan 15:04") }
+
+func formatted(t blackboard.Time, layout string) string {
+	at, ok := t.At()
+	if !ok {
+		return string(t)
+	}
+	return at.UTC().Format(layout)
+}
+
+// period is from when to when, without saying the day twice.
+func period(from, to blackboard.Time) string {
+	a, ok := from.At()
+	b, ok2 := to.At()
+	switch {
+	case !ok && !ok2:
+		return ""
+	case !ok || !ok2 || a.Equal(b):
+		return day(from)
+	case a.UTC().Truncate(24 * time.Hour).Equal(b.UTC().Truncate(24 * time.Hour)):
+		return a.UTC().Format("2 January 2006, 15:04") + " to " + b.UTC().Format("15:04 UTC")
+	}
+	return a.UTC().Format("2 January 2006, 15:04") + " to " + day(to)
+}

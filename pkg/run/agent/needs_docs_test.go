@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the generated documentation again")
+
+const (
+	needsBegin = "<!-- Generated from the catalogue of programs by `make generate`; do not edit from here … -->\n"
+	needsEnd   = "<!-- … to here. -->\n"
+)
+
+func TestGeneratedTableOfNeeds(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join("..", "..", "..", "specs", "configuration.md")
+	there, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(there), needsBegin)
+	_, after, found := strings.Cut(rest, needsEnd)
+	if !ok || !found {
+		t.Fatalf("%s has no place for the table of needs", page)
+	}
+	made := before + needsBegin + needsTable() + needsEnd + after
+	if *update {
+		if err := os.WriteFile(page, []byte(made), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if made != string(there) {
+		t.Errorf("%s differs from the catalogue; run `make generate` and look at the difference", page)
+	}
+}
+
+func needsTable() string {
+	var b strings.Builder
+	b.WriteString("\n| program | reads of your home folder | writes there | the project keeps | copies | hosts | variables |\n|---|---|---|---|---|---|---|\n")
+	cell := func(lists ...[]string) string {
+		all := slices.Concat(lists...)
+		if len(all) == 0 {
+			return "–"
+		}
+		return "`" + strings.Join(all, "` `") + "`"
+	}
+	programs := builtin().Programs
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		n := programs[name].Sandbox
+		shown := name
+		if !n.Measured {
+			shown += " (a guess)"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", shown, cell(n.Read), cell(n.Login), cell(n.Keep), cell(n.Copy), cell(n.Hosts), cell(n.Env))
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,266 @@
+package prompt
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/board/blackboard"
+)
+
+// What came before this run on the same task: notes, answers, handoff, attempts, and the
+// rejection.
+
+func (in *Input) taskNotes() string {
+	var l lines
+	for _, n := range in.State.HumanNotes {
+		if n.For == in.Task.ID && !in.Task.RejectedFor(n) {
+			l.add("- %s%s%s: %s", n.ID, after(" by ", n.By), commentPlace(n), strings.TrimSpace(n.Message))
+		}
+	}
+	return l.String()
+}
+
+// commentPlace says what a comment on a change is about, "" for a note.
+func commentPlace(n *blackboard.Note) string {
+	if !n.IsComment() {
+		return ""
+	}
+	place := n.File
+	if n.Line > 0 {
+		place += fmt.Sprintf(":%d", n.Line)
+	}
+	return fmt.Sprintf(" on %s of commit %.9s", cmp.Or(place, "the change"), n.Commit)
+}
+
+// answers are the answered questions of the task. Those that an earlier run got stay: a
+// fresh process knows nothing of it.
+func (in *Input) answers() string {
+	var l lines
+	for _, q := range in.State.Questions {
+		if q.Task == in.Task.ID && q.Answer != "" {
+			l.add("- %s\n  answer%s: %s", oneLine(q.Text, 500), after(" by ", q.By), strings.TrimSpace(q.Answer))
+		}
+	}
+	return l.String()
+}
+
+// handoffOf is what an agent of the same kind left for its successor, unless a submission
+// or verdict came after it.
+func (in *Input) handoffOf() *blackboard.Handoff {
+	if in.Task == nil {
+		return in.plannerHandoff()
+	}
+	h := in.State.Handoff[in.Task.ID]
+	if h == nil {
+		return nil
+	}
+	if role, _, ok := blackboard.ParseAgentID(h.Agent); ok && string(role) != string(in.Kind) {
+		return nil
+	}
+	for i := len(in.Task.History) - 1; i >= 0; i-- {
+		switch in.Task.History[i].Event {
+		case blackboard.HistoryHandoff:
+			return h
+		case blackboard.HistoryReadyForReview, blackboard.HistorySubmittedForReview, blackboard.HistoryRejected, blackboard.HistoryApproved, blackboard.HistoryUnblocked:
+			return nil
+		}
+	}
+	return h
+}
+
+// plannerHandoff is what a planner left that nobody has taken up.
+func (in *Input) plannerHandoff() *blackboard.Handoff {
+	if h := in.State.Handoff["_planner"]; h != nil && in.Kind == Planner && h.ConsumedBy == "" {
+		return h
+	}
+	return nil
+}
+
+func (in *Input) handoffLead() string {
+	if in.handoffOf() == nil {
+		return ""
+	}
+	return "An agent before you ran out of context. Go on where it stopped; check what it says against the worktree."
+}
+
+func (in *Input) handoff() string {
+	h := in.handoffOf()
+	if h == nil {
+		return ""
+	}
+	var l lines
+	l.named("Summary", h.Summary)
+	l.named("Next action", h.NextAction)
+	l.named("Approach", h.Approach)
+	l.named("Blockers", h.Blockers)
+	l.named("Files modified", strings.Join(h.FilesModified, ", "))
+	for _, s := range h.NextSteps {
+		l.add("- %s", s)
+	}
+	return l.String()
+}
+
+// priorAttempts tells of earlier runs, newest first.
+func (in *Input) priorAttempts() string {
+	all := in.Task.Attempts
+	most := count(in.PriorAttempts, 5)
+	var l lines
+	for i := len(all) - 1; i >= 0 && i >= len(all)-most; i-- {
+		a := all[i]
+		if a == nil {
+			continue
+		}
+		l.add("%d. %s (%s): %s%s", a.Seq, cmp.Or(a.Agent, "somebody"), cmp.Or(a.Role, cmp.Or(a.Kind, "coder")), cmp.Or(a.Outcome, a.Action), after(": ", oneLine(a.Summary, 500)))
+		if why := in.rejectedFor(a); why != "" {
+			l.add("   rejected: %s", why)
+		}
+		if a.Attic != "" {
+			l.add("   uncommitted work was saved: git show %s", a.Attic)
+		}
+	}
+	return l.String()
+}
+
+// rejectedFor is the reason of the rejection of that attempt's commit.
+func (in *Input) rejectedFor(a *blackboard.Attempt) string {
+	for _, h := range in.Task.History {
+		if h.Event == blackboard.HistoryRejected && h.Commit != "" && h.Commit == a.Commit {
+			return oneLine(h.Reason, 500)
+		}
+	}
+	return ""
+}
+
+func (in *Input) rejectionLead() string {
+	t := in.Task
+	switch {
+	case t.RejectionReason == nil:
+		return ""
+	case in.Kind == Reviewer:
+		return fmt.Sprintf("Review number %d. Say of each numbered point in `prior` whether it is RESOLVED, PARTIAL or STILL PRESENT, with evidence; write the last as STILL_PRESENT.", t.ReviewCyclesTotal+1)
+	}
+	return fmt.Sprintf("The work on this task was rejected %s. Address every numbered point as it is written, then submit again with a new commit.", times(t.ReviewCyclesTotal))
+}
+
+func times(n int) string {
+	if n <= 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// rejection is the reason with its points, numbered as the next verdict has to name them:
+// the fixes that were asked for, else the findings, else the reason itself.
+func (in *Input) rejection() string {
+	r := in.Task.RejectionReason
+	if r == nil {
+		return ""
+	}
+	var l lines
+	switch fixes := in.Task.Fixes; {
+	case len(fixes) > 0:
+		l.named("Reason", r.Summary)
+		told := map[*blackboard.Finding]bool{}
+		for _, f := range fixes {
+			l.add("%d. %s", f.N, fixText(f, r.Findings, told))
+		}
+		for _, f := range r.Findings {
+			if !told[f] {
+				l.add("- also: %s", findingText(f))
+			}
+		}
+	case len(r.Findings) > 0:
+		l.named("Reason", r.Summary)
+		for i, f := range r.Findings {
+			l.add("%d. %s", i+1, findingText(f))
+		}
+	default:
+		l.add("1. %s", r.Summary)
+	}
+	for _, c := range r.Checks {
+		if c != nil {
+			l.add("- check %s", in.checkText(c))
+		}
+	}
+	for _, p := range r.Prior {
+		if p != nil {
+			l.add("- point %d of the rejection before was %s", p.N, strings.ReplaceAll(string(p.State), "_", " "))
+		}
+	}
+	l.named("Anomalies recorded by the reviewer", strings.Join(r.Anomalies, ", "))
+	return l.String()
+}
+
+// fixText is one corrective step; the finding that it was made from gives the place.
+func fixText(f *blackboard.Fix, findings []*blackboard.Finding, told map[*blackboard.Finding]bool) string {
+	for _, x := range findings {
+		if x.Message == f.Detail && !told[x] {
+			told[x] = true
+			return findingText(x) + fixResult(f)
+		}
+	}
+	text := f.Detail
+	if f.Kind != "" && f.Kind != blackboard.CodeTask {
+		text = string(f.Kind) + ": " + text
+	}
+	return text + after("; expected: ", f.Expect) + fixResult(f)
+}
+
+func fixResult(f *blackboard.Fix) string {
+	if f.Output == "" && f.ExitCode == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; ran with exit code %d%s", f.ExitCode, after(": ", oneLine(f.Output, 500)))
+}
+
+func findingText(f *blackboard.Finding) string {
+	if f == nil {
+		return ""
+	}
+	place := f.File
+	if f.File != "" && f.Line > 0 {
+		place = fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return strings.TrimSpace(fmt.Sprintf("[%s] %s%s%s%s%s", cmp.Or(f.Severity, "warning"), place, after(" ", f.Check), after(": ", f.Message),
+		after("; fix: ", f.Fix), after("; spec: ", f.SpecRef))) + output(f.Output)
+}
+
+func (in *Input) logs(c *blackboard.Check) string {
+	text := ""
+	if c.Log != "" {
+		text = "; log: " + filepath.Join(in.Root, c.Log)
+	}
+	if c.Baseline != "" {
+		text += "; fails on the base too: " + filepath.Join(in.Root, c.Baseline)
+	}
+	return text
+}
+
+// redLines tells which checks fail without any change.
+func (in *Input) redLines(l *lines) {
+	for _, r := range in.Red {
+		l.add("The check %s (`%s`) fails on the base already, without any change. That does not count against a change, and verifies nothing of it; what a change breaks besides is its own fault.%s", r.Check, r.Command, output(r.Tail))
+	}
+}
+
+// output is what a check printed last, as a block below its finding.
+func output(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return "\n    " + strings.ReplaceAll(text, "\n", "\n    ")
+}
+
+// checkText is a check with its log, by the path that exists wherever the agent is.
+func (in *Input) checkText(c *blackboard.Check) string {
+	text := fmt.Sprintf("%s: %s", c.Name, c.Status)
+	if c.Severity != "" {
+		text += " (" + c.Severity + ")"
+	}
+	if c.ExitCode != 0 {
+		text += fmt.Sprintf(", exit code %d", c.ExitCode)
+	}
+	return text + after(": ", oneLine(c.Message, 500)) + in.logs(c)
+}

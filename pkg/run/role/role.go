@@ -1,0 +1,473 @@
+package role
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/board/blackboard"
+)
+
+// Where a role comes from.
+const (
+	FromBuiltin  = "built-in"
+	FromProject  = "project"
+	FromReplaced = "project (replaces built-in)"
+	FromExtended = "project (extends built-in)"
+)
+
+// Default as a model means: what the settings say, else the program's own.
+const Default = "default"
+
+// Role is an effective role: what it inherits is in it.
+type Role struct {
+	Name         string
+	Description  string
+	Instructions string
+	Model        string // llm_model: a model, ADAPTER:MODEL, or Default
+	Kind         Kind
+	Base         string
+	Types        []string // applicable_task_types
+	Template     string   // prompt_template
+	Additions    []string // prompt_additions, those of the base first
+	Context      []Piece  // context_requirements; see Wants
+	CLI          string
+
+	Source  string            // FromBuiltin …
+	File    string            // of the project, as people name it; "" for a built-in role
+	Hash    string            // first 12 hex digits of SHA-256 over the effective role
+	Origins map[string]Origin // where the value of each key comes from
+
+	chosen    bool // context_requirements were given
+	templates []*compiled
+}
+
+// Origin is the file and line of a value; the zero Origin is a default.
+type Origin struct {
+	File string
+	Line int
+}
+
+func (o Origin) String() string {
+	switch {
+	case o.File == "":
+		return "default"
+	case o.Line == 0:
+		return o.File
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
+}
+
+// DefaultTemplate is the prompt_template of a role that has none.
+const DefaultTemplate = "{{.Instructions}}"
+
+// Wants reports whether a run of this role gathers an optional piece.
+func (r *Role) Wants(p Piece) bool { return !r.chosen || slices.Contains(r.Context, p) }
+
+// Uses reports whether the template or an addition names the field.
+func (r *Role) Uses(field string) bool {
+	for _, c := range r.templates {
+		if slices.ContainsFunc(c.uses(), func(u use) bool { return u.name == field }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Prints reports whether the template or an addition names a field of the piece.
+func (r *Role) Prints(p Piece) bool {
+	return p != "" && slices.ContainsFunc(Fields, func(f Field) bool { return f.Piece == p && r.Uses(f.Name) })
+}
+
+// Stable reports whether the role's text is the same for every task.
+func (r *Role) Stable() bool {
+	return !slices.ContainsFunc(Fields, func(f Field) bool {
+		return f.Piece != "" && f.Piece != "custom_instructions" && f.Piece != "skills" && r.Uses(f.Name)
+	})
+}
+
+// Render is the role's text for a run. data has the fields of the kind (Fields); those of
+// the role itself need not be in it.
+func (r *Role) Render(data map[string]any) (string, error) {
+	return r.render(data, maxRender)
+}
+
+func (r *Role) render(data map[string]any, most int) (string, error) {
+	all := map[string]any{"Instructions": strings.TrimSpace(r.Instructions), "RoleName": r.Name, "Kind": string(r.Kind)}
+	for k, v := range data {
+		if _, own := all[k]; !own {
+			all[k] = v
+		}
+	}
+	var parts []string
+	for i, c := range r.templates {
+		text, err := c.render(all, most)
+		if err != nil {
+			key := "prompt_template"
+			if i > 0 {
+				key = "prompt_additions"
+			}
+			return "", &UnusableError{Name: r.Name, File: r.File, Why: fmt.Sprintf("%s: %v", key, err)}
+		}
+		if text = strings.TrimSpace(text); text != "" {
+			parts = append(parts, text)
+		}
+		most -= len(text)
+	}
+	return strings.Join(parts, "\n\n"), nil
+}
+
+// canonical is what the hash is made of.
+type canonical struct {
+	Name         string   `json:"name"`
+	Description  string   `json:"description"`
+	Instructions string   `json:"instructions"`
+	Model        string   `json:"llm_model"`
+	Kind         Kind     `json:"kind"`
+	Types        []string `json:"applicable_task_types"`
+	Template     string   `json:"prompt_template"`
+	Additions    []string `json:"prompt_additions"`
+	Context      []Piece  `json:"context_requirements"` // null: all that the matrix allows
+	CLI          string   `json:"cli"`
+}
+
+func (r *Role) hash() string {
+	c := canonical{r.Name, r.Description, r.Instructions, r.Model, r.Kind, r.Types, r.Template, r.Additions, nil, r.CLI}
+	if r.chosen {
+		c.Context = append([]Piece{}, r.Context...)
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic("role: " + err.Error()) // strings and lists always encode
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:6])
+}
+
+// UnusableError says why a role cannot be used. Rule is the rule of 1.7 that named it, ""
+// when it was asked for by name.
+type UnusableError struct {
+	Name, Rule, File, Why string
+}
+
+func (e *UnusableError) Error() string {
+	text := fmt.Sprintf("cannot use the role '%s'", e.Name)
+	if e.Rule != "" {
+		text += fmt.Sprintf(" (%s)", e.Rule)
+	}
+	if e.File != "" {
+		text += " of " + e.File
+	}
+	return text + ": " + e.Why
+}
+
+// trial renders the role on sample data: every field filled, and every one that can be
+// empty empty (1.5).
+func (r *Role) trial() (key, problem string) {
+	for _, full := range []bool{true, false} {
+		if _, err := r.render(samples(r.Kind, full), maxTrial); err != nil {
+			with := "all data"
+			if !full {
+				with = "no data"
+			}
+			key, why, _ := strings.Cut(err.(*UnusableError).Why, ": ")
+			return key, fmt.Sprintf("cannot be rendered with %s: %s", with, why)
+		}
+	}
+	return "", ""
+}
+
+// Settings is what the configuration says about roles, models and programs.
+type Settings struct {
+	Default     string            // roles.default
+	TypeMapping map[string]string // roles.type_mapping
+	ByKind      map[string]string // roles.by_kind
+	Models      map[string]string // models
+	Program     string            // agents.default
+}
+
+// Resolved is the role of a run, and the rule that chose it: override, type, default or
+// kind; option for a role that a person named for one rendering.
+type Resolved struct {
+	Role *Role
+	Rule string
+}
+
+// Record is what the board keeps of it.
+func (r Resolved) Record() *blackboard.ResolvedRole {
+	return &blackboard.ResolvedRole{Name: r.Role.Name, Rule: r.Rule, Hash: r.Role.Hash}
+}
+
+// Resolve finds the role of a run (specs/roles-and-knowledge.md#1.7). The error is an
+// *UnusableError: a role that is unknown, unusable or of another kind is refused, and
+// nothing is put in its place.
+func (l *Library) Resolve(k Kind, t *blackboard.Task, s Settings) (Resolved, error) {
+	name, rule := s.ByKind[string(k)], "kind"
+	if k == Coder {
+		name, rule = coderRole(t, s)
+	}
+	return l.Use(k, name, rule)
+}
+
+func coderRole(t *blackboard.Task, s Settings) (name, rule string) {
+	if t != nil {
+		if t.Role != "" {
+			return t.Role, "override"
+		}
+		taskType := t.Type
+		if taskType == "" {
+			taskType = "task"
+		}
+		if name := s.TypeMapping[taskType]; name != "" {
+			return name, "type"
+		}
+	}
+	return s.Default, "default"
+}
+
+// Use is the role of that name for a run of that kind.
+func (l *Library) Use(k Kind, name, rule string) (Resolved, error) {
+	r, err := l.Get(name)
+	if unusable, ok := err.(*UnusableError); ok {
+		refused := *unusable
+		refused.Rule = rule
+		return Resolved{}, &refused
+	}
+	if r.Kind != k {
+		return Resolved{}, &UnusableError{Name: name, Rule: rule, File: r.File, Why: fmt.Sprintf("it is for a %s, not for a %s", r.Kind, k)}
+	}
+	return Resolved{Role: r, Rule: rule}, nil
+}
+
+// Program is the agent program and the model of a run (1.7). cli and model are the options
+// of the command line, "" where none was given; isProgram tells names of programs from
+// the first part of a model's name.
+func (l *Library) Program(r *Role, t *blackboard.Task, s Settings, cli, model string, isProgram func(string) bool) (program, id string) {
+	id, whose := model, r
+	if id == "" && t != nil && t.ModelRole != "" {
+		if other, err := l.Get(t.ModelRole); err == nil { // a plan with another one was refused
+			whose = other
+		}
+	}
+	if id == "" {
+		id = whose.model(s)
+	}
+	program = cmp.Or(r.CLI, s.Program, "claude")
+	if prefix, rest, ok := strings.Cut(id, ":"); ok && isProgram(prefix) {
+		program, id = prefix, rest
+		if cli != "" && cli != prefix || id == Default {
+			id = "" // another program does not know this one's models; "codex:default" leaves the choice to codex
+		}
+	}
+	return cmp.Or(cli, program), id
+}
+
+// model is the role's model; the value Default is what the settings say for the role, for
+// its kind, for all, or nothing: then the program chooses.
+func (r *Role) model(s Settings) string {
+	if r.Model != Default {
+		return r.Model
+	}
+	names := []string{r.Name}
+	for _, a := range aliases { // settings may name a role by its alias
+		if a.role == r.Name && !Kind(a.name).Known() {
+			names = append(names, a.name)
+		}
+	}
+	for _, name := range append(names, string(r.Kind), "default") {
+		if m := s.Models[name]; m != "" {
+			return m
+		}
+	}
+	return ""
+}
+
+// Contradictions are the mappings that send a type of task to a role that says it is for
+// other types, and those whose role cannot be used.
+func (l *Library) Contradictions(s Settings) []Finding {
+	var list []Finding
+	warn := func(level Level, name, key, format string, args ...any) {
+		list = append(list, Finding{Level: level, File: "configuration", Role: name, Key: key, Reason: fmt.Sprintf(format, args...)})
+	}
+	for _, taskType := range slices.Sorted(maps.Keys(s.TypeMapping)) {
+		name := s.TypeMapping[taskType]
+		if name == "" {
+			continue
+		}
+		key := "roles.type_mapping." + taskType
+		used, err := l.Use(Coder, name, "type")
+		if err != nil {
+			warn(Error, name, key, "%s", err.(*UnusableError).Why)
+			continue
+		}
+		if types := used.Role.Types; used.Role.File != "" && len(types) > 0 && !slices.Contains(types, taskType) {
+			warn(Warning, used.Role.Name, key, "the role says that it is for %s", strings.Join(types, ", "))
+		}
+	}
+	if _, err := l.Use(Coder, s.Default, "default"); err != nil {
+		warn(Error, s.Default, "roles.default", "%s", err.(*UnusableError).Why)
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.ByKind)) {
+		if _, err := l.Use(Kind(k), s.ByKind[k], "kind"); err != nil {
+			warn(Error, s.ByKind[k], "roles.by_kind."+k, "%s", err.(*UnusableError).Why)
+		}
+	}
+	return list
+}
+
+// YAML is the effective role as a role file. With origins each key says in a comment where
+// its value comes from.
+func (r *Role) YAML(origins bool) string {
+	root := &yaml.Node{Kind: yaml.MappingNode}
+	add := func(key string, value *yaml.Node) {
+		name := &yaml.Node{Kind: yaml.ScalarNode, Value: key}
+		if origins {
+			name.HeadComment = r.Origins[key].String()
+		}
+		root.Content = append(root.Content, name, value)
+	}
+	text := func(key, value string) {
+		if value == "" {
+			return
+		}
+		n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
+		if strings.Contains(value, "\n") {
+			n.Style = yaml.LiteralStyle
+		}
+		add(key, n)
+	}
+	text("name", r.Name)
+	text("description", r.Description)
+	text("kind", string(r.Kind))
+	if r.Types != nil {
+		add("applicable_task_types", flow(r.Types))
+	}
+	text("llm_model", r.Model)
+	text("cli", r.CLI)
+	text("instructions", r.Instructions)
+	if r.Template != DefaultTemplate {
+		text("prompt_template", r.Template)
+	}
+	text("prompt_additions", strings.Join(r.Additions, "\n"))
+	if r.chosen {
+		var names []string
+		for _, p := range r.Context {
+			names = append(names, string(p))
+		}
+		add("context_requirements", flow(names))
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(root); err != nil {
+		panic("role: " + err.Error()) // texts and lists always encode
+	}
+	return b.String()
+}
+
+func flow(list []string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, s := range list {
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s})
+	}
+	return n
+}
+
+// Diff is the unified difference between the built-in role of that name and the effective
+// one; "" when they are equal. ok is false when there is no such built-in role.
+func (l *Library) Diff(r *Role) (diff string, ok bool) {
+	base, err := Builtin().Get(r.Name)
+	if err != nil {
+		return "", false
+	}
+	return Unified(FromBuiltin+":"+r.Name, r.File, base.YAML(false), r.YAML(false)), true
+}
+
+const around = 3 // unchanged lines that a difference shows
+
+// Unified compares two texts by lines, as diff -u shows it; "" when they are the same.
+func Unified(nameA, nameB, a, b string) string {
+	steps := edits(strings.Split(strings.TrimSuffix(a, "\n"), "\n"), strings.Split(strings.TrimSuffix(b, "\n"), "\n"))
+	var out strings.Builder
+	for at := 0; at < len(steps); {
+		if steps[at].mark == ' ' {
+			at++
+			continue
+		}
+		from, to := max(0, at-around), at
+		for i := at; i < len(steps) && i-to <= 2*around; i++ {
+			if steps[i].mark != ' ' {
+				to = i
+			}
+		}
+		end := min(len(steps), to+1+around)
+		if out.Len() == 0 {
+			fmt.Fprintf(&out, "--- %s\n+++ %s\n", nameA, nameB)
+		}
+		hunk(&out, steps[from:end])
+		at = end
+	}
+	return out.String()
+}
+
+// edit is one line of a comparison; a and b are its numbers in the two texts.
+type edit struct {
+	mark byte
+	line string
+	a, b int
+}
+
+func hunk(out *strings.Builder, steps []edit) {
+	old, new := 0, 0
+	for _, s := range steps {
+		if s.mark != '+' {
+			old++
+		}
+		if s.mark != '-' {
+			new++
+		}
+	}
+	fmt.Fprintf(out, "@@ -%d,%d +%d,%d @@\n", steps[0].a, old, steps[0].b, new)
+	for _, s := range steps {
+		fmt.Fprintf(out, "%c%s\n", s.mark, s.line)
+	}
+}
+
+// edits turns x into y by the longest common subsequence; role files are short.
+func edits(x, y []string) []edit {
+	common := make([][]int, len(x)+1)
+	for i := range common {
+		common[i] = make([]int, len(y)+1)
+	}
+	for i := len(x) - 1; i >= 0; i-- {
+		for j := len(y) - 1; j >= 0; j-- {
+			common[i][j] = max(common[i+1][j], common[i][j+1])
+			if x[i] == y[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			}
+		}
+	}
+	var list []edit
+	for i, j := 0, 0; i < len(x) || j < len(y); {
+		switch {
+		case i < len(x) && j < len(y) && x[i] == y[j]:
+			list = append(list, edit{' ', x[i], i + 1, j + 1})
+			i, j = i+1, j+1
+		case i < len(x) && (j == len(y) || common[i+1][j] >= common[i][j+1]):
+			list = append(list, edit{'-', x[i], i + 1, j + 1})
+			i++
+		default:
+			list = append(list, edit{'+', y[j], i + 1, j + 1})
+			j++
+		}
+	}
+	return list
+}

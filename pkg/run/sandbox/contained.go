@@ -1,0 +1,385 @@
+package sandbox
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// wallCommand is the hidden command that enters the wall.
+const wallCommand = "wall"
+
+// Command returns what to start so that the program path runs as the Spec says. At closed and partial its
+// environment is env with HOME, the folder for temporary files and the proxy of the wall.
+//
+// It makes the control groups that Contained.Groups names; nothing else is changed but, at partial, links in Home.
+func (s Spec) Command(f Facts, path string, argv, env []string) (Contained, error) {
+	c := Contained{Path: path, Argv: argv, Env: env}
+	switch s.Level {
+	case Open:
+		return c, nil
+	case Wrapped:
+		if len(s.Wrap) == 0 {
+			return c, fmt.Errorf("sandbox.level is wrap, but sandbox.wrap names no command")
+		}
+		c.Path, c.Argv = s.Wrap[0], slices.Concat(s.Wrap, []string{path}, argv[min(1, len(argv)):])
+		return c, nil
+	case Closed, Partial:
+	default:
+		return c, fmt.Errorf("the level '%s' is not a valid sandbox level", s.Level)
+	}
+	if err := s.check(path); err != nil {
+		return c, err
+	}
+	if f.Seatbelt {
+		c.Env = s.environment(env)
+		return s.underSeatbelt(c)
+	}
+	if s.Level == Closed { // elsewhere nothing is mounted
+		if err := s.clearPlaces(path); err != nil {
+			return c, err
+		}
+	}
+	groups := f.Cgroups.plan(s.Limits)
+	if s.Limits.Processes > 0 && !groups.countsProcesses() && !f.LimitsOwn {
+		c.Processes = s.Limits.Processes
+	}
+	l := launch{Spec: s, Path: path}
+	if !groups.countsMemory() {
+		l.Data = s.Limits.Memory
+	}
+	var err error
+	if c.Groups, err = groups.make(); err != nil {
+		return c, err
+	}
+	c.Env = s.environment(env)
+	data, err := json.Marshal(l)
+	if err != nil {
+		return c, err
+	}
+	inside := slices.Concat([]string{s.launcher(), wallCommand, string(data), "--"}, argv)
+	if s.Level == Partial {
+		c.Path, c.Argv = s.launcher(), inside
+		return c, s.fillHome()
+	}
+	c.Path, c.Wrapper = f.Bwrap, true
+	c.Argv = slices.Concat([]string{"bwrap"}, s.bwrap(f), []string{"--"}, inside)
+	return c, nil
+}
+
+// check reports what of the Spec cannot be had.
+func (s Spec) check(program string) error {
+	for _, folder := range []struct{ what, path string }{{"its working folder", s.Dir}, {"its private home folder", s.Home}, {"its folder for temporary files", s.Tmp}} {
+		if info, err := os.Stat(folder.path); err != nil || !info.IsDir() {
+			return fmt.Errorf("cannot contain %s: %s '%s' is missing", program, folder.what, folder.path)
+		}
+	}
+	for _, path := range slices.Concat(s.Write, s.homePaths(s.HomeWrite)) {
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("cannot contain %s: '%s', which it may write, is missing\nnext: mkdir -p '%s', or take it out of sandbox.allow.write", program, path, path)
+		}
+	}
+	for _, m := range s.Over {
+		if info, err := os.Stat(m.Source); s.Level == Closed && (err != nil || !info.IsDir()) {
+			return fmt.Errorf("cannot contain %s: the folder '%s', which is shown at '%s', is missing", program, m.Source, m.Target)
+		}
+	}
+	for _, path := range slices.Concat(s.homePaths(s.HomeRead), s.homePaths(s.HomeWrite)) {
+		if !within(path, s.Person) || path == s.Person {
+			return fmt.Errorf("cannot contain %s: '%s' is not in the home folder '%s'", program, path, s.Person)
+		}
+	}
+	for _, at := range append(s.ours(), program) {
+		real, err := filepath.EvalSymlinks(at)
+		if err != nil {
+			return fmt.Errorf("cannot contain %s: %v", program, err)
+		}
+		if !s.shows(at) || !s.shows(real) {
+			return fmt.Errorf("cannot contain %s: '%s' is not among what the wall shows\nnext: add its folder to sandbox.allow.read", program, real)
+		}
+	}
+	return nil
+}
+
+// ForwardAddress is where programs at closed find the proxy. The loopback device is the wall's own, so
+// that the port is always free.
+const ForwardAddress = "127.0.0.1:39128"
+
+// sessionVariables lead to services of the person's session.
+var sessionVariables = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"}
+
+// environment is env as it is right inside: folders of the person's home are not theirs there.
+func (s Spec) environment(env []string) []string {
+	set := []string{"HOME=" + s.Home, "TMPDIR=" + s.Tmp}
+	if s.Level == Closed && s.Proxy != "" {
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+			set = append(set, name+"=http://"+ForwardAddress)
+		}
+		set = append(set, "NO_PROXY=127.0.0.1,localhost,::1", "no_proxy=127.0.0.1,localhost,::1")
+	}
+	kept := slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
+		name, value, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "XDG_") && within(value, s.Person) && !s.shows(value) {
+			return true
+		}
+		return slices.Contains(sessionVariables, name) || slices.ContainsFunc(set, func(other string) bool { return strings.HasPrefix(other, name+"=") })
+	})
+	return append(kept, set...)
+}
+
+// bwrap is the argv of bubblewrap, without its name and without what it starts.
+func (s Spec) bwrap(f Facts) []string {
+	args := s.namespaces(f)
+	var closed []string
+	for _, m := range s.mounts() {
+		switch m.kind {
+		case readOnly:
+			if real, ok := s.linked(m); ok {
+				args = append(args, "--symlink", real, m.target)
+				continue
+			}
+			args = append(args, "--ro-bind-try", m.source, m.target)
+		case writable, over:
+			args = append(args, "--bind", m.source, m.target)
+		case hidden:
+			if info, err := os.Stat(m.target); err == nil && !info.IsDir() {
+				args = append(args, "--ro-bind", "/dev/null", m.target)
+				continue
+			}
+			args = append(args, "--size", "4096", "--tmpfs", m.target)
+			closed = append(closed, m.target)
+		}
+	}
+	// The folders that hold mounts are writable memory until they are closed.
+	for _, path := range append(closed, "/dev", "/") {
+		args = append(args, "--remount-ro", path)
+	}
+	return append(args, "--chdir", s.Dir)
+}
+
+// namespaces is the part of it that is the same for all: namespaces, no rights, and the system's own files.
+func (s Spec) namespaces(f Facts) []string {
+	args := []string{"--unshare-user", "--unshare-all"}
+	if f.DisablesUserns {
+		args = append(args, "--disable-userns")
+	}
+	// Root keeps all capabilities of its namespace otherwise.
+	args = append(args, "--cap-drop", "ALL", "--die-with-parent")
+	if !s.Terminal {
+		args = append(args, "--new-session")
+	}
+	args = append(args, "--hostname", "localhost", "--ro-bind", "/usr", "/usr") // a name that /etc/hosts resolves
+	for _, link := range usrLinks() {
+		if to, err := os.Readlink(link); err == nil {
+			args = append(args, "--symlink", to, link)
+		} else if _, err := os.Stat(link); err == nil {
+			args = append(args, "--ro-bind", link, link)
+		}
+	}
+	for _, path := range s.etcPaths() {
+		if _, err := os.Stat(path); err == nil {
+			args = append(args, "--ro-bind-try", path, path)
+		}
+	}
+	size := strconv.FormatInt(s.scratch(), 10)
+	return append(args, "--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/dev/shm", "--size", size, "--perms", "1777", "--tmpfs", "/tmp")
+}
+
+// forwardLocal makes a port of the machine's loopback one of the wall's: a program that talks to a model on this machine does
+// not ask a proxy for it. Each connection goes through the proxy all the same, which knows whether it may.
+func forwardLocal(port int, proxy string) error {
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	listener, err := net.Listen("tcp4", address)
+	if err != nil {
+		return fmt.Errorf("cannot listen for %s: %v", address, err)
+	}
+	go func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go connect(in, address, proxy)
+		}
+	}()
+	return nil
+}
+
+// connect carries one connection through the proxy.
+func connect(in net.Conn, address, proxy string) {
+	defer in.Close()
+	out, err := net.Dial("unix", proxy)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	if from, err := askFor(out, address); err == nil {
+		carry(in, out, from)
+	}
+}
+
+// askFor asks a proxy for a tunnel, and returns what to read from it. It does without net/http, whose libraries would cost the launcher
+// as much as all the rest of its start.
+func askFor(proxy net.Conn, address string) (io.Reader, error) {
+	if _, err := fmt.Fprintf(proxy, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", address, address); err != nil {
+		return nil, err
+	}
+	answer := bufio.NewReader(proxy)
+	head := textproto.NewReader(answer)
+	status, err := head.ReadLine()
+	if err != nil {
+		return nil, err
+	}
+	if _, status, _ = strings.Cut(status, " "); !strings.HasPrefix(status, "200 ") {
+		return nil, errors.New(status)
+	}
+	_, err = head.ReadMIMEHeader()
+	return answer, err
+}
+
+func (s Spec) launcher() string { return cmp.Or(s.Launcher, s.Liza) }
+
+// ours are the programs of Liza's own that a run gets.
+func (s Spec) ours() []string { return slices.Compact([]string{s.Liza, s.launcher()}) }
+
+// shows reports whether a path can be seen inside.
+func (s Spec) shows(path string) bool {
+	for _, top := range slices.Concat(s.Read, s.Write, s.Tools, s.ours(), []string{s.Home, s.Tmp, "/usr"}, usrLinks()) {
+		if within(path, top) {
+			return true
+		}
+	}
+	return false
+}
+
+// usrLinks are the folders beside /usr that a system with a merged /usr has as links.
+func usrLinks() []string { return []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} }
+
+// etc is what is shown of /etc: names of users and hosts, certificates without private keys, the loader's cache, git's settings,
+// and those by which a company manages agent programs. Each mount costs time.
+var etc = []string{
+	"passwd", "group", "nsswitch.conf", "hosts", "localtime", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "crypto-policies",
+	"alternatives", "ld.so.cache", "gitconfig", "gitattributes", "claude-code", "codex", "gemini-cli", "opencode", "os-release",
+}
+
+// etcPartial is shown besides where nothing is mounted: to resolve names, because the network is the machine's, and because some
+// tools do without a file, but fail when there is one that they may not read.
+var etcPartial = []string{
+	"resolv.conf", "host.conf", "gai.conf", "services", "protocols", "timezone", "locale.conf", "ca-certificates", "ca-certificates.conf",
+	"ld.so.conf", "ld.so.conf.d", "mime.types", "npmrc", "pip.conf", "profile", "bash.bashrc",
+}
+
+func (s Spec) etcPaths() []string {
+	names := etc
+	if s.Level == Partial {
+		names = slices.Concat(etc, etcPartial)
+	}
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, "/etc/"+name)
+	}
+	return paths
+}
+
+// defaultScratch bounds /tmp and /dev/shm, which are kept in memory, where no limit does.
+const defaultScratch = 2 << 30
+
+func (s Spec) scratch() int64 { return cmp.Or(s.Limits.Disk, defaultScratch) }
+
+// A mount is one path as it is shown inside. Of two with one target the later kind counts.
+type mount struct {
+	kind           mountKind
+	source, target string
+}
+
+type mountKind int
+
+// mounts are all of the Spec's own, each after the one that it lies in.
+func (s Spec) mounts() []mount {
+	var list []mount
+	add := func(kind mountKind, sources ...string) {
+		for _, path := range sources {
+			list = append(list, mount{kind, path, path})
+		}
+	}
+	add(readOnly, slices.Concat(s.Read, s.Tools, s.ours())...)
+	if s.Proxy != "" && !s.shows(s.Proxy) {
+		add(readOnly, s.Proxy)
+	}
+	add(writable, slices.Concat(s.Write, []string{s.Home, s.Tmp})...)
+	for _, path := range s.Hide {
+		if _, err := os.Stat(path); err == nil { // a mount point cannot be made in what is read-only
+			add(hidden, path)
+		}
+	}
+	for _, path := range s.homePaths(s.HomeRead) {
+		list = append(list, mount{readOnly, path, s.inHome(path)})
+	}
+	for _, path := range s.homePaths(s.HomeWrite) {
+		list = append(list, mount{writable, path, s.inHome(path)})
+	}
+	for _, m := range s.Over {
+		list = append(list, mount{over, m.Source, m.Target})
+	}
+	slices.SortStableFunc(list, func(a, b mount) int {
+		return cmp.Or(strings.Compare(inOrder(a.target), inOrder(b.target)), cmp.Compare(b.kind, a.kind))
+	})
+	return s.needed(slices.CompactFunc(list, func(a, b mount) bool { return a.target == b.target }))
+}
+
+// needed leaves out what another mount shows already: each costs a fifth of a millisecond of the processor.
+func (s Spec) needed(all []mount) []mount {
+	around := []mount{{readOnly, "/usr", "/usr"}} // those that may have the next one in them
+	for _, path := range s.etcPaths() {
+		around = append(around, mount{readOnly, path, path})
+	}
+	return slices.DeleteFunc(all, func(m mount) bool {
+		at := -1
+		for i, a := range around {
+			if within(m.target, a.target) && (at < 0 || len(a.target) > len(around[at].target)) {
+				at = i
+			}
+		}
+		if at >= 0 && m.kind <= writable && around[at].kind == m.kind && m.source == m.target && around[at].source == around[at].target {
+			if real, err := filepath.EvalSymlinks(m.target); err == nil && real == m.target {
+				return true
+			}
+		}
+		around = append(around, m)
+		return false
+	})
+}
+
+// linked is the file that a link leads to and that is shown, too, so that it can stay a link: programs look for their other
+// files beside what a link to them leads to.
+func (s Spec) linked(m mount) (real string, ok bool) {
+	info, err := os.Lstat(m.target)
+	if m.source != m.target || err != nil || info.Mode()&os.ModeSymlink == 0 || s.shows(filepath.Dir(m.target)) {
+		return "", false
+	}
+	if real, err = filepath.EvalSymlinks(m.target); err != nil || !s.shows(real) {
+		return "", false
+	}
+	info, err = os.Stat(real)
+	return real, err == nil && info.Mode().IsRegular()
+}
+
+// inOrder makes a path one that sorts behind the folder that it is in, and before the next one beside that.
+func inOrder(path string) string { return strings.ReplaceAll(path, "/", "\x00") }
+
+const (
+	readOnly mountKind = iota
+	writable
+	hidden
+	over
+)

@@ -1,0 +1,281 @@
+package sandbox
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Detect finds the facts of this machine, once for each process.
+func Detect(ctx context.Context) Facts {
+	detected.Do(func() { facts = thisMachine().Detect(ctx) })
+	return facts
+}
+
+var (
+	detected sync.Once
+	facts    Facts
+)
+
+// Detect finds the facts.
+func (m Machine) Detect(ctx context.Context) Facts {
+	f := Facts{Seatbelt: m.Seatbelt != nil && m.Seatbelt(), Landlock: m.Landlock(), Seccomp: m.Seccomp(), LimitsOwn: !m.Root(), Cgroups: m.Cgroups()}
+	path, err := m.Find("bwrap")
+	if err != nil {
+		return f
+	}
+	f.Bwrap = path
+	for _, f.DisablesUserns = range []bool{true, false} { // bubblewrap before 0.8 cannot; the filter of system calls does it too
+		if err = m.Try(ctx, path, append(Spec{}.namespaces(f), "--", "/usr/bin/env", "true")...); err == nil {
+			f.Namespaces = true
+			return f
+		}
+		if !strings.Contains(err.Error(), "disable-userns") {
+			break
+		}
+	}
+	f.DisablesUserns, f.BwrapError, f.Hint = false, err.Error(), m.Hint()
+	return f
+}
+
+// Strongest is the strongest level that can be had.
+func (f Facts) Strongest() Level {
+	switch {
+	case f.Landlock < minLandlock || !f.Seccomp:
+		return Open
+	case f.Namespaces:
+		return Closed
+	}
+	return Partial
+}
+
+// Unavailable says that a level cannot be had here.
+type Unavailable struct {
+	Want, Have Level
+	Why, Next  string // a sentence without its end; the command that helps
+	Chosen     bool   // Have is what somebody has set
+}
+
+func (u *Unavailable) Error() string { return u.Sentence() + "\nnext: " + u.Next }
+
+// Sentence is the error without the command that helps.
+func (u *Unavailable) Sentence() string {
+	if u.Chosen {
+		return fmt.Sprintf("the sandbox level '%s' is required, but %s", u.Want, u.Why)
+	}
+	return fmt.Sprintf("the sandbox level '%s' is required, but '%s' is the strongest here: %s", u.Want, u.Have, u.Why)
+}
+
+// Choose settles the level: level is what was asked for ("" and auto: the strongest that can be had), require the
+// weakest that will do ("": any). The reason says in one line, ready to be shown, why it is not closed; it is empty when it is,
+// and when a person chose otherwise.
+func Choose(level, require Level, f Facts) (Level, string, error) {
+	have := f.Strongest()
+	why, next := f.missing()
+	rank := map[Level]int{Open: 1, Partial: 2, Wrapped: 3, Closed: 4} // what a wrapping command keeps apart, a person has seen to
+	auto := level == "" || level == "auto"
+	if auto {
+		level = have
+	}
+	switch {
+	case rank[level] == 0:
+		return "", "", fmt.Errorf("sandbox.level '%s' is not valid: it must be auto, closed, partial, wrap or open", level)
+	case rank[require] > rank[level] && !auto:
+		return "", "", &Unavailable{Want: require, Have: level, Why: "sandbox.level is " + string(level), Next: "liza config set sandbox.level auto", Chosen: true}
+	case rank[require] > rank[level]:
+		return "", "", &Unavailable{Want: require, Have: have, Why: why, Next: next}
+	case level == Partial && f.Seatbelt:
+		return Partial, "", nil
+	case level != Wrapped && rank[level] > rank[have]:
+		return "", "", &Unavailable{Want: level, Have: have, Why: why, Next: next}
+	case auto && level == Partial:
+		return Partial, fmt.Sprintf("agents run partly contained (partial): files and system calls are, network and other processes are not, because %s; to contain them: %s", why, next), nil
+	case auto && level == Open:
+		return Open, fmt.Sprintf("agents run uncontained (open), with everything that you may do yourself, because %s; to contain them: %s", why, next), nil
+	}
+	return level, "", nil
+}
+
+// installBwrap is the command that helps on most systems.
+const installBwrap = "apt-get install bubblewrap (or dnf, pacman -S, zypper, apk add)"
+
+// missing says what keeps this machine from closed, and what helps.
+func (f Facts) missing() (why, next string) {
+	switch {
+	case f.Seatbelt:
+		return "macOS has no namespaces and no Landlock, and Liza's profile for its sandbox has not been tried by anybody yet", "liza config set sandbox.level partial, to try it, or run the agents in a Linux container (sandbox.wrap)"
+	case !f.Seccomp:
+		return "this system has no filters of system calls that Liza knows (seccomp on amd64 or arm64)", "run the agents on such a system"
+	case f.Landlock == 0:
+		return "the kernel has no Landlock", "boot Linux 6.2 or newer with landlock in the kernel parameter lsm="
+	case f.Landlock < minLandlock:
+		return fmt.Sprintf("the kernel's Landlock is version %d, and only version %d guards files against being emptied", f.Landlock, minLandlock), "boot Linux 6.2 or newer"
+	case f.Bwrap == "":
+		return "bubblewrap is not installed", installBwrap
+	case !f.Namespaces:
+		why = "bubblewrap cannot make namespaces here: " + strings.TrimSpace(f.BwrapError)
+		if f.Hint == "" {
+			return why, "allow user namespaces on this machine, or in the container that this is"
+		}
+		return why, f.Hint
+	}
+	return "", ""
+}
+
+// within reports whether path is top or lies in it.
+func within(path, top string) bool {
+	return top != "" && (path == top || top == "/" || strings.HasPrefix(path, top+"/"))
+}
+
+// homePaths are files of the person's home by their whole paths.
+func (s Spec) homePaths(names []string) []string {
+	var paths []string
+	for _, name := range names {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(s.Person, name)
+		}
+		paths = append(paths, name)
+	}
+	return paths
+}
+
+// inHome is where a file of the person's home is shown.
+func (s Spec) inHome(path string) string {
+	return filepath.Join(s.Home, strings.TrimPrefix(path, s.Person))
+}
+
+// fillHome makes links in the private home folder to what it shows of the person's, for levels that cannot
+// mount anything.
+func (s Spec) fillHome() error {
+	for _, path := range slices.Concat(s.homePaths(s.HomeRead), s.homePaths(s.HomeWrite)) {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		if err := s.link(path); err != nil {
+			return fmt.Errorf("cannot fill the private home folder: %v", err)
+		}
+	}
+	return nil
+}
+
+// linkOn is the first symbolic link on the way from a folder to a path below it; "" when there is none.
+func linkOn(top, below string) string {
+	at := top
+	for part := range strings.SplitSeq(strings.Trim(below, "/"), "/") {
+		at = filepath.Join(at, part)
+		info, err := os.Lstat(at)
+		if err != nil {
+			return ""
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			return at
+		}
+	}
+	return ""
+}
+
+// link makes a link in the private home folder to a path of the person's. A folder on the way may be one that outlives its runs: what
+// former ones have made in it leads nowhere else, and does not stop this one.
+func (s Spec) link(path string) error {
+	top, name := s.Home, strings.TrimPrefix(s.inHome(path), s.Home+"/")
+	for at, rest := s.Home, name; rest != ""; {
+		var part string
+		part, rest, _ = strings.Cut(rest, "/")
+		at = filepath.Join(at, part)
+		if to, err := os.Readlink(at); err == nil && rest != "" && slices.Contains(s.Write, to) {
+			top, name = to, rest
+			break
+		}
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if to, err := root.Readlink(name); err == nil && to == path {
+		return nil
+	}
+	for at, rest := "", name; rest != "" && top != s.Home; {
+		var part string
+		part, rest, _ = strings.Cut(rest, "/")
+		at = filepath.Join(at, part)
+		if info, err := root.Lstat(at); err == nil && (rest == "" || !info.IsDir()) {
+			if err := root.RemoveAll(at); err != nil {
+				return err
+			}
+		}
+	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return root.Symlink(path, name)
+}
+
+// clearPlaces makes sure that nothing is mounted through a link that a former run has left in a folder that it could write: bubblewrap
+// follows it while all of the machine can be seen still, and makes the file that it leads to. In folders that are shown at another
+// place, which are Liza's own, links are removed.
+func (s Spec) clearPlaces(program string) error {
+	mounts := s.mounts()
+	for _, m := range mounts {
+		var around mount // the nearest that it lies in
+		for _, a := range mounts {
+			if a.target != m.target && within(m.target, a.target) && len(a.target) > len(around.target) {
+				around = a
+			}
+		}
+		if around.kind != writable && around.kind != over || around.target == "" {
+			continue
+		}
+		link := linkOn(around.source, strings.TrimPrefix(m.target, around.target))
+		if link == "" {
+			continue
+		}
+		if around.kind == writable {
+			return fmt.Errorf("cannot contain %s: '%s', in a folder that it may write, is a symbolic link in the way to '%s'\nnext: rm '%s', or take one of both out of sandbox.allow", program, link, m.target, link)
+		}
+		if err := os.Remove(link); err != nil {
+			return fmt.Errorf("cannot contain %s: %v", program, err)
+		}
+	}
+	return nil
+}
+
+// BuildCommand has liza-spawn print its Build.
+const BuildCommand = "build"
+
+//go:embed *.go
+var source embed.FS
+
+// Build names what this program is made of, as far as it contains others: the launcher and the reaper are parts of their supervisor, and
+// those of another build may not hold what it promises. Versions do not do for that: many builds have none.
+func Build(more fs.FS) string {
+	sum := fnv.New128a()
+	for _, files := range []fs.FS{source, more} {
+		names, _ := fs.Glob(files, "*.go")
+		for _, name := range names {
+			text, _ := fs.ReadFile(files, name)
+			fmt.Fprintf(sum, "%s %d ", name, len(text))
+			_, _ = sum.Write(text)
+		}
+	}
+	return fmt.Sprintf("%s %x", runtime.Version(), sum.Sum(nil))
+}
+
+// Sees reports whether a program finds a file of the person's inside by this path, which may begin with ~/.
+func (s Spec) Sees(path string) bool {
+	rest, inHome := strings.CutPrefix(path, "~/")
+	if inHome {
+		path = filepath.Join(s.Person, rest)
+	} else if s.shows(path) {
+		return true
+	}
+	return (inHome || s.Level == Partial) && slices.ContainsFunc(slices.Concat(s.homePaths(s.HomeRead), s.homePaths(s.HomeWrite)), func(top string) bool { return within(path, top) })
+}

@@ -1,0 +1,461 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+	"liza/pkg/code/git"
+	"liza/pkg/verb/sprint"
+	"liza/pkg/verb/verb"
+)
+
+// CollectGarbage removes what is proven to be merged or saved, and nothing else (specs/decisions.md#D21):
+// worktrees, branches and merge candidates of tasks that ended or are on no board, check
+// worktrees, prompts, outputs and histories that are older than they have to be kept
+// (specs/protocol.md#3.5), and temporary files. Saved work goes only when it is asked for. It is for
+// people.
+func CollectGarbage(ctx context.Context, d *verb.Service, in CollectInput) (Collected, error) {
+	c := &collector{Service: d, in: in, out: Collected{DryRun: in.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}}
+	if err := d.PersonOnly(ctx, "remove anything"); err != nil {
+		return c.out, err
+	}
+	d.Progressf("looking at worktrees, branches and files")
+	if !in.DryRun { // what a killed merge left, with its processes; late work is saved
+		if err := d.Merger(blackboard.System).CleanUp(ctx); err != nil {
+			return c.out, err
+		}
+	}
+	for _, step := range []func(context.Context) error{c.checks, c.work, c.candidates, c.attic, c.texts, c.histories, c.temporary} {
+		if err := step(ctx); err != nil {
+			return c.out, err
+		}
+	}
+	return c.out, nil
+}
+
+// checks are the throw-away worktrees. Those of merges are gone already, unless one is under way.
+func (c *collector) checks(ctx context.Context) error {
+	folders, err := filepath.Glob(filepath.Join(c.Project.Worktrees(), ".*"))
+	if err != nil {
+		return err
+	}
+	s, err := c.view(ctx) // after the folders: a review that began later has another one
+	if err != nil {
+		return err
+	}
+	for _, path := range folders {
+		name := c.Rel(path)
+		base := filepath.Base(path)
+		if id, ok := strings.CutPrefix(base, ".review-"); ok {
+			if pid, held := c.person(id); held {
+				c.keep("check", name, fmt.Sprintf("liza sandbox exec --here runs in it (pid %d)", pid), "")
+				continue
+			}
+			if t := s.Task(id); t != nil && t.ReviewingBy != "" {
+				c.keep("check", name, fmt.Sprintf("%s reviews %s", t.ReviewingBy, id), "")
+				continue
+			}
+			c.drop("check", name, "nobody reviews "+id, func() error { return c.Repo.RemoveDetached(ctx, path) })
+		} else if strings.HasPrefix(base, ".check-") && c.in.DryRun {
+			c.drop("check", name, "it is the check of a merge, if none is under way", nil)
+		} else if strings.HasPrefix(base, ".check-") {
+			c.keep("check", name, "a merge is under way", "")
+		} else if strings.HasPrefix(base, ".lost-") {
+			c.keep("folder", name, "it was in the place of a worktree, and nobody knows whose it is", "ls -la "+name)
+		}
+	}
+	return nil
+}
+
+// person is the process of a person that works in a place for checks, and whether it is there still.
+func (c *collector) person(name string) (pid int, held bool) {
+	number, is := strings.CutPrefix(name, ".here-")
+	number, _, _ = strings.Cut(number, "@")
+	pid, err := strconv.Atoi(number)
+	if !is || err != nil || c.Proc.Running == nil {
+		return 0, false
+	}
+	running, known := c.Proc.Running(pid, 0)
+	return pid, running || !known
+}
+
+// work are the worktrees and branches of tasks.
+func (c *collector) work(ctx context.Context) error {
+	all, err := c.Repo.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	branches, err := c.Repo.Branches(ctx, "task")
+	if err != nil {
+		return err
+	}
+	ids := map[string]git.Worktree{}
+	for _, name := range branches {
+		ids[strings.TrimPrefix(name, "task/")] = git.Worktree{}
+	}
+	for _, w := range all {
+		if id := filepath.Base(w.Path); !w.Main && filepath.Dir(w.Path) == c.Project.Worktrees() && !strings.HasPrefix(id, ".") {
+			ids[id] = w
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		if err := c.workOf(ctx, id, ids[id], slices.Contains(branches, git.TaskBranch(id))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *collector) workOf(ctx context.Context, id string, w git.Worktree, branch bool) error {
+	s, err := c.view(ctx)
+	if err != nil {
+		return err
+	}
+	kind, name := "branch", git.TaskBranch(id)
+	if w.Path != "" {
+		kind, name = "worktree", c.Rel(w.Path)
+	}
+	if w.Path != "" && w.Branch != "" && w.Branch != git.TaskBranch(id) {
+		c.keep(kind, name, "it is on branch "+w.Branch+", which is none of Liza's", "")
+		return nil
+	}
+	base, why, over := c.over(s, id)
+	if !over {
+		c.keep(kind, name, why, "")
+		return nil
+	}
+	proof := git.Proof{Integration: c.head, Base: base}
+	lost, err := c.Repo.Unsaved(ctx, id, proof)
+	switch {
+	case err != nil:
+		c.keep(kind, name, err.Error(), "git worktree list")
+	case len(lost) > 0:
+		c.keep(kind, name, why+", but this is neither merged nor saved: "+prose.Few(lost, 3), look(kind, name, s.IntegrationBranch()))
+	default:
+		c.drop(kind, name, why+", and everything is merged or saved", func() error { return c.Repo.Remove(ctx, id, proof) })
+	}
+	return nil
+}
+
+// look is the command that shows what would be lost.
+func look(kind, name, integration string) string {
+	if kind == "worktree" {
+		return "git -C " + name + " status"
+	}
+	return "git log " + integration + ".." + name
+}
+
+// candidates are merges that were begun. The work in them has to be elsewhere.
+func (c *collector) candidates(ctx context.Context) error {
+	refs, err := c.Repo.Candidates(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range refs {
+		s, err := c.view(ctx)
+		if err != nil {
+			return err
+		}
+		if t := s.Task(r.ID); t != nil && t.Status == blackboard.Approved {
+			c.keep("candidate", r.Ref, "its merge may be under way", "liza merge "+r.ID)
+			continue
+		}
+		_, why, _ := c.over(s, r.ID)
+		safe, err := c.safe(ctx, r)
+		if err != nil {
+			return err
+		}
+		if !safe {
+			c.keep("candidate", r.Ref, why+", but the work in it is nowhere else", "git log "+r.Ref)
+			continue
+		}
+		c.drop("candidate", r.Ref, why, func() error { return c.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
+	}
+	return nil
+}
+
+// safe reports whether the work that a candidate merges is reachable without it.
+func (c *collector) safe(ctx context.Context, r git.Saved) (bool, error) {
+	heads := []string{c.head}
+	if tip, err := c.Repo.BranchTip(ctx, git.TaskBranch(r.ID)); err == nil {
+		heads = append(heads, tip)
+	}
+	saved, err := c.Repo.AtticRefs(ctx, r.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, a := range saved {
+		heads = append(heads, a.Commit)
+	}
+	work, err := c.Repo.Resolve(ctx, r.Commit+"^2")
+	if errors.Is(err, git.ErrNotFound) {
+		work = r.Commit // no merge: not one of Liza's
+	} else if err != nil {
+		return false, err
+	}
+	return c.Repo.Reaches(ctx, work, heads...)
+}
+
+// attic is the saved work. Its age counts from its commit or from the end of its task,
+// whichever is later.
+func (c *collector) attic(ctx context.Context) error {
+	refs, err := c.Repo.SavedWork(ctx)
+	if err != nil || len(refs) == 0 {
+		return err
+	}
+	if !c.in.Attic {
+		c.keep("attic", prose.Count(len(refs), "ref")+" under refs/liza/attic", "saved work is kept unless it is asked for", "liza gc --attic --older 30d --dry-run")
+		return nil
+	}
+	s, err := c.view(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range refs {
+		since := r.At
+		switch t := s.Task(r.ID); {
+		case t == nil && c.archived[r.ID].Status == "":
+			c.keep("attic", r.Ref, "no task has the id "+r.ID, "git log "+r.Ref)
+			continue
+		case t != nil && !t.Status.Terminal():
+			c.keep("attic", r.Ref, fmt.Sprintf("task %s is %s", r.ID, t.Status), "")
+			continue
+		case t != nil:
+			if at, ok := endOf(t); ok && at.After(since) {
+				since = at
+			}
+		}
+		if age := c.Now().Sub(since); age <= c.in.Older {
+			c.keep("attic", r.Ref, fmt.Sprintf("it is %s old, not %s", sprint.Days(age.Truncate(time.Second)), sprint.Days(c.in.Older)), "")
+			continue
+		}
+		c.drop("attic", r.Ref, "older than "+sprint.Days(c.in.Older), func() error { return c.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
+	}
+	return nil
+}
+
+// endOf is the time of the newest entry of a task's history.
+func endOf(t *blackboard.Task) (time.Time, bool) {
+	for _, h := range slices.Backward(t.History) {
+		if h != nil {
+			return h.Time.At()
+		}
+	}
+	return time.Time{}, false
+}
+
+// lastSprint is when the sprint before the current one began; ok is false when there was
+// none before that one.
+func (c *collector) lastSprint() (at time.Time, ok bool, err error) {
+	j := history.Journal{Path: c.Project.Journal()}
+	started, err := j.Read(history.Filter{Action: blackboard.ActionSprintStarted, Last: 2})
+	if err != nil || len(started) < 2 {
+		return at, false, err
+	}
+	at, ok = started[0].Timestamp.At()
+	return at, ok, nil
+}
+
+// texts are the prompts and outputs from before the last sprint (specs/protocol.md#3.5).
+func (c *collector) texts(ctx context.Context) error {
+	before, ok, err := c.lastSprint()
+	if err != nil || !ok {
+		return err
+	}
+	s, err := c.view(ctx)
+	if err != nil {
+		return err
+	}
+	open := func(name string) bool {
+		for t := range s.Tasks() {
+			if !t.Status.Terminal() && (name == t.ID || strings.HasPrefix(name, t.ID+".") || strings.HasPrefix(name, "integration-"+t.ID+"-")) {
+				return true
+			}
+		}
+		return false
+	}
+	prompts := filepath.Dir(filepath.Dir(c.Project.Prompt("x", 1)))
+	entries, err := filepath.Glob(filepath.Join(prompts, "*", "*.txt"))
+	if err != nil {
+		return err
+	}
+	logs, err := filepath.Glob(filepath.Join(filepath.Dir(c.Project.Output("x")), "*.log"))
+	if err != nil {
+		return err
+	}
+	away, err := filepath.Glob(filepath.Join(filepath.Dir(c.Project.Output("x")), "*.log.1"))
+	if err != nil {
+		return err
+	}
+	events, err := filepath.Glob(filepath.Join(filepath.Dir(c.Project.Activity("x")), "*.events*"))
+	if err != nil {
+		return err
+	}
+	old := map[string][]string{}
+	for _, path := range slices.Concat(entries, logs, away, events) {
+		owner := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".1"), ".log"), ".events")
+		if dir := filepath.Dir(path); filepath.Dir(dir) == prompts {
+			owner = filepath.Base(dir)
+		}
+		info, err := os.Lstat(path)
+		if err != nil || !info.ModTime().Before(before) || open(owner) {
+			continue
+		}
+		old[filepath.Dir(path)] = append(old[filepath.Dir(path)], path)
+	}
+	for _, dir := range slices.Sorted(maps.Keys(old)) {
+		c.drop("file", fmt.Sprintf("%s: %s", c.Rel(dir), prose.Count(len(old[dir]), "file")), "older than the sprint before this one", func() error {
+			var errs []error
+			for _, path := range old[dir] {
+				errs = append(errs, os.Remove(path))
+			}
+			if filepath.Dir(dir) == prompts {
+				_ = os.Remove(dir) // if it is empty now
+			}
+			return errors.Join(errs...)
+		})
+	}
+	return nil
+}
+
+// histories are those of tasks that ended more than history.retention_days ago.
+func (c *collector) histories(ctx context.Context) error {
+	keep := c.Config().History.RetentionDays
+	if keep == 0 {
+		return nil
+	}
+	s, err := c.view(ctx)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Dir(c.Project.HistoryDir("x")))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		_, why, over := c.over(s, e.Name())
+		dir := c.Project.HistoryDir(e.Name())
+		if !e.IsDir() || strings.HasPrefix(e.Name(), "_") || !over || c.Now().Sub(newest(dir)) < time.Duration(keep)*24*time.Hour {
+			continue
+		}
+		c.drop("file", c.Rel(dir), fmt.Sprintf("%s, and history.retention_days is %d", why, keep), func() error { return os.RemoveAll(dir) })
+	}
+	return nil
+}
+
+// newest is when something in a folder changed last.
+func newest(dir string) time.Time {
+	var last time.Time
+	entries, _ := os.ReadDir(dir) // one that cannot be read is removed or not by its own time
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// stray is how old a temporary file has to be before it counts as left over.
+const stray = time.Hour
+
+// temporary are files of writers that were killed, and scratch folders.
+func (c *collector) temporary(context.Context) error {
+	for _, path := range c.Strays() {
+		c.drop("file", c.Rel(path), "its writer is gone", func() error { return safefile.RemoveTree(path) })
+	}
+	entries, err := os.ReadDir(c.Project.Tmp())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if path := filepath.Join(c.Project.Tmp(), e.Name()); c.strayed(path) && c.Now().Sub(newest(path)) > stray {
+			c.drop("file", c.Rel(path), "scratch of a program that has ended", func() error { return safefile.RemoveTree(path) })
+		}
+	}
+	return err
+}
+
+func (c *collector) strayed(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && c.Now().Sub(info.ModTime()) > stray
+}
+
+// CollectInput says what CollectGarbage may remove.
+type CollectInput struct {
+	DryRun bool
+	Attic  bool          // saved work as well, of tasks that ended
+	Older  time.Duration // so long ago
+}
+
+// Collected is what CollectGarbage removed, or would remove, and what it kept.
+type Collected struct {
+	DryRun  bool      `json:"dry_run"`
+	Removed []Garbage `json:"removed"`
+	Kept    []Garbage `json:"kept"`
+}
+
+// Garbage is one thing that is left over, or looks like it.
+type Garbage struct {
+	Kind string `json:"kind"` // worktree, branch, candidate, attic, check, file
+	Name string `json:"name"`
+	Why  string `json:"why"`
+	Next string `json:"next,omitempty"` // of what was kept: the command that helps
+}
+
+// A collector is one call of CollectGarbage.
+type collector struct {
+	*verb.Service
+	in       CollectInput
+	head     string // of the integration branch; "" without one
+	archived map[string]blackboard.Archived
+	out      Collected
+}
+
+func (c *collector) keep(kind, name, why, next string) {
+	c.out.Kept = append(c.out.Kept, Garbage{Kind: kind, Name: name, Why: why, Next: next})
+}
+
+// drop removes one thing, or only says so. What cannot be removed is kept, with the reason.
+func (c *collector) drop(kind, name, why string, remove func() error) {
+	if !c.in.DryRun {
+		if err := remove(); err != nil {
+			c.keep(kind, name, err.Error(), "")
+			return
+		}
+	}
+	c.out.Removed = append(c.out.Removed, Garbage{Kind: kind, Name: name, Why: why})
+}
+
+// view looks at the board again: what is about to be removed must not be in use now.
+func (c *collector) view(ctx context.Context) (*blackboard.State, error) {
+	s, err := c.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.archived = c.Archives().Archived()
+	c.head, err = c.TipOf(ctx, s)
+	return s, err
+}
+
+// over reports whether nobody works on a task any more, and why; else what it is.
+func (c *collector) over(s *blackboard.State, id string) (base, why string, over bool) {
+	if t := s.Task(id); t != nil {
+		return t.BaseCommit, fmt.Sprintf("task %s is %s", id, t.Status), t.Status.Terminal()
+	}
+	if was, ok := c.archived[id]; ok {
+		return "", fmt.Sprintf("task %s is archived (%s)", id, was.Status), true
+	}
+	return "", "no task has the id " + id, true
+}

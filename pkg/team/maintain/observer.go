@@ -1,0 +1,352 @@
+package maintain
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/blackboard/audit"
+	"liza/pkg/board/history"
+	"liza/pkg/board/store"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
+	"liza/pkg/code/project"
+	"liza/pkg/team/watch"
+	"liza/pkg/verb/verb"
+)
+
+// Observer gathers the facts of alerts: from the board, control files, processes, git and disk.
+type Observer struct {
+	service *verb.Service
+	began   time.Time
+	clock   watch.Clock
+
+	violations []blackboard.Violation
+	looked     journalLook
+	journal    journalFacts
+}
+
+// Observe begins to look at the project of a service. began has a monotonic clock.
+func Observe(d *verb.Service, began time.Time) *Observer { return &Observer{service: d, began: began} }
+
+// Facts are what the rules of alerts look at.
+func (l *Observer) Facts(ctx context.Context) watch.Facts {
+	d, cfg := l.service, l.service.Config()
+	f := watch.Facts{Now: d.Now(), Process: d.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Proc.FreeMB(d.Project.Root), SpecHash: d.SpecHash}
+	f.Violations = l.validate(ctx)
+	f.State = l.state(ctx)
+	if f.State == nil {
+		return f
+	}
+	f.Input = transition.Input{Shared: d.Board() != nil, Control: d.ControlOn(f.State), HumanReview: cfg.Plan.HumanReview, FreeMB: f.FreeMB, MinFreeMB: f.MinFreeMB,
+		ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), AutoMerge: cfg.Review.AutoMerge}
+	f.Triggers = transition.TriggerFacts{HumanReview: cfg.Plan.HumanReview}
+	if f.State.Goal != nil {
+		f.Triggers.SpecHash = d.SpecHash(f.State.Goal.SpecRef)
+	}
+	f.ClockJump = l.clock.Look(f.Now, time.Since(l.began), 2*f.State.Duration("heartbeat_interval"))
+	f.Process.ClockJumped = f.ClockJump != 0
+	for _, o := range d.Orders(f.State) {
+		order := &watch.Order{Modified: o.Modified, Reason: o.Reason}
+		switch o.Control {
+		case project.Checkpoint:
+			f.Checkpoint = order
+		case project.Pause:
+			f.Pause = order
+		case project.Abort:
+			f.Abort = true
+		}
+	}
+	for _, u := range d.UnusableRoles(f.State) {
+		f.Unusable = append(f.Unusable, watch.Unusable{Role: u.Name, Why: u.Error()})
+		d.TellUnusable(ctx, u)
+	}
+	for _, r := range d.RedBaseline(ctx) {
+		f.Red = append(f.Red, watch.Red{Check: r.Check, Command: r.Command, Commit: r.Commit, Tail: r.Tail, Log: r.End.Log})
+	}
+	f.LastActivity, f.Lock = lastActivity(d.Project), l.lock()
+	l.journal.read(d.Project, f.State)
+	f.Left, f.GaveUp = l.journal.left, l.journal.gaveUp
+	l.git(ctx, &f)
+	return f
+}
+
+// state is the snapshot, the last valid one when the file is damaged, nil without any.
+func (l *Observer) state(ctx context.Context) *blackboard.State {
+	s, err := l.service.View(ctx)
+	if err == nil {
+		return s
+	}
+	kept, ok := l.service.Store.(store.Recoverer)
+	if !ok {
+		return nil
+	}
+	if s, err = kept.LastValid(ctx); err != nil {
+		return nil
+	}
+	cfg := l.service.Config()
+	s.Defaults, s.Overrides = blackboard.Settings(cfg.Settings()), blackboard.Settings(cfg.Overrides())
+	return s
+}
+
+// settle is how long a new violation must last: what is being changed just now, by an
+// editor, a claim or a merge, looks half done for a moment.
+const settle = 100 * time.Millisecond
+
+// validate gives all violations. An error that was not there at the last look counts when
+// it is there a moment later as well.
+func (l *Observer) validate(ctx context.Context) []blackboard.Violation {
+	found, err := l.validateNow(ctx)
+	if err == nil && slices.ContainsFunc(found, func(v blackboard.Violation) bool { return isError(v) && !contains(l.violations, v) }) {
+		pause := time.NewTimer(settle)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return l.violations
+		}
+		var again []blackboard.Violation
+		again, err = l.validateNow(ctx)
+		found = slices.DeleteFunc(again, func(v blackboard.Violation) bool { return isError(v) && !contains(found, v) })
+	}
+	if err == nil { // otherwise git or a file could not be looked at: nothing new is known
+		l.violations = found
+	}
+	return l.violations
+}
+
+func contains(list []blackboard.Violation, v blackboard.Violation) bool {
+	return slices.ContainsFunc(list, func(x blackboard.Violation) bool {
+		return x.Rule == v.Rule && x.Path == v.Path && x.Message == v.Message
+	})
+}
+
+func (l *Observer) validateNow(ctx context.Context) ([]blackboard.Violation, error) {
+	p := BoardOf(l.service)
+	if p == nil {
+		return nil, nil
+	}
+	p.looked = &l.looked
+	i, err := p.Store.Inspect(ctx)
+	if err != nil {
+		v, err := p.unreadable(err)
+		return withExcerpt(p.Project.State(), v.Violations), err
+	}
+	facts, err := p.facts(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	// No rule of the watcher reads warnings, and a board has one for each task that was merged before it had seals: finding
+	// the line of each would take longer than the rest.
+	found := slices.DeleteFunc(audit.Validate(i.State, i.Previous, facts), func(v blackboard.Violation) bool { return !isError(v) && v.Rule != "V58" })
+	return i.Locate(found), nil
+}
+
+// withExcerpt adds the line of the file that cannot be read (specs/protocol.md#14, B01).
+func withExcerpt(path string, list []blackboard.Violation) []blackboard.Violation {
+	data, err := safefile.Read(path)
+	if err != nil {
+		return list
+	}
+	rows := strings.Split(string(data), "\n")
+	for i, v := range list {
+		if v.Rule == "V01" && v.Line > 0 && v.Line <= len(rows) {
+			row := []rune(strings.TrimSpace(rows[v.Line-1]))
+			list[i].Message += fmt.Sprintf(": '%s'", string(row[:min(len(row), 80)]))
+		}
+	}
+	return list
+}
+
+// lastActivity is when the journal or the output of an agent program grew last.
+func lastActivity(p *project.Project) time.Time {
+	var last time.Time
+	consider := func(info os.FileInfo, err error) {
+		if err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	consider(os.Stat(p.Journal()))
+	logs, _ := os.ReadDir(filepath.Dir(p.Output("x"))) // before the first run there is none
+	for _, e := range logs {
+		consider(e.Info())
+	}
+	return last
+}
+
+// lock is who holds the lock of the state now. A name that a killed writer left is none.
+func (l *Observer) lock() *watch.Lock {
+	h, held := safefile.CurrentHolder(l.service.Project.Lock())
+	if !held || h.Since.IsZero() {
+		return nil
+	}
+	return &watch.Lock{Holder: h.String(), Since: h.Since}
+}
+
+// journalFacts are drawn from the journal when it has changed.
+type journalFacts struct {
+	size   int64
+	since  blackboard.Time
+	left   map[blackboard.Role]time.Time
+	gaveUp []watch.GaveUp
+}
+
+func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
+	info, err := os.Stat(p.Journal())
+	if err != nil {
+		return
+	}
+	var since blackboard.Time
+	if s.Sprint != nil && s.Sprint.Timeline != nil {
+		since = s.Sprint.Timeline.Started
+	}
+	if info.Size() == j.size && since == j.since {
+		return
+	}
+	began, _ := since.At()
+	journal := history.Journal{Path: p.Journal()}
+	entries := func(action blackboard.Action) []blackboard.Entry {
+		list, failed := journal.Read(history.Filter{Action: action, Since: began})
+		if failed != nil {
+			err = failed
+		}
+		return list
+	}
+	left := map[blackboard.Role]time.Time{}
+	for _, e := range slices.Concat(entries(blackboard.ActionUnregistered), entries(blackboard.ActionAgentLapsed)) {
+		id := e.Agent
+		if id == blackboard.System { // "coder-1: process 4121 is gone"
+			id, _, _ = strings.Cut(e.Detail, ":")
+		}
+		role, _, _ := blackboard.ParseAgentID(id)
+		if at, ok := e.Timestamp.At(); ok && at.After(left[role]) {
+			left[role] = at
+		}
+	}
+	gaveUp := lastGiveUps(entries(blackboard.ActionAgentGaveUp), entries(blackboard.ActionRegistered))
+	if err == nil {
+		j.size, j.since, j.left, j.gaveUp = info.Size(), since, left, gaveUp
+	}
+}
+
+// lastGiveUps are those of agents that have not registered again since.
+func lastGiveUps(gaveUp, registered []blackboard.Entry) []watch.GaveUp {
+	var list []watch.GaveUp
+	for _, e := range gaveUp {
+		back := slices.ContainsFunc(registered, func(r blackboard.Entry) bool { return r.Agent == e.Agent && r.Rev > e.Rev })
+		if at, ok := e.Timestamp.At(); ok && !back {
+			list = slices.DeleteFunc(list, func(g watch.GaveUp) bool { return g.Agent == e.Agent })
+			list = append(list, watch.GaveUp{Agent: e.Agent, Detail: e.Detail, At: at})
+		}
+	}
+	return list
+}
+
+// git adds what the repository says; what cannot be found out stays unknown.
+func (l *Observer) git(ctx context.Context, f *watch.Facts) {
+	repo, s := l.service.Repo, f.State
+	if repo == nil {
+		return
+	}
+	branch := s.IntegrationBranch()
+	if len(transition.ApprovedTasks(s)) > 0 {
+		if path, found, err := repo.CheckedOutAt(ctx, branch); err == nil && found {
+			f.CheckedOutAt = path
+		}
+	}
+	if l.service.Caller.AgentID == "" { // an agent's process only looks
+		if b, err := l.service.SeeIntegration(ctx, s); err == nil && b.Moved {
+			f.Moved = &watch.Moved{Text: b.Text, Next: b.Next}
+		}
+	}
+	if s.Text("base_ref") == "" {
+		return
+	}
+	if lag, err := l.service.Behind(ctx, s); err == nil {
+		f.Behind = lag.Behind
+	}
+}
+
+// gitFacts adds what git says about branches, worktrees and merges.
+func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote string, view func(context.Context) (*blackboard.State, error), f *audit.Facts) error {
+	f.BranchExists = func(name string) bool { _, err := repo.BranchTip(ctx, name); return err == nil }
+	f.ResolveCommit = func(short string) (string, bool) { full, err := repo.Resolve(ctx, short); return full, err == nil }
+	var err error
+	if f.TaskBranches, err = repo.Branches(ctx, "task"); err != nil {
+		return err
+	}
+	worktrees, err := repo.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range worktrees {
+		if rel, err := filepath.Rel(repo.Root(), w.Path); err == nil && !w.Main {
+			f.Worktrees = append(f.Worktrees, filepath.ToSlash(rel))
+		}
+	}
+	if err := trackedFacts(ctx, repo, f); err != nil {
+		return err
+	}
+	head, err := verb.IntegrationTip(ctx, repo, s, remote, view)
+	if err != nil {
+		return err
+	}
+	if f.IntegrationTip = &head; head == "" {
+		return nil
+	}
+	return mergeFacts(ctx, repo, s, head, f)
+}
+
+func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head string, f *audit.Facts) error {
+	var commits []string
+	for t := range s.Tasks() {
+		if t == nil {
+			continue
+		}
+		if t.MergeCommit != "" {
+			commits = append(commits, t.MergeCommit)
+		}
+		if t.MergeIntent != nil {
+			commits = append(commits, t.MergeIntent.Commit)
+		}
+	}
+	outside, err := repo.Uncontained(ctx, commits, head)
+	if err != nil {
+		return err
+	}
+	lost := map[string]bool{}
+	for _, c := range outside {
+		lost[c] = true
+	}
+	f.MergedIntoIntegration = func(commit string) bool { return !lost[commit] }
+	return nil
+}
+
+// trackedFacts warns of files of Liza that are in the index (specs/protocol.md#14, B26).
+func trackedFacts(ctx context.Context, repo *git.Repo, f *audit.Facts) error {
+	tracked, err := repo.Tracked(ctx, ".liza", ".worktrees")
+	if err != nil {
+		return err
+	}
+	for _, path := range tracked {
+		if verb.MayBeTracked(path) {
+			continue
+		}
+		f.Decode = append(f.Decode, blackboard.Violation{Rule: "V56", Severity: blackboard.SeverityWarning, Subjects: []string{path},
+			Message: path + " is tracked by git; next: git rm --cached -r " + topOf(path)})
+	}
+	return nil
+}
+
+func topOf(path string) string {
+	if strings.HasPrefix(path, ".worktrees") {
+		return ".worktrees"
+	}
+	return path
+}

@@ -1,0 +1,267 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/blackboard/audit"
+	"liza/pkg/board/history"
+	"liza/pkg/board/store"
+	"liza/pkg/code/merge"
+	"liza/pkg/code/project"
+	"liza/pkg/run/agent"
+	"liza/pkg/run/role"
+	"liza/pkg/verb/verb"
+)
+
+// BoardName is how people know the file of their project.
+const BoardName = ".liza/state.yaml"
+
+// BoardOf is the board of a service, nil where its store is one for tests.
+func BoardOf(d *verb.Service) *Board {
+	kept, ok := d.Store.(store.Project)
+	if !ok {
+		return nil
+	}
+	return &Board{Name: BoardName, Root: d.Project.Root, Store: kept, Project: d.Project, Repo: d.Repo, Remote: d.Remote(), Now: d.Now, SkipSpecFiles: d.NoSpecFiles,
+		Processes: blackboard.ProcessFacts{Host: d.Proc.Host, BootID: d.Proc.BootID, Running: d.Proc.Running}}
+}
+
+// Validated is the result of `liza validate`.
+type Validated struct {
+	File       string                 `json:"file"`
+	Valid      bool                   `json:"valid"`
+	Errors     int                    `json:"errors"`
+	Warnings   int                    `json:"warnings"`
+	Violations []blackboard.Violation `json:"violations"`
+	Fixed      []string               `json:"fixed,omitempty"`
+
+	unreadable bool // its rules could not be looked at
+	restore    bool // an older state helps: this one cannot be read, or lacks what was there
+}
+
+// Validate checks the file against every rule.
+func (p *Board) Validate(ctx context.Context) (Validated, error) {
+	i, err := p.Store.Inspect(ctx)
+	if err != nil {
+		return p.unreadable(err)
+	}
+	facts, err := p.facts(ctx, i)
+	if err != nil {
+		return Validated{}, err
+	}
+	return p.result(i.Locate(audit.Validate(i.State, i.Previous, facts))), nil
+}
+
+// Repair mends what is provably safe, in one write, and checks again.
+func (p *Board) Repair(ctx context.Context, before Validated) (Validated, error) {
+	i, err := p.Store.Inspect(ctx)
+	if err != nil {
+		return before, nil // what does not parse cannot be repaired; it was reported
+	}
+	facts, err := p.facts(ctx, i)
+	if err != nil {
+		return before, err
+	}
+	var done []string
+	err = p.Store.Update(ctx, store.Op{Name: "validate --fix", Agent: blackboard.Human}, func(s *blackboard.State) error {
+		done = audit.Repair(s, facts)
+		for _, line := range done {
+			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(p.Now()), Agent: blackboard.Human, Action: blackboard.ActionEditedByHand, Detail: "validate --fix: " + line})
+		}
+		return nil
+	})
+	if err != nil {
+		return before, err
+	}
+	after, err := p.Validate(ctx)
+	if after.Fixed = done; before.has("V57") && !after.has("V57") {
+		after.Fixed = append(after.Fixed, "log.yaml: the end that no state belongs to was cut (V57)")
+	}
+	return after, err
+}
+
+// Next is the command that helps with a file that is not valid.
+func (v Validated) Next() string {
+	all := func(helps func(blackboard.Violation) bool) bool {
+		return v.File == BoardName && !slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return isError(x) && !helps(x) })
+	}
+	switch {
+	case v.restore && v.File == BoardName:
+		return "liza restore --list"
+	case all(func(x blackboard.Violation) bool { return x.Rule == RuleJournal }):
+		return NextSeal
+	case all(func(x blackboard.Violation) bool { return x.Fixable }):
+		return "liza validate --fix"
+	}
+	return "edit " + v.File
+}
+
+// facts is what the rules need and the state cannot say.
+func (p *Board) facts(ctx context.Context, i *store.Inspection) (audit.Facts, error) {
+	f := audit.Facts{Now: p.Now(), Decode: i.Decode, MissingSections: i.Missing,
+		SkipSpecFiles: p.SkipSpecFiles,
+		Line:          func(path string) int { line, _ := i.Line(path); return line }}
+	if p.Root != "" {
+		f.SpecExists = func(ref string) bool { _, err := verb.SpecFile(p.Root, ref); return err == nil }
+		f.WorktreeExists = func(path string) bool {
+			info, err := os.Stat(filepath.Join(p.Root, path))
+			return err == nil && info.IsDir()
+		}
+	}
+	if p.Project == nil {
+		return f, nil
+	}
+	f.Archive = &history.Archive{Dir: p.Project.ArchiveDir()}
+	f.Processes = p.Processes
+	var err error
+	if f.JournalProblems, err = p.journalProblems(ctx, i.State.Revision); err != nil || p.Repo == nil {
+		return f, err
+	}
+	err = gitFacts(ctx, p.Repo, i.State, p.Remote, p.Store.View, &f)
+	return f, err
+}
+
+func (v Validated) has(rule string) bool {
+	return slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return x.Rule == rule })
+}
+
+// result counts what was found in the place's file.
+func (p *Board) result(found []blackboard.Violation) Validated {
+	v := Validated{File: p.Name, Violations: found}
+	if v.Violations == nil {
+		v.Violations = []blackboard.Violation{}
+	}
+	for _, x := range found {
+		if x.Severity == blackboard.SeverityWarning {
+			v.Warnings++
+		} else {
+			v.Errors++
+		}
+	}
+	v.Valid = v.Errors == 0
+	return v
+}
+
+// unreadable makes violations of what keeps the file from being read (V01, V02).
+func (p *Board) unreadable(err error) (Validated, error) {
+	if x, ok := errors.AsType[*store.InvalidError](err); ok {
+		v := p.result(x.Violations)
+		v.restore, v.unreadable = true, true
+		return v, nil
+	}
+	if x, ok := errors.AsType[*store.VersionError](err); ok {
+		message := "version is " + x.Version + "; this program reads 1"
+		if x.Version == "" {
+			message = "version is missing; this program reads 1"
+		}
+		v := p.result([]blackboard.Violation{{Rule: "V02", Severity: blackboard.SeverityError, Path: "version", Subjects: []string{"version"}, Message: message}})
+		v.restore, v.unreadable = x.Version == "", true
+		return v, nil
+	}
+	return Validated{}, fmt.Errorf("cannot read %s: %w", filepath.Base(p.Name), err)
+}
+
+// ViolationLine is "ERROR V08 task-3 (line 41): CLAIMED without assigned_to".
+func ViolationLine(v blackboard.Violation) string {
+	word, message, place := "ERROR", v.Message, ""
+	if v.Severity == blackboard.SeverityWarning {
+		word = "WARNING"
+	}
+	if len(v.Subjects) > 0 {
+		place = " " + v.Subjects[0]
+		for _, prefix := range []string{"task ", "agent ", ""} {
+			if rest, ok := strings.CutPrefix(message, prefix+v.Subjects[0]+": "); ok {
+				message = rest
+				break
+			}
+		}
+	}
+	if v.Line > 0 {
+		place += fmt.Sprintf(" (line %d)", v.Line)
+	}
+	return fmt.Sprintf("%s %s%s: %s\n", word, v.Rule, place, message)
+}
+
+func isError(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError }
+
+// quorum looks whether the team can meet the rules of review.quorum. Without rules it costs nothing.
+func (x *Doctor) quorum(context.Context, *project.Project) {
+	if x.Service == nil || len(x.Service.Config().Review.Quorum) == 0 {
+		return
+	}
+	registered, programs := 0, x.reviewerPrograms()
+	if x.State != nil {
+		for _, a := range x.State.Agents {
+			if a == nil || a.Role != blackboard.RoleReviewer {
+				continue
+			}
+			if registered++; a.CLI != "" && !slices.Contains(programs, a.CLI) {
+				programs = append(programs, a.CLI)
+			}
+		}
+	}
+	reviewers := max(registered, x.Reviewers)
+	if x.Reviewers == 0 && registered == 0 {
+		reviewers = 1 // what liza run starts
+	}
+	disabled := x.Service.Config().Review.Disabled()
+	for _, r := range x.Service.Config().Review.Quorum {
+		what := (&blackboard.Quorum{Reviewers: r.Reviewers, Programs: r.Programs, Paths: r.Paths}).Describe()
+		subject := strings.Join(r.Paths, ", ")
+		switch {
+		case r.Reviewers < 2:
+		case disabled:
+			x.Add("quorum", SeverityWarning, subject, "liza config set review.mode normal", "", "review.quorum asks for %s, and in review.mode disabled nobody but you approves", what)
+		case reviewers < r.Reviewers:
+			x.Add("quorum", SeverityWarning, subject, fmt.Sprintf("liza run --reviewers %d", r.Reviewers), "",
+				"review.quorum asks for %s, and this team has %d: such a change waits for another one, or for you (liza approve-merge)", what, reviewers)
+		case r.Programs == blackboard.ProgramsDifferent && len(programs) < r.Reviewers:
+			x.Add("quorum", SeverityWarning, subject, "edit agents.fallback in .liza/config.yaml", "",
+				"review.quorum asks for %s, and reviewers run %s: such a change waits for another one, or for you (liza approve-merge)", what, strings.Join(programs, " and "))
+		}
+	}
+}
+
+// train looks whether the checks of a train can run side by side.
+func (x *Doctor) train(context.Context, *project.Project) {
+	if x.Service == nil {
+		return
+	}
+	if m := x.Service.Config().Merge; m.Train > 1 && merge.CheckSlots(m.Slots) == 1 {
+		x.Add("train", SeverityWarning, "merge.slots", fmt.Sprintf("liza config set merge.slots %d", min(m.Train, 4)), "",
+			"merge.train is %d, but its checks run one at a time (merge.slots), so it merges no faster than without", m.Train)
+	}
+}
+
+// reviewerPrograms are the programs that a reviewer may run.
+func (x *Doctor) reviewerPrograms() []string {
+	d := x.Service
+	known := func(name string) bool {
+		_, err := agent.Lookup(name, agent.Options{Custom: x.Programs, Root: d.Project.Root})
+		return err == nil
+	}
+	r, err := d.Roles().Resolve(role.Reviewer, nil, d.RoleSettings())
+	if err != nil {
+		return nil // told otherwise
+	}
+	program, _ := d.Roles().Program(r.Role, nil, d.RoleSettings(), x.CLI, "", known)
+	programs := []string{program}
+	fallback := d.Config().Agents.Fallback
+	names := fallback.For(r.Role.Name)
+	if names == nil {
+		names = fallback.For(string(role.Reviewer))
+	}
+	for _, name := range names {
+		if known(name) && !slices.Contains(programs, name) {
+			programs = append(programs, name)
+		}
+	}
+	return programs
+}

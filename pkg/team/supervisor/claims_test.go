@@ -1,0 +1,39 @@
+package supervisor
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/verb/verb"
+)
+
+func TestEachClaimThatFailsIsFollowedByALongerPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, failed := &Supervisor{}, errors.New("the state is not valid")
+		for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60} {
+			began := time.Now()
+			if err := s.claimRefused(t.Context(), t.Context(), failed); !errors.Is(err, failed) {
+				t.Fatalf("claim %d: %v", i, err)
+			}
+			if paused := time.Since(began); paused != want*time.Second {
+				t.Errorf("after claim %d the pause is %v, want %v", i, paused, want*time.Second)
+			}
+		}
+	})
+}
+
+// In a team at work an agent without a task mostly finds one a moment later. A reason to wait that is
+// written down at once would wake everybody else each time. (Without a store, a write is a panic.)
+func TestAMomentWithoutWorkIsNotWrittenDown(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 19, 14, 0, 0, 0, time.UTC)
+	s := &Supervisor{ID: "coder-1", Service: &verb.Service{Now: func() time.Time { return now }}, idleSince: now.Add(-100 * time.Millisecond)}
+	st := &blackboard.State{Agents: map[string]*blackboard.Agent{"coder-1": {Status: blackboard.AgentIdle}}}
+	if again := s.showWaiting(t.Context(), st, waiting{why: "nothing to claim"}); again != 200*time.Millisecond {
+		t.Errorf("it looks again in %s, want 200ms", again)
+	}
+}

@@ -1,0 +1,145 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/run/agent"
+	"liza/pkg/run/broker"
+	"liza/pkg/run/proxy"
+	"liza/pkg/run/sandbox"
+	"liza/pkg/team/wall"
+)
+
+// level is how strongly the runs of a program are contained now.
+func (s *Supervisor) level(ctx context.Context, program string) (sandbox.Level, error) {
+	if s.Walls == nil {
+		return sandbox.Open, nil
+	}
+	level, _, err := s.Walls.Level(ctx, program)
+	return level, err
+}
+
+// openWall puts the program of a run behind its wall (specs/security.md). done is called when everything of the run
+// has ended.
+func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, task string) (done func(), err error) {
+	if s.Walls == nil {
+		return func() {}, nil
+	}
+	var state []string
+	if r.program() == agent.Scripted {
+		state = []string{s.Service.Project.Scripted()}
+	}
+	w, err := s.Walls.Open(ctx, wall.Use{Also: state, Name: s.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != s.Service.Project.Root, Sockets: r.folder, Git: r.git,
+		Read: s.readable(ctx, spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { s.hostRefused(ctx, r, task, x) }})
+	if err != nil {
+		return nil, err
+	}
+	if w.Spec.Level != r.sandbox { // the settings changed since the git folder was made for the other one
+		return nil, errors.Join(fmt.Errorf("the sandbox level changed from %s to %s while the run began; next: liza config show --origin", r.sandbox, w.Spec.Level), w.Close())
+	}
+	r.wall = w
+	if w.Contained() {
+		spec.Contain = w.Contain
+	}
+	return func() {
+		if err := w.Close(); err != nil {
+			s.warn(task, "cannot remove the private folders of the run: %v", err)
+		}
+	}, nil
+}
+
+// readable is what of .liza is meant for a run: its prompt, and the logs of its own task, which a prompt may name.
+func (s *Supervisor) readable(ctx context.Context, spec *agent.Spec, task string) []string {
+	files := []string{spec.PromptFile}
+	if spec.SchemaFile != "" {
+		files = append(files, spec.SchemaFile)
+	}
+	if task != "" {
+		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Service.Project.Output(task)), task+".*"))
+		files = append(files, ownLogs(logs, task, s.Service.LastState(ctx))...)
+	}
+	return files
+}
+
+// ownLogs leaves out the logs of other tasks: those of a.b begin as those of a do.
+func ownLogs(logs []string, task string, st *blackboard.State) []string {
+	return slices.DeleteFunc(logs, func(log string) bool {
+		for other := range st.Tasks() {
+			if strings.HasPrefix(other.ID, task+".") && strings.HasPrefix(filepath.Base(log), other.ID+".") {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// hostRefused tells that a run could not reach a host: once for each host and task, with the setting that allows it.
+func (s *Supervisor) hostRefused(ctx context.Context, r *run, task string, x proxy.Refusal) {
+	what := fmt.Sprintf("%s could not reach %s: %s; next: %s", r.program(), x.Host, x.Why, x.Next)
+	r.record.unreached(x.Host)
+	s.warn(task, "%s", what)
+	s.Service.HostRefused(context.WithoutCancel(ctx), task, what)
+}
+
+// openBroker opens the way on which commands come out of a run, in a folder of the run. It is open before
+// the program starts; done is called, once or more, when everything of the run has ended.
+func (s *Supervisor) openBroker(spec *agent.Spec, r *run, task, token string) (done func(), err error) {
+	if s.Commands == nil {
+		return func() {}, nil
+	}
+	root := s.Service.Project.Root
+	folder, err := broker.MakeFolder(s.RunBase, root, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	r.folder = folder.Path
+	spec.Env = append(spec.Env, "LIZA_BROKER="+filepath.Join(folder.Path, broker.Socket))
+	r.started = make(chan struct{})
+	server := broker.Serve(folder.Listener, s.Commands(InRun{Agent: s.ID, Token: token, Mark: r.mark, Task: task, Root: root}), r.holds)
+	return sync.OnceFunc(func() {
+		if !server.Close() {
+			s.warn(task, "a command of the run has not ended yet; it ends by itself")
+		}
+		if err := folder.Remove(); err != nil {
+			s.warn(task, "cannot remove the folder of the run: %v", err)
+		}
+	}), nil
+}
+
+// begun notes below which process everything of the run is: the reaper of its program.
+func (r *run) begun(p agent.Process) {
+	r.top = p
+	if above := agent.Ancestors(p.Pid); len(above) > 0 && above[0].Pid != os.Getpid() {
+		r.top = above[0]
+	}
+}
+
+// noted lets the commands of the run come. Before, the board does not know the run: a command of a program that calls one at once
+// would be taken for that of an earlier run, and what it hands in would not be pushed.
+func (r *run) noted() {
+	if r.started != nil {
+		close(r.started)
+	}
+}
+
+// holds reports whether a process is one of the run. A command may come before the program's start is noted.
+func (r *run) holds(pid int) bool {
+	select {
+	case <-r.started:
+	case <-time.After(startNoted):
+		return false
+	}
+	return pid == r.top.Pid || slices.ContainsFunc(agent.Ancestors(pid), func(a agent.Process) bool { return a.Pid == r.top.Pid && a.Start == r.top.Start })
+}
+
+// startNoted is how long a command waits for that: as long as the board may be locked, or its database away.
+const startNoted = 2 * time.Minute

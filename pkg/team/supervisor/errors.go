@@ -1,0 +1,89 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+)
+
+func exitOf(err error) transition.Exit {
+	var r *transition.Refusal
+	if errors.As(err, &r) {
+		return r.Exit
+	}
+	return 0
+}
+
+func isLost(err error) bool { return exitOf(err) == transition.ExitLeaseLost }
+
+func isRefused(err error) bool { return exitOf(err) == transition.ExitRefused }
+
+func isNothing(err error) bool { return exitOf(err) == transition.ExitNothing }
+
+// A panicError is a mistake in Liza that showed itself in one member of a team. It ends what that member is at and
+// nothing else.
+type panicError struct {
+	value any
+	log   string // where the stack is
+}
+
+func (e *panicError) Error() string {
+	text := fmt.Sprintf("a mistake in Liza: %v", e.value)
+	if e.log != "" {
+		text += " (see " + e.log + ")"
+	}
+	return text
+}
+
+// contained calls what may panic, and makes an error of it. The stack goes to a file of its own.
+func (s *Supervisor) contained(do func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			failed := &panicError{value: value}
+			stack := fmt.Sprintf("=== %s %s\npanic: %v\n\n%s\n", blackboard.TimeOf(s.Service.Now()), s.ID, value, debug.Stack())
+			path := s.Service.Project.PanicLog(s.ID)
+			if safefile.MakeFolder(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Service.Mask(stack))) == nil {
+				failed.log, _ = filepath.Rel(s.Service.Project.Root, path)
+			}
+			err = failed
+		}
+	}()
+	return do()
+}
+
+// GaveUp is why a supervisor ended by itself: what it was at work on, why, and what a person can do.
+type GaveUp struct {
+	Task  string // "" when it was about none
+	Why   string
+	Next  string
+	Extra map[string]any // for the journal
+}
+
+func (g *GaveUp) Error() string {
+	text := ErrGaveUp.Error()
+	if g.Task != "" {
+		text += " on " + g.Task
+	}
+	return text + ": " + g.Why + "; next: " + g.Next
+}
+
+// Is makes every GaveUp an ErrGaveUp.
+func (g *GaveUp) Is(target error) bool { return target == ErrGaveUp }
+
+// A limitError says which limit stopped a run: one of its task, or one of the sprint or day.
+type limitError struct {
+	task   *blackboard.Halt
+	sprint *transition.Overspent
+}
+
+func (e *limitError) Error() string {
+	if e.task != nil {
+		return fmt.Sprintf("the %s limit is reached: %s of %d", e.task.Kind, e.task.Value, e.task.Limit)
+	}
+	return e.sprint.String()
+}

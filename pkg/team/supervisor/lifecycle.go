@@ -1,0 +1,567 @@
+package supervisor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
+	"liza/pkg/board/store"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
+	"liza/pkg/code/project"
+	"liza/pkg/verb/verb"
+)
+
+// register enters the agent on the board and says so.
+func (s *Supervisor) register(ctx context.Context) error {
+	if s.Service.Caller.Token == "" {
+		started := s.Service.Now()
+		r, err := s.Service.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ)})
+		if err != nil {
+			return err
+		}
+		s.ID = r.Agent
+		s.Service.Caller.AgentID, s.Service.Caller.Token = r.Agent, r.Token
+		_, lease, margin := s.intervals(ctx)
+		s.lease.renewed(started.Add(lease - margin))
+	}
+	s.Service.May, s.Service.Run = s.may, s.lease.runID
+	st, err := s.Service.View(ctx)
+	if err != nil {
+		return err
+	}
+	c := s.chosen(st, nil)
+	err = s.Service.Update(ctx, "ready", func(st *blackboard.State, a transition.Actor) error {
+		return transition.SetReady(st, a, c.name, c.model, s.Service.Now())
+	})
+	if err == nil {
+		s.say("", "ready, runs %s", c.name)
+	}
+	return err
+}
+
+// leave releases what the agent still holds and removes its registration.
+func (s *Supervisor) leave(cause error) error {
+	// Not the context of the work, which has ended by now.
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if s.lease.lost() || s.Service.Caller.Token == "" {
+		return nil // the registration is another's now, or none was made
+	}
+	reason := "its supervisor ended"
+	switch {
+	case errors.Is(cause, ErrAborted):
+		reason = "abort"
+	case cause != nil:
+		reason = cause.Error()
+	}
+	if err := s.releaseAll(ctx, reason); err != nil {
+		return err
+	}
+	err := s.Service.Unregister(ctx, s.ID, false)
+	if err == nil || isLost(err) {
+		s.Service.Caller.Token = ""
+		return nil
+	}
+	return err
+}
+
+// beat extends the leases of the agent and its work every heartbeat_interval. A lease that
+// was lost, or that could not be renewed for too long, ends the work under it: it is
+// trusted for less time than it lasts, counted from the start of the renewal.
+func (s *Supervisor) beat(ctx context.Context) {
+	var failed bool
+	for {
+		if s.lease.lost() { // until the loop has registered again
+			if !sleep(ctx, time.Second) {
+				return
+			}
+			continue
+		}
+		interval, lease, margin := s.intervals(ctx)
+		if failed { // the last look is when the trust ends, not a heartbeat later
+			interval = min(interval, s.lease.left(s.Service.Now()))
+		}
+		if !sleep(ctx, interval) {
+			return
+		}
+		started := s.Service.Now()
+		_, err := s.Service.Heartbeat(ctx)
+		failed = err != nil
+		switch {
+		case err == nil:
+			s.lease.renewed(started.Add(lease - margin))
+		case ctx.Err() != nil:
+			return
+		case isLost(err) || isRefused(err):
+			s.warn("", "the registration is lost: %v", err)
+			s.lease.end()
+		case s.lease.left(s.Service.Now()) == 0:
+			s.warn("", "the lease could not be renewed in time: %v", err)
+			s.lease.end()
+		}
+	}
+}
+
+// beatContained goes on with the heartbeat after a mistake in Liza.
+func (s *Supervisor) beatContained(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := s.contained(func() error { s.beat(ctx); return nil })
+		if err == nil {
+			return
+		}
+		s.warn("", "the heartbeat: %v", err)
+		if !sleep(ctx, time.Second) {
+			return
+		}
+	}
+}
+
+func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin time.Duration) {
+	st, err := s.Service.View(ctx)
+	if err != nil {
+		st = &blackboard.State{}
+	}
+	lease = st.Duration("lease_duration")
+	return st.Duration("heartbeat_interval"), lease, lease / 10
+}
+
+// watchOrders stops everything within a second of ABORT, whatever the supervisor is at, and the work of this agent
+// when a person stops it.
+func (s *Supervisor) watchOrders(ctx context.Context, abort context.CancelCauseFunc) {
+	changes := s.Service.Store.Watch(ctx)
+	for sleep(ctx, 500*time.Millisecond) {
+		var st *blackboard.State
+		select {
+		case <-changes:
+			st, _ = s.Service.View(ctx) // a lost connection is the lease's business
+		default:
+		}
+		if o := s.Service.Orders(st); len(o) > 0 && o[0].Control == project.Abort {
+			abort(ErrAborted)
+			return
+		}
+		if st != nil {
+			s.lease.ordered(st.Revision, st.Stopped[s.ID] != nil)
+		}
+	}
+}
+
+// obeyStop reports whether a person keeps this agent from work. A restart is over now: no run is under way.
+func (s *Supervisor) obeyStop(ctx context.Context, st *blackboard.State) (*blackboard.State, waiting, error) {
+	stop := st.Stopped[s.ID]
+	if stop != nil && stop.Restart {
+		err := s.Service.Update(ctx, "restart", func(st *blackboard.State, a transition.Actor) error {
+			return transition.TakeRestart(st, a, s.Service.Now())
+		})
+		if err == nil {
+			st, err = s.Service.View(ctx)
+		}
+		if err != nil {
+			return st, waiting{}, err
+		}
+		s.say("", "begins again")
+		stop = st.Stopped[s.ID]
+	}
+	s.lease.ordered(st.Revision, stop != nil)
+	if stop == nil {
+		return st, waiting{}, nil
+	}
+	return st, waiting{why: fmt.Sprintf("%s; next: liza restart %s", stop, s.ID), paused: true}, nil
+}
+
+// idle waits for a change, the poll interval, or the end. A supervisor that was idle for
+// too long is complete when it has worked, and ErrIdle otherwise.
+func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w waiting) error {
+	var shown time.Duration
+	if w.paused {
+		s.idleSince = s.Service.Now() // it is not for lack of work
+	}
+	st := w.board
+	if st == nil {
+		st, _ = s.Service.View(hard)
+	}
+	if st != nil {
+		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Service.Now().Sub(s.idleSince) >= max {
+			if s.worked {
+				s.say("", "nothing to do for %s: %s", max, w.why)
+				return errComplete
+			}
+			return fmt.Errorf("%w for %s: %s", ErrIdle, max, w.why)
+		}
+		if s.Once && s.Task == "" && !s.Team && w.why != "" && !s.worked {
+			return fmt.Errorf("%w: %s", ErrIdle, w.why)
+		}
+		shown = s.showWaiting(hard, st, w)
+	} else {
+		st = &blackboard.State{}
+	}
+	wait := st.Duration(s.key("poll_interval"))
+	if shown > 0 {
+		wait = min(wait, shown)
+	}
+	if !w.until.IsZero() {
+		wait = min(wait, max(w.until.Sub(s.Service.Now()), 10*time.Millisecond))
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-changes:
+	case <-timer.C:
+	case <-soft.Done():
+	case <-hard.Done():
+	}
+	return nil
+}
+
+// key is the name of a configuration key of this role: coder_poll_interval.
+func (s *Supervisor) key(name string) string {
+	if s.Role == blackboard.RoleReviewer {
+		return "reviewer_" + name
+	}
+	return string(s.Role) + "_" + name
+}
+
+// waitShown is how long a reason to wait is on the board before another one takes its
+// place: the reasons of a large team change with every step of everybody.
+const waitShown = 5 * time.Second
+
+// waitTold is how long an agent has nothing to do before the board says so: in a team at work most find
+// something a moment later, and each of these writes would wake all others.
+const waitTold = 300 * time.Millisecond
+
+// showWaiting writes what the agent waits for, when that is new: a wait is not a transition
+// and must not wake everybody else again and again. It returns in what time the reason may
+// be written, 0 when there is nothing left to write.
+func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, w waiting) time.Duration {
+	e, why := st.Agents[s.ID], w.why
+	if e == nil || why == "" || e.Status == blackboard.AgentWaiting && e.WaitingFor == why {
+		return 0
+	}
+	if left := waitShown - s.Service.Now().Sub(s.waitSince); e.Status == blackboard.AgentWaiting && left > 0 && left <= waitShown {
+		return left
+	}
+	if left := waitTold - s.Service.Now().Sub(s.idleSince); e.Status != blackboard.AgentWaiting && !w.paused && left > 0 && left <= waitTold {
+		return left
+	}
+	s.waitSince = s.Service.Now()
+	if e.Status != blackboard.AgentWaiting {
+		s.say("", "waits: %s", why)
+	}
+	err := s.Service.Update(ctx, "wait", func(st *blackboard.State, a transition.Actor) error {
+		return transition.SetWaiting(st, a, why, s.Service.Now())
+	})
+	if err != nil && ctx.Err() == nil && !isLost(err) {
+		s.warn("", "cannot say what it waits for: %v", err)
+	}
+	return 0
+}
+
+// survive decides what an error of a step means: a lost registration is made again, a state
+// that is invalid or locked is looked at again later, anything else ends the supervisor.
+func (s *Supervisor) survive(soft, ctx context.Context, err error) (waiting, error) {
+	var invalid *store.InvalidError
+	var wentBack *store.WentBackError
+	var failed *panicError
+	switch w, trouble := s.remoteTrouble("", err); {
+	case ctx.Err() != nil:
+		return waiting{}, ErrAborted
+	case trouble:
+		return w, nil
+	case errors.As(err, &failed):
+		return s.panicked(ctx, failed)
+	case isLost(err) || s.lease.lost():
+		s.warn("", "registers again: %v", err)
+		s.forgetRegistration()
+		return waiting{}, s.enter(soft, ctx)
+	case unreachable(err):
+		return s.cutOff(err), nil
+	case errors.As(err, &invalid):
+		s.warn("", "%v", err)
+		return waiting{why: "the state is invalid; next: liza validate"}, nil
+	case errors.As(err, &wentBack):
+		s.warn("", "%v", err)
+		return waiting{why: "an old copy of the state was put over a newer one; next: liza restore --list"}, nil
+	case boardWaits(err):
+		// By chance, or a whole team would come back in the same moment and wait for each other again.
+		return waiting{why: err.Error(), until: s.Service.Now().Add(time.Second + rand.N(4*time.Second))}, nil
+	case mayPass(err):
+		return s.waitOut(err)
+	}
+	return waiting{}, err
+}
+
+// boardWaits reports whether an error of the board is over when it is tried again: its lock or that of its copy was not free in
+// time, or its database does not answer.
+func boardWaits(err error) bool {
+	_, held := errors.AsType[*safefile.HeldError](err)
+	return held || unreachable(err)
+}
+
+// unreachable reports whether the board is in a database that does not answer: nothing is lost by waiting.
+func unreachable(err error) bool {
+	var gone interface{ Unreachable() bool }
+	return errors.As(err, &gone) && gone.Unreachable()
+}
+
+// cutOff waits for the board, for however long it takes; what was begun is given back then.
+func (s *Supervisor) cutOff(err error) waiting {
+	if !s.wasCutOff {
+		s.wasCutOff = true
+		s.warn("", "waits for the board: %v", err)
+	}
+	return waiting{why: "the board cannot be reached", until: s.Service.Now().Add(time.Second + rand.N(2*time.Second))}
+}
+
+// releaseRest releases what this agent still has when it looks for work: the run that it belonged to is over, and its end could not
+// be applied. It could claim nothing else, and its heartbeats would keep others away. The work is in the worktree, where the next
+// claim goes on.
+func (s *Supervisor) releaseRest(ctx context.Context, st *blackboard.State) error {
+	if !s.wasCutOff && !s.has(st) {
+		return nil
+	}
+	reason := "its run ended and could not be applied"
+	if s.wasCutOff {
+		reason = "the board could not be reached"
+	}
+	if err := s.releaseAll(ctx, reason); err != nil {
+		return err
+	}
+	if s.wasCutOff {
+		s.wasCutOff = false
+		s.say("", "the board is back; goes on")
+	}
+	return nil
+}
+
+// has reports whether the present registration of this agent has a claim or a review.
+func (s *Supervisor) has(st *blackboard.State) bool {
+	me := st.Agents[s.ID]
+	if me == nil {
+		return false
+	}
+	for t := range st.Tasks() {
+		if t.Status == blackboard.Claimed && t.AssignedTo == s.ID && t.ClaimGeneration == me.Generation ||
+			t.Status == blackboard.ReadyForReview && t.ReviewingBy == s.ID && t.ReviewingGeneration == me.Generation {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Supervisor) forgetRegistration() {
+	s.Service.Caller.AgentID, s.Service.Caller.Token, s.ID = "", "", ""
+}
+
+// enter registers the agent as soon as the board lets it, unless nothing new is to be begun any more.
+func (s *Supervisor) enter(soft, hard context.Context) error {
+	for {
+		err := s.register(hard)
+		switch {
+		case isLost(err): // of a registration that was made while it was not yet known whether it was
+			s.forgetRegistration()
+		case !boardWaits(err):
+			return err
+		}
+		if w := s.cutOff(err); !rest(soft, hard, w.until.Sub(s.Service.Now())) {
+			return ErrAborted
+		}
+		if soft.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// outageLimit is how long a member waits for what may pass by itself.
+const outageLimit = 5 * time.Minute
+
+// mayPass reports whether an error of the machine may be over in a moment: no room, no right to read, too many open files.
+func mayPass(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.EIO,
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN}, func(e error) bool { return errors.Is(err, e) })
+}
+
+// waitOut waits for the end of an outage, tells of it once, and gives up after a while.
+func (s *Supervisor) waitOut(err error) (waiting, error) {
+	now := s.Service.Now()
+	if s.outage.IsZero() {
+		s.outage = now
+		s.warn("", "waits for up to %s: %v", outageLimit, err)
+	}
+	if now.Sub(s.outage) >= outageLimit {
+		return waiting{}, fmt.Errorf("it lasted for %s: %w", outageLimit, err)
+	}
+	return waiting{until: now.Add(time.Second)}, nil
+}
+
+// remoteTrouble tells of what the remote said, once for each answer, and leaves it alone for a while, longer each time.
+func (s *Supervisor) remoteTrouble(task string, err error) (waiting, bool) {
+	said, ok := errors.AsType[*git.RemoteError](err)
+	if !ok {
+		return waiting{}, false
+	}
+	p := &s.remote
+	p.until = s.Service.Now().Add(p.failed.next(remoteWaits))
+	if p.told != said.Words {
+		p.told = said.Words
+		text := fmt.Sprintf("%v; the task keeps what it has, and this is tried again; next: git push %s, to see what it says to you", said, said.Remote)
+		s.warn(task, "%s", text)
+		if s.Service.Notice != nil {
+			s.Service.Notice(blackboard.AlertRemoteTrouble, said.Remote, text)
+		}
+	}
+	return waiting{why: said.Error(), until: p.until}, true
+}
+
+// leaseKeeper knows whether this registration still holds, and ends the work under it
+// when it does not.
+type leaseKeeper struct {
+	mu      sync.Mutex
+	lose    context.CancelCauseFunc // of the running work; nil when none runs
+	trust   time.Time               // until then the lease is trusted without another renewal
+	isLost  bool
+	run     string // correlation id of the run that is under way
+	seen    int    // revision of the board that stopped is from
+	stopped bool   // a person stopped this agent
+}
+
+// runID and setRun are about the run that is under way.
+func (l *leaseKeeper) runID() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.run
+}
+
+func (l *leaseKeeper) setRun(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.run = id
+}
+
+// errLost is the cause with which work under a lost lease ends.
+var errLost = errors.New("the lease was lost")
+
+// errStopped is the cause with which work ends when a person stops the agent.
+var errStopped = errors.New("a person stopped the agent")
+
+// ordered notes whether a person has stopped the agent at a revision of the board; work under way ends then. An
+// older revision than the last one says nothing: who reads the board does so beside each other.
+func (l *leaseKeeper) ordered(revision int, stopped bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if revision < l.seen {
+		return
+	}
+	l.seen, l.stopped = revision, stopped
+	if stopped && l.lose != nil {
+		l.lose(errStopped)
+	}
+}
+
+// guard makes a context for work under the lease.
+func (l *leaseKeeper) guard(ctx context.Context) (context.Context, context.CancelFunc) {
+	work, lose := context.WithCancelCause(ctx)
+	l.mu.Lock()
+	l.lose = lose
+	switch {
+	case l.isLost:
+		lose(errLost)
+	case l.stopped:
+		lose(errStopped)
+	}
+	l.mu.Unlock()
+	return work, func() {
+		l.mu.Lock()
+		l.lose = nil
+		l.mu.Unlock()
+		lose(nil)
+	}
+}
+
+func (l *leaseKeeper) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.isLost = true
+	if l.lose != nil {
+		l.lose(errLost)
+	}
+}
+
+func (l *leaseKeeper) lost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.isLost
+}
+
+func (l *leaseKeeper) renewed(trust time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trust, l.isLost = trust, false
+}
+
+// left is how long the lease is still trusted without another renewal.
+func (l *leaseKeeper) left(now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(l.trust.Sub(now), 0)
+}
+
+// noPush is why the git of an agent program does not push; git quotes it in its error.
+const noPush = "liza: agents do not push (policy.push is false in .liza/config.yaml)"
+
+// gitSettings are the variables for the git of an agent program: the person's name, and that it
+// does not push unless policy.push says so. Settings that the environment has already stay.
+//
+// environ is what the program gets besides.
+func (s *Supervisor) gitSettings(ctx context.Context, environ []string) ([]string, error) {
+	settings, err := s.identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Service.Config().Policy.Push {
+		refusals, err := s.Service.Repo.NoPush(ctx, noPush)
+		if err != nil {
+			return nil, err
+		}
+		settings = append(settings, refusals...)
+	}
+	return variables(environ, settings), nil
+}
+
+// identity is the person's name as settings: some programs hide the person's configuration from
+// the commands that they run, and their commits would fail. What the configuration does not say
+// is the agent's id: a commit must not fail because nobody has told git who commits on this machine.
+func (s *Supervisor) identity(ctx context.Context) ([][2]string, error) {
+	name, email, err := s.Service.Repo.Identity(ctx)
+	return [][2]string{{"user.name", cmp.Or(name, s.ID)}, {"user.email", cmp.Or(email, s.ID+"@localhost")}}, err
+}
+
+// variables hand settings to git besides those that the environment has.
+func variables(environ []string, settings [][2]string) []string {
+	count := 0
+	for _, e := range environ {
+		if n, ok := strings.CutPrefix(e, "GIT_CONFIG_COUNT="); ok {
+			var err error
+			if count, err = strconv.Atoi(n); err != nil || count < 0 {
+				return nil // git itself says what is wrong with it
+			}
+		}
+	}
+	var env []string
+	for _, setting := range settings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count, setting[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, setting[1]))
+		count++
+	}
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", count))
+}

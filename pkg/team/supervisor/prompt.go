@@ -1,0 +1,370 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
+	"liza/pkg/code/review"
+	"liza/pkg/run/agent"
+	"liza/pkg/run/prompt"
+	"liza/pkg/run/role"
+	"liza/pkg/verb/replay"
+	"liza/pkg/verb/verb"
+)
+
+// prompt is what the agent of this supervisor is given. t is nil for a planner, due are the
+// triggers that woke it. Nothing is written but warnings to the journal.
+func (s *Supervisor) prompt(ctx context.Context, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (briefing, error) {
+	return s.told(ctx, t)(s.brief(ctx, role.Kind(s.Role), st, t, u, due))
+}
+
+// promptOf is the prompt of a helper kind (messenger).
+func (s *Supervisor) promptOf(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task) (briefing, error) {
+	return s.told(ctx, t)(s.brief(ctx, kind, st, t, nil, nil))
+}
+
+// told writes into the journal what is to be said about a prompt.
+func (s *Supervisor) told(ctx context.Context, t *blackboard.Task) func(briefing, error) (briefing, error) {
+	return func(b briefing, err error) (briefing, error) {
+		id := ""
+		if t != nil {
+			id = t.ID
+		}
+		for _, w := range b.warnings {
+			s.Service.Warn(ctx, id, blackboard.ActionConfigWarning, w)
+		}
+		if b.Over {
+			s.Service.Warn(ctx, id, blackboard.ActionPromptOverBudget, fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Service.Config().Context.MaxChars))
+		}
+		s.Service.TellUnusable(ctx, err)
+		return b, verb.RoleRefusal(t, err)
+	}
+}
+
+// brief makes a prompt and writes nothing at all: `liza preview` shows what it gives.
+func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (b briefing, err error) {
+	if b.role, err = s.roleFor(kind, t); err != nil {
+		return b, err
+	}
+	c := s.choose(st, kind, b.role.Role, t)
+	b.program, b.model = c.name, c.model
+	if u != nil {
+		b.restarts, b.resumed = u.restarts, s.conversation(u, t, b.program)
+	}
+	cfg := s.Service.Config()
+	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Service.Project.Root, Worktree: s.Service.Project.Root, Model: b.model,
+		Triggers: due, Action: "run", Interactive: s.Interactive != nil && kind == role.Kind(s.Role), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
+		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())}
+	switch {
+	case kind == role.Coder || kind == role.Reviewer:
+		in.Worktree, in.Iteration = s.folder(t), t.Iteration
+		in.SpecText = s.specText(t.SpecRef)
+		if kind == role.Coder {
+			if w, err := s.Service.Repo.Inspect(ctx, in.Worktree); err == nil { // what cannot be looked at is not told
+				in.Uncommitted = w.Dirty
+			}
+		}
+	case kind == role.Planner && st.Goal != nil:
+		in.SpecText = s.specText(st.Goal.SpecRef)
+	}
+	if kind == role.Planner {
+		installed := s.Service.Skills()
+		in.Skills = installed.Text()
+		for _, broken := range installed.Broken {
+			b.warnings = append(b.warnings, broken.Error())
+		}
+	}
+	if kind == role.Coder || kind == role.Planner || kind == role.Reviewer {
+		s.failing(ctx, t, &in)
+	}
+	if err := s.submission(ctx, st, t, &in); err != nil {
+		return b, err
+	}
+	if u != nil {
+		in.Shorten = u.shorten
+	}
+	if u != nil && u.reask != nil {
+		b.reask = u.reasks
+		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: cfg.Limits.MaxParseRetries,
+			Resumed: u.talk != nil && b.resumed == u.talk}
+	}
+	b.warnings = append(b.warnings, s.gather(ctx, &in)...)
+	b.Prompt, err = prompt.Build(in)
+	b.Text = s.Service.Mask(b.Text)
+	return b, err
+}
+
+// submission adds what a reviewer has to judge.
+func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *blackboard.Task, in *prompt.Input) (err error) {
+	if in.Kind != role.Reviewer || !t.ChangesFiles() {
+		return nil
+	}
+	in.IntentLate = s.intentLate(ctx, st, t)
+	if in.From, in.To, err = s.Service.Proposal(ctx, st, t, t.ReviewCommit); err != nil {
+		return err
+	}
+	if in.DiffStat, err = s.Service.Repo.DiffStat(ctx, in.From, in.To); err == nil {
+		in.Diff, err = s.Service.Repo.Diff(ctx, in.From, in.To)
+		if len(in.Diff) >= git.MostDiff {
+			in.Diff = strings.ToValidUTF8(in.Diff, "") + "\n(the change goes on: this is its beginning)\n"
+		}
+		in.Diff = s.Service.Secrets.Mask(review.Redact(in.Diff))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)
+	}
+	return nil
+}
+
+// failing adds which checks fail without any change, and why approved work could not be merged.
+func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt.Input) {
+	for _, r := range s.Service.RedBaseline(ctx) {
+		in.Red = append(in.Red, prompt.Red{Check: r.Check, Command: r.Command, Tail: r.Tail})
+	}
+	if t == nil || !t.IntegrationFix || in.Kind == prompt.Reviewer {
+		return
+	}
+	for _, h := range slices.Backward(t.History) {
+		if h != nil && h.Event == blackboard.HistoryIntegrationFailed && h.Log != "" {
+			in.FailedMerge = review.TailOf(filepath.Join(s.Service.Project.Root, h.Log))
+			return
+		}
+	}
+}
+
+// orNone turns a configured 0 into what the prompt package calls none.
+func orNone(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+func (s *Supervisor) instructions() string {
+	data, err := safefile.Read(s.Service.Project.Instructions())
+	if err != nil { // there is none, as a rule
+		if !errors.Is(err, fs.ErrNotExist) {
+			s.warn("", "the project's instructions are left out: %v", err)
+		}
+		return ""
+	}
+	return string(data)
+}
+
+// specText is the spec file; the prompt cuts out what the anchor names.
+func (s *Supervisor) specText(ref string) string {
+	text, err := s.Service.SpecText(ref)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+const (
+	gatherTime  = 2 * time.Second // for each gatherer
+	changedLook = 10              // tasks in work whose worktrees are looked at
+)
+
+// gather fills in what comes from the repository (specs/roles-and-knowledge.md#2.5): what the role
+// wants and the kind may have. What takes too long or fails is left out, and told.
+func (s *Supervisor) gather(ctx context.Context, in *prompt.Input) (warnings []string) {
+	step := func(piece role.Piece, fill func(context.Context) error) {
+		if access := piece.For(in.Kind); access == role.Never || access == role.Optional && !in.Role.Wants(piece) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, gatherTime)
+		defer cancel()
+		if err := fill(ctx); err != nil {
+			warnings = append(warnings, fmt.Sprintf("the prompt goes without %s: %v", piece, err))
+		}
+	}
+	var files *listing
+	tracked := func(ctx context.Context) (err error) {
+		if files == nil {
+			files, err = s.tracked(ctx, in)
+		}
+		return err
+	}
+	step("repo_structure", func(ctx context.Context) error {
+		if err := tracked(ctx); err != nil {
+			return err
+		}
+		readme, _ := files.read(ctx)(prompt.Readme(files.paths))
+		in.RepoTree = prompt.Tree(files.paths, readme)
+		return ctx.Err()
+	})
+	step("relevant_files", func(ctx context.Context) error {
+		if err := tracked(ctx); err != nil {
+			return err
+		}
+		found := prompt.RelevantFiles(in.Task, files.paths, s.Service.Config().Context.RelevantFilesLimit, files.read(ctx))
+		if ctx.Err() == nil {
+			in.Relevant = found
+		}
+		return ctx.Err()
+	})
+	step("session_context", func(ctx context.Context) error {
+		in.Changed = s.changed(ctx, in)
+		return nil
+	})
+	return warnings
+}
+
+// listing is what git tracks where the agent works, without what is excluded.
+type listing struct {
+	repo  *git.Repo
+	dir   string // "" when the files are those of a commit
+	files map[string]git.Listed
+	paths []string
+
+	contents map[string]string // of a commit, by object
+}
+
+// tracked lists the files of the agent's folder; before there is one, those of the commit
+// that it will begin with.
+func (s *Supervisor) tracked(ctx context.Context, in *prompt.Input) (*listing, error) {
+	l := &listing{repo: s.Service.Repo, dir: in.Worktree, files: map[string]git.Listed{}}
+	var list []git.Listed
+	var err error
+	if _, gone := os.Stat(in.Worktree); gone == nil {
+		list, err = l.repo.ListWorktree(ctx, in.Worktree)
+	} else {
+		l.dir = ""
+		list, err = l.repo.ListCommit(ctx, in.Task.BaseCommit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	excluded := prompt.Excluded(s.Service.Config().Context.ExcludedPaths)
+	for _, f := range list {
+		if !excluded(f.Path) {
+			l.files[f.Path] = f
+			l.paths = append(l.paths, f.Path)
+		}
+	}
+	return l, nil
+}
+
+const (
+	largestFile = 256 << 10
+	readAtOnce  = 32 << 20
+)
+
+// read gives the content of regular files of moderate size.
+func (l *listing) read(ctx context.Context) func(path string) (string, bool) {
+	return func(path string) (string, bool) {
+		f, ok := l.files[path]
+		switch {
+		case !ok || !f.Regular || ctx.Err() != nil:
+			return "", false
+		case l.dir == "":
+			return l.readCommitted(ctx, f)
+		}
+		name := filepath.Join(l.dir, filepath.FromSlash(path))
+		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > largestFile {
+			return "", false
+		}
+		data, err := safefile.Read(name)
+		return string(data), err == nil
+	}
+}
+
+// readCommitted reads all files of the commit at the first call: one process for all.
+func (l *listing) readCommitted(ctx context.Context, f git.Listed) (string, bool) {
+	if l.contents == nil {
+		var objects []string
+		room := int64(readAtOnce)
+		for _, p := range l.paths {
+			if x := l.files[p]; x.Regular && x.Size <= largestFile && x.Size <= room {
+				objects = append(objects, x.Object)
+				room -= x.Size
+			}
+		}
+		contents, err := l.repo.ReadObjects(ctx, objects)
+		if err != nil {
+			return "", false
+		}
+		l.contents = contents
+	}
+	text, ok := l.contents[f.Object]
+	return text, ok
+}
+
+// changed are the files that other tasks in work have changed so far, where the plan does
+// not say which ones they are about.
+func (s *Supervisor) changed(ctx context.Context, in *prompt.Input) map[string][]string {
+	files := map[string][]string{}
+	for t := range in.State.Tasks() {
+		if len(files) == changedLook {
+			break
+		}
+		if t == nil || t == in.Task || t.ID == in.Task.ID || len(t.Files) > 0 || t.BaseCommit == "" || t.KindOf() == blackboard.MessageTask {
+			continue
+		}
+		switch t.Status {
+		case blackboard.Claimed, blackboard.ReadyForReview, blackboard.Approved:
+			list, err := s.Running.sawChanged(t.ID, s.Service.Now(), func() ([]string, error) {
+				return s.Service.Repo.ChangedIn(ctx, s.Service.Repo.WorktreePath(t.ID), t.BaseCommit)
+			})
+			if err == nil {
+				files[t.ID] = list
+			}
+		}
+	}
+	return files
+}
+
+// Previewed is the prompt of a run that has not begun.
+type Previewed struct {
+	prompt.Prompt
+	Kind     role.Kind
+	Agent    string
+	Role     role.Resolved
+	Program  string
+	Model    string
+	Warnings []string
+}
+
+// Preview is what the next run on a task would be given, byte for byte; _planner is
+// for the planner. roleName replaces the role ("": the one that would be used) and must fit
+// the kind of the run. Nothing is written (specs/roles-and-knowledge.md#2.8).
+func Preview(ctx context.Context, service *verb.Service, adapter func(name string) (agent.Adapter, error), task, roleName string) (Previewed, error) {
+	st, err := service.View(ctx)
+	if err != nil {
+		return Previewed{}, err
+	}
+	r, err := replay.Rehearse(ctx, service, task, triggerFacts(service, st))
+	if err != nil {
+		return Previewed{}, err
+	}
+	var open []string
+	if r.Kind == role.Reviewer {
+		if open, err = service.ForeseeChecks(ctx, r.State, r.Task); err != nil {
+			return Previewed{}, err
+		}
+	}
+	s := &Supervisor{Service: service, Adapter: adapter, ID: r.Agent, role: roleName}
+	b, err := s.brief(ctx, r.Kind, r.State, r.Task, nil, r.Due)
+	if err != nil {
+		return Previewed{}, verb.RoleRefusal(r.Task, err)
+	}
+	p := Previewed{Prompt: b.Prompt, Kind: r.Kind, Agent: r.Agent, Role: b.role, Program: b.program, Model: b.model, Warnings: b.warnings}
+	if len(open) > 0 {
+		p.Warnings = append(p.Warnings, "the run will be told what these checks find, which have not been run yet: "+strings.Join(open, ", "))
+	}
+	if r.Warning != "" {
+		p.Warnings = append(p.Warnings, "the run could not begin now: "+r.Warning)
+	}
+	return p, nil
+}

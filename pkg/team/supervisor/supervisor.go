@@ -1,0 +1,476 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/project"
+	"liza/pkg/run/agent"
+	"liza/pkg/run/broker"
+	"liza/pkg/team/wall"
+	"liza/pkg/verb/sprint"
+	"liza/pkg/verb/verb"
+)
+
+// Supervisor drives one registered agent. Make it with its exported fields and call Run
+// once; it is not for concurrent use.
+type Supervisor struct {
+	Service  *verb.Service // of this agent alone; Run fills in its Caller
+	Role     blackboard.Role
+	ID       string // "" takes the lowest free number
+	CLI      string // --cli; "" as configured
+	Model    string // --model; "" as configured
+	Scenario string // of the scripted agent
+	Task     string // the one task that it may work on; "" any
+	Once     bool   // end after one unit of work
+	OneRun   bool   // and after one run of the program: the claim is given back (step)
+	Team     bool   // part of `liza run`: it does not end for idleness
+	Terminal string
+	PID      int
+	PIDStart int64
+
+	// Interactive is the terminal in which a person works with the program; nil: nobody does.
+	Interactive *agent.Terminal
+	// Start runs an agent program; agent.Run but in tests.
+	Start func(context.Context, agent.Adapter, agent.Spec) agent.Result
+	// Adapter finds an agent program by name.
+	Adapter func(name string) (agent.Adapter, error)
+	// Version is that of an agent program, "" when it does not tell; nil: nobody is asked.
+	Version func(context.Context, agent.Adapter) string
+	// Liza is the absolute path of the running liza (specs/decisions.md#D26).
+	Liza string
+	// Schema is what `liza help schema` prints, for programs that enforce one.
+	Schema func() ([]byte, error)
+	// Commands carries out what comes out of a run over its broker; nil: nothing does.
+	Commands func(InRun) broker.Handler
+	Walls    *wall.Maker // of runs and commands; nil: nothing is contained
+	// RunBase is where the folders of runs are made (broker.Base).
+	RunBase string
+	// Environ is the environment that agent programs inherit from.
+	Environ []string
+	// Print shows one line per step. Heartbeats and the work call it side by side.
+	Print func(Line)
+	// Slots bounds how many programs run at a time; nil: no bound.
+	Slots *Slots
+	// Running counts what the programs of this process use while they run; nil: this one's only.
+	Running *Running
+	// Jitter gives numbers from -1 to 1, by which waits differ; nil: they do not.
+	Jitter func() float64
+
+	role   string // of a preview: in the place of the role that would be used
+	worked bool
+	shut   bool // the person closed the program before the work was handed in
+
+	refused     verb.Refused // summaries
+	historyTold bool         // people know that the history cannot be written
+	lease       leaseKeeper
+	recovered   time.Time
+	moved       bool                                     // somebody moved the integration branch
+	mergeTold   string                                   // why nothing was merged, as it was said
+	movedTold   string                                   // and that was said
+	unverified  map[string]postponed                     // merges that wait for a person, by task
+	failed      struct{ quotas, reviews, claims streak } // each makes the next wait of its kind longer
+	panics      []time.Time
+	outage      time.Time // since when the machine keeps it from working; zero: it does not
+	idleSince   time.Time
+	remote      remotePause
+	wasCutOff   bool      // the board could not be reached
+	waitSince   time.Time // since when the board says what it waits for
+}
+
+// Line is one line of what a supervisor shows.
+type Line struct {
+	Time    time.Time
+	Agent   string
+	Task    string
+	Text    string
+	Warning bool
+}
+
+// Errors that end a supervisor; cli turns them into exit codes.
+var (
+	// ErrAborted: ABORT, or the second Ctrl-C (exit 130).
+	ErrAborted = errors.New("aborted")
+	// ErrIdle: nothing to do for as long as a role waits (exit 7).
+	ErrIdle = errors.New("nothing to do")
+	// ErrGaveUp: the supervisor cannot go on (exit 1).
+	ErrGaveUp = errors.New("gave up")
+	// errComplete: the role is complete; exit 0.
+	errComplete = errors.New("complete")
+)
+
+// waiting says why a supervisor is idle and when to look again without an event.
+type waiting struct {
+	why   string
+	until time.Time // zero: the poll interval
+
+	paused bool              // there is work, but its agent program is paused until then
+	board  *blackboard.State // that was looked at; nil: none could be
+}
+
+func short(commit string) string { return commit[:min(9, len(commit))] }
+
+func (s *Supervisor) say(task, format string, args ...any) {
+	if s.Print != nil {
+		s.Print(Line{Time: s.Service.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (s *Supervisor) warn(task, format string, args ...any) {
+	if s.Print != nil {
+		s.Print(Line{Time: s.Service.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...), Warning: true})
+	}
+}
+
+// remotePause is what is left of the trouble with a remote.
+type remotePause struct {
+	until  time.Time
+	failed streak
+	told   string
+}
+
+// InRun is a run of an agent program as the commands are told that come out of it. The token stays in the
+// memory of the supervisor: nothing in the run has it.
+type InRun struct {
+	Agent, Token string
+	Mark         string // LIZA_RUN
+	Task         string // "" for a planner
+	Root         string // of the project
+}
+
+// Run registers the agent, works until its role is complete, and unregisters. soft ends
+// when no new work is to be begun (first Ctrl-C), hard when the running program is to be
+// stopped too (second Ctrl-C, ABORT).
+func (s *Supervisor) Run(soft, hard context.Context) error {
+	return s.registered(soft, hard, func(hard context.Context) error { return s.loop(soft, hard) })
+}
+
+// registered does work as a registered agent, with a heartbeat; ABORT ends the context that work gets.
+func (s *Supervisor) registered(soft, hard context.Context, work func(hard context.Context) error) (err error) {
+	hard, abort := context.WithCancelCause(hard)
+	defer abort(nil)
+	if err := s.enter(soft, hard); err != nil {
+		return err
+	}
+	if !s.Team {
+		s.Service.ClearStrays()
+	}
+	if !s.Team && !s.mergesItself() {
+		defer s.merger(*s.Service, s.Role).beside(hard)()
+	}
+	var watchers sync.WaitGroup
+	life, stop := context.WithCancel(hard)
+	watchers.Go(func() { s.watchOrders(life, abort) })
+	watchers.Go(func() { s.beatContained(life) })
+	defer watchers.Wait()
+	defer stop()
+	defer func() { err = errors.Join(err, s.leave(err)) }()
+	return work(hard)
+}
+
+func (s *Supervisor) loop(soft, hard context.Context) error {
+	changes := s.Service.Store.Watch(hard)
+	s.idleSince = s.Service.Now()
+	for {
+		if cause := context.Cause(hard); cause != nil {
+			return ErrAborted
+		}
+		if soft.Err() != nil {
+			return nil
+		}
+		var did bool
+		var wait waiting
+		err := s.contained(func() (err error) {
+			did, wait, err = s.Step(soft, hard)
+			return err
+		})
+		switch {
+		case errors.Is(err, errComplete):
+			return nil
+		case errors.Is(err, ErrGaveUp) && !boardWaits(err):
+			s.tellGaveUp(err)
+			return err
+		case errors.Is(err, ErrAborted):
+			return err
+		case err != nil:
+			if wait, err = s.survive(soft, hard, err); err != nil {
+				return err
+			}
+		case !s.outage.IsZero():
+			s.outage = time.Time{}
+			s.say("", "goes on")
+		}
+		if did {
+			s.worked = true
+			s.idleSince = s.Service.Now()
+			if s.Once || s.shut { // opened again at once, it would leave the person no way out
+				return nil
+			}
+			continue
+		}
+		if err := s.idle(soft, hard, changes, wait); errors.Is(err, errComplete) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// Step is one pass: recover, obey, complete, claim, work. wait says what the agent
+// waits for and for how long at most, when it did nothing.
+func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, err error) {
+	if err := s.recover(hard); err != nil {
+		return false, waiting{}, err
+	}
+	st, err := s.Service.View(hard)
+	if err != nil {
+		return false, waiting{}, err
+	}
+	rest := s.has(st)
+	if err := s.releaseRest(hard, st); err != nil {
+		return false, waiting{}, err
+	}
+	changed, err := sprint.Follow(hard, s.Service, st)
+	if err == nil && (changed || rest) {
+		st, err = s.Service.View(hard)
+	}
+	if err != nil {
+		return false, waiting{}, err
+	}
+	if o := s.Service.Orders(st); len(o) > 0 {
+		if o[0].Control == project.Abort {
+			return false, waiting{}, ErrAborted
+		}
+		return false, waiting{why: o[0].String()}, nil
+	}
+	if st, wait, err = s.obeyStop(hard, st); err != nil || wait.why != "" {
+		return false, wait, err
+	}
+	if err := s.followRemote(hard, st); err != nil {
+		return false, waiting{}, err
+	}
+	if err := s.seeIntegration(hard, st); err != nil {
+		return false, waiting{}, err
+	}
+	merged := false
+	s.forgetEnded(hard, st)
+	if s.mergesItself() { // else that goes on beside this
+		merged = s.merge(hard, st)
+	}
+	if merged { // what others left is not the one unit of work that was asked for
+		if st, err = s.Service.View(hard); err != nil {
+			return false, waiting{}, err
+		}
+	}
+	if done, err := s.complete(hard, st); err != nil || done {
+		return false, waiting{}, err
+	}
+	if did, wait, err = s.turn(soft, hard, st); err == nil && !did && soft.Err() == nil {
+		did, err = s.summarize(hard, st)
+	}
+	wait.board = st
+	return did || merged, wait, err
+}
+
+// turn is the work of the role.
+func (s *Supervisor) turn(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
+	switch s.Role {
+	case blackboard.RolePlanner:
+		return s.plan(soft, hard, st)
+	case blackboard.RoleReviewer:
+		return s.review(soft, hard, st)
+	}
+	return s.code(soft, hard, st)
+}
+
+// complete ends goal and sprint when everything is done, and the supervisor with them.
+func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, error) {
+	facts := s.completionFacts(st)
+	if c := transition.CompletionOf(st, facts, s.Service.Now()); c != transition.CompletionOpen {
+		c, err := sprint.Complete(ctx, s.Service, facts)
+		if err != nil {
+			return false, err
+		}
+		if c == transition.CompletionMissing {
+			missing, _ := s.Service.MissingWork(ctx)
+			return true, fmt.Errorf("%w: the goal is not complete: %s", ErrGaveUp, missing)
+		}
+		if st, err = s.Service.View(ctx); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case st.Goal != nil && st.Goal.Status == blackboard.Completed:
+		s.say("", "goal completed")
+		return true, errComplete
+	case st.Goal != nil && st.Goal.Status == blackboard.Aborted:
+		s.say("", "goal aborted")
+		return true, errComplete
+	case st.Sprint != nil && st.Sprint.Status == blackboard.Completed:
+		return true, fmt.Errorf("%w: every task is terminal and none was merged; next: liza status", ErrGaveUp)
+	}
+	return false, nil
+}
+
+func (s *Supervisor) completionFacts(st *blackboard.State) transition.CompletionFacts {
+	return transition.CompletionFacts{Control: len(s.Service.Orders(st)) > 0, Triggers: triggerFacts(s.Service, st)}
+}
+
+// seeIntegration tells of a branch that somebody moved. Nothing is merged until a person has decided.
+func (s *Supervisor) seeIntegration(ctx context.Context, st *blackboard.State) error {
+	b, err := s.Service.SeeIntegration(ctx, st)
+	if s.moved = b.Moved; !b.Moved || err != nil {
+		s.movedTold = ""
+		return err
+	}
+	if s.movedTold != b.Text {
+		s.movedTold = b.Text
+		s.warn("", "%s; merges wait; next: %s", b.Text, b.Next)
+	}
+	return nil
+}
+
+// recover takes back what dead supervisors left, at the start and every 30 s.
+func (s *Supervisor) recover(ctx context.Context) error {
+	now := s.Service.Now()
+	if now.Sub(s.recovered) < 30*time.Second {
+		return nil
+	}
+	first := s.recovered.IsZero()
+	s.recovered = now
+	s.recoverHistory(ctx)
+	did, err := s.Service.Recover(ctx)
+	for _, d := range did {
+		s.warn("", "%s", d)
+	}
+	if err != nil && ctx.Err() == nil && !isLost(err) {
+		s.warn("", "cannot clean up: %v", err)
+		return nil
+	}
+	if err == nil && !first { // coders that start with this one have registered by then
+		s.releaseAbandoned(ctx)
+	}
+	return err
+}
+
+// releaseAbandoned gives claims of dead coders back where no coder is left to take them over: a
+// coder reclaims by itself, and has the better look at what there is. Only a lease that has run
+// out, of a process that is gone, is proof.
+func (s *Supervisor) releaseAbandoned(ctx context.Context) {
+	st, err := s.Service.View(ctx)
+	if err != nil || s.Role == blackboard.RoleCoder {
+		return
+	}
+	facts, now := s.Service.Facts(), s.Service.Now()
+	for id, e := range st.Agents {
+		if live, _ := st.Liveness(id, now, facts); e != nil && e.Role == blackboard.RoleCoder && (live == blackboard.Alive || live == blackboard.Unknown) {
+			return
+		}
+	}
+	for t := range st.Tasks() {
+		if t == nil || t.Status != blackboard.Claimed {
+			continue
+		}
+		lease, known := t.LeaseExpires.At()
+		live, _ := st.ClaimLiveness(t, now, facts)
+		holder, _ := st.Liveness(t.AssignedTo, now, facts)
+		if !known || now.Before(lease) || live != blackboard.Dead && live != blackboard.Expired || st.Agents[t.AssignedTo] != nil && holder != blackboard.Dead {
+			continue
+		}
+		why := t.AssignedTo + " is gone, its lease has run out, and no coder is at work"
+		if _, err := s.Service.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: why}); err != nil {
+			s.warn(t.ID, "cannot give the claim of %s back: %v", t.AssignedTo, err)
+			continue
+		}
+		s.warn(t.ID, "released: %s; next: liza-agent coder", why)
+	}
+}
+
+// How long to wait after runs that ended badly, and after what was refused (specs/protocol.md#13.3).
+var (
+	crashWaits     = backoff{5 * time.Second, 300 * time.Second}
+	transientWaits = backoff{10 * time.Second, 300 * time.Second}
+	quotaWaits     = backoff{5 * time.Minute, time.Hour}
+	claimWaits     = backoff{time.Second, time.Minute}
+	remoteWaits    = backoff{2 * time.Second, 2 * time.Minute}
+)
+
+const (
+	afterTimeout = 5 * time.Second
+	maxRestarts  = 5 // in a row: of a program that ends with exit code 42, and of a member of a team
+)
+
+// A backoff is a wait that is first after one failure, twice as long after each more in a row, and at most longest.
+type backoff struct{ first, longest time.Duration }
+
+// after is the wait after n failures in a row; n counts from 1.
+func (b backoff) after(n int) time.Duration {
+	wait := b.first
+	for ; n > 1 && wait < b.longest; n-- {
+		wait *= 2
+	}
+	return min(wait, b.longest)
+}
+
+// A streak counts failures in a row.
+type streak int
+
+// next counts one more, and returns the wait after it.
+func (k *streak) next(b backoff) time.Duration {
+	*k++
+	return b.after(int(*k))
+}
+
+func (k *streak) end() { *k = 0 }
+
+// mayRestart reports whether the program asks to be started again and has not asked so too often
+// in a row: from then on it is a crash (specs/protocol.md#13.3.1).
+func mayRestart(r agent.Result, before int) bool { return r.Restart && before < maxRestarts }
+
+// quotaUntil is when a program whose quota is used up may be started again: the provider's reset time, else after a wait.
+func quotaUntil(wait time.Duration, r agent.Result, now time.Time) time.Time {
+	switch {
+	case r.ResetAt.After(now):
+		return r.ResetAt
+	case r.RetryAfter > 0:
+		return now.Add(r.RetryAfter)
+	}
+	return now.Add(wait)
+}
+
+// tooMany reports whether the crashes are too many: limit of them within the window.
+func tooMany(crashes []time.Time, limit int, window time.Duration, now time.Time) bool {
+	n := 0
+	for _, c := range crashes {
+		if now.Sub(c) <= window {
+			n++
+		}
+	}
+	return limit > 0 && n >= limit
+}
+
+// sleep waits, and reports whether it was not interrupted.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// rest waits between two runs of one unit of work. The first Ctrl-C ends the wait, not the
+// work; rest reports whether that may go on.
+func rest(soft, hard context.Context, d time.Duration) bool {
+	wait, end := context.WithCancel(hard)
+	defer end()
+	defer context.AfterFunc(soft, end)()
+	return sleep(wait, d) || hard.Err() == nil
+}

@@ -1,0 +1,406 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/run/agent"
+	"liza/pkg/verb/outcome"
+	"liza/pkg/verb/sprint"
+	"liza/pkg/verb/verb"
+)
+
+// work runs the agent on its claim until the claim ends.
+func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
+	guarded, release := s.lease.guard(hard)
+	defer release()
+	u := &unit{task: task}
+	ended := func(err error) error {
+		switch {
+		case errors.Is(context.Cause(guarded), errLost):
+			return &transition.Refusal{Exit: transition.ExitLeaseLost, Message: "the lease was lost while the agent worked", Next: "liza status"}
+		case hard.Err() != nil:
+			return ErrAborted
+		case errors.Is(context.Cause(guarded), errStopped):
+			return errStopped
+		}
+		return err
+	}
+	defer func() {
+		if errors.Is(err, errStopped) {
+			err = s.releaseAll(hard, "a person stopped "+s.ID)
+		}
+	}()
+	if again, err := s.submitAgain(guarded, task); again || err != nil {
+		return ended(err)
+	}
+	if s.Role == blackboard.RoleReviewer {
+		judge, err := s.check(guarded, u)
+		if err := ended(err); err != nil || !judge {
+			return err
+		}
+		if soft.Err() != nil {
+			return s.letGo(hard, u, "stopped by the person")
+		}
+	}
+	for {
+		n, err := s.runOnce(guarded, u)
+		if err := ended(err); err != nil {
+			return err
+		}
+		if n.again && s.OneRun {
+			return s.letGo(hard, u, "one run was asked for")
+		}
+		waited := n.wait == 0 || rest(soft, guarded, n.wait)
+		if !n.again {
+			return nil
+		}
+		if !waited {
+			continue // the next round sees why
+		}
+		if soft.Err() != nil && (u.reask == nil || n.wait > 0) {
+			return s.letGo(hard, u, "stopped by the person")
+		}
+		if why := s.Service.Control(); why != "" && u.reask == nil {
+			if err := s.waitOpen(guarded); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// waitOpen waits between two runs of one claim while PAUSE or CHECKPOINT is set.
+func (s *Supervisor) waitOpen(ctx context.Context) error {
+	for s.Service.Control() != "" {
+		if !sleep(ctx, 200*time.Millisecond) {
+			return nil
+		}
+	}
+	return sprint.FollowControl(ctx, s.Service)
+}
+
+// runOnce starts the agent program once and applies what came of it.
+func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
+	free, ok := s.Slots.take(ctx)
+	if !ok {
+		return next{}, nil
+	}
+	defer free()
+	st, err := s.Service.View(ctx)
+	if err != nil {
+		return next{}, err
+	}
+	t := st.Task(u.task)
+	if t == nil {
+		return next{}, nil
+	}
+	if stopped, wait, err := s.mayRun(ctx, u, st, t); stopped || err != nil {
+		return next{again: wait > 0, wait: wait}, err
+	}
+	if err := s.Service.EnsureWorktree(ctx, st, t); err != nil {
+		return next{}, s.cannotStart(ctx, u, err)
+	}
+	if s.Role == blackboard.RoleCoder && t.KindOf() != blackboard.CodeTask {
+		return s.runKind(ctx, u, st, t)
+	}
+	if st, t, err = s.runFixesOnce(ctx, u, st, t); err != nil || t == nil {
+		return next{}, err
+	}
+	r, err := s.spawn(ctx, u, st, t)
+	free()
+	defer s.closeRun(ctx, r, err)
+	if err != nil {
+		return next{}, s.cannotStart(ctx, u, err)
+	}
+	if errors.Is(context.Cause(ctx), errLost) {
+		return next{}, nil
+	}
+	return s.judge(context.WithoutCancel(ctx), ctx, u, r)
+}
+
+// mayRun looks at everything that can forbid the next run of a claim: limits of the task,
+// the sprint and the day, and a pause of the agent program. With a wait it is to be asked again.
+func (s *Supervisor) mayRun(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (stopped bool, wait time.Duration, err error) {
+	if stopped, err := s.overLimit(ctx, st, t); stopped || err != nil {
+		return true, 0, err
+	}
+	if w := s.chosen(st, t).wait; w.why != "" {
+		return true, 0, s.letGo(ctx, u, w.why)
+	}
+	if _, needed := s.kindOf(t); !needed {
+		return false, 0, nil
+	}
+	over, wait, err := s.reserve(ctx, st, t)
+	if over != nil {
+		err = s.stopForLimit(ctx, u, over)
+	}
+	return over != nil || wait > 0, wait, err
+}
+
+// overLimit blocks a task that has reached a limit before its next run (T26, T27).
+func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *blackboard.Task) (bool, error) {
+	if s.Role == blackboard.RoleCoder && transition.IterationsPast(st, t) {
+		err := s.Service.Update(ctx, "limit", func(st *blackboard.State, a transition.Actor) error {
+			return transition.LimitIterations(st, t.ID, a, transition.Input{Reason: lastError(t)}, s.Service.Now())
+		})
+		s.warn(t.ID, "blocked: the iterations are used up")
+		return true, err
+	}
+	h := transition.Reached(st, t, s.Service.Now())
+	if h == nil {
+		return false, nil
+	}
+	_, err := s.Service.Halt(ctx, t.ID, h)
+	s.warn(t.ID, "blocked: %s limit %s of %d", h.Kind, h.Value, h.Limit)
+	return true, err
+}
+
+// judge turns the end of a run into what happens next (specs/protocol.md#13.3, run-end table).
+func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, error) {
+	st, err := s.Service.View(ctx)
+	if err != nil {
+		return next{}, err
+	}
+	held := s.holds(st, u, r.before)
+	outcome := r.result.Outcome
+	if outcome == agent.Killed && life.Err() != nil && held {
+		return next{}, nil // the caller sees why and releases
+	}
+	if r.stopped() && held {
+		return next{}, s.stopForLimit(ctx, u, r.over)
+	}
+	if r.answered() {
+		s.failed.reviews.end()
+	}
+	if !held || r.answered() {
+		return s.apply(ctx, life, u, r)
+	}
+	if s.Interactive != nil && outcome == agent.Crashed { // a person closes a program as they can
+		return next{}, s.left(ctx, life, u, r)
+	}
+	if mayRestart(r.result, u.restarts) {
+		u.restarts++
+		s.say(u.task, "asks to be restarted")
+		return next{again: true}, nil
+	}
+	if !r.result.Restart {
+		u.restarts = 0
+	}
+	if r.lostTalk() {
+		return s.restartTalk(u, r), nil
+	}
+	if n, handled, err := s.setBack(ctx, u, r); handled {
+		return n, err
+	}
+	u.reask, u.talk, u.fresh = nil, nil, true
+	switch outcome {
+	case agent.Asked, agent.Refused:
+		_, err := s.asked(ctx, u.task, r)
+		return next{}, err
+	case agent.ContextFull:
+		return s.contextFull(ctx, u, st.Task(u.task), r)
+	case agent.TimedOut, agent.Stalled, agent.Killed:
+		return s.timedOut(ctx, u, r)
+	}
+	return s.crashed(ctx, u, r)
+}
+
+// holds reports whether the claim of this unit is still this agent's, as it was when the run began.
+func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
+	t := st.Task(u.task)
+	if t == nil {
+		return false
+	}
+	if s.Role == blackboard.RoleReviewer {
+		return t.Status == blackboard.ReadyForReview && t.ReviewingBy == s.ID
+	}
+	return t.Status == blackboard.Claimed && t.AssignedTo == s.ID && t.ClaimSeq == m.ClaimSeq
+}
+
+func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
+	out, err := s.applied(ctx, life, u.task, outcome.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
+	if err != nil {
+		return next{}, err
+	}
+	r.outcome(out)
+	switch out.Effect {
+	case outcome.Reask:
+		if s.Interactive != nil {
+			return next{}, s.left(ctx, life, u, r)
+		}
+		return s.askAgain(ctx, u, r, out.Problem)
+	case outcome.Continue:
+		u.reask, u.talk, u.fresh = nil, nil, true
+		s.say(u.task, "%s", out.Note)
+		return next{again: true}, nil
+	}
+	s.say(u.task, "%s (%s)", out.Note, cost(r.result))
+	return next{}, nil
+}
+
+// conversation is the one that a run resumes: that of the answer which is asked for again, or
+// the coder's own from before a rejection. Another program, or another coder, begins a new one.
+func (s *Supervisor) conversation(u *unit, t *blackboard.Task, program string) *blackboard.Conversation {
+	switch {
+	case u.talk != nil && u.with == program:
+		return u.talk
+	case u.fresh || u.talk != nil || s.Role != blackboard.RoleCoder || t == nil:
+		return nil
+	}
+	if i := lastClaim(t); i < 0 || t.History[i].Event != blackboard.HistoryReclaimed {
+		return nil
+	}
+	return transition.Conversation(t, s.ID, program)
+}
+
+// conversed is the conversation after a run, with all that it has used so far.
+func conversed(before *blackboard.Conversation, r agent.Result) *blackboard.Conversation {
+	if r.Session == "" {
+		return nil
+	}
+	c := &blackboard.Conversation{ID: r.Session, TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, TokensCached: r.Usage.TokensCached}
+	if before != nil {
+		c.TokensIn += before.TokensIn
+		c.TokensOut += before.TokensOut
+		c.TokensCached += before.TokensCached
+	}
+	return c
+}
+
+// restartTalk is for a conversation that its program does not know any more: the same is asked
+// in a new one, and nothing has happened.
+func (s *Supervisor) restartTalk(u *unit, r *run) next {
+	u.talk, u.fresh = nil, true
+	s.warn(u.task, "%s does not know the earlier conversation any more; a new one begins", r.program())
+	return next{again: true}
+}
+
+// submitAgain hands a commit in without running a coder, when an earlier run has done the work: its
+// review was halted (specs/roles-and-knowledge.md#8.3), or its supervisor died before it could hand it in.
+func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error) {
+	if s.Role != blackboard.RoleCoder {
+		return false, nil
+	}
+	st, err := s.Service.View(ctx)
+	if err != nil {
+		return false, err
+	}
+	t := st.Task(task)
+	if t == nil || t.KindOf() != blackboard.CodeTask {
+		return false, nil
+	}
+	in, why := resubmission(t)
+	if in.Commit == "" {
+		return false, nil
+	}
+	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(task))
+	if err != nil || len(w.Dirty) > 0 || w.Head != in.Commit {
+		return false, nil
+	}
+	done, err := s.Service.Submit(ctx, in)
+	if isRefused(err) {
+		return false, nil // a coder has to look
+	}
+	if err == nil {
+		s.say(task, "%s: %s %s; no coder is needed", done.Status, short(in.Commit), why)
+	}
+	return true, err
+}
+
+// resubmission returns the commit that an earlier run has finished, without one when there is none, and
+// why it was not judged.
+func resubmission(t *blackboard.Task) (verb.SubmitInput, string) {
+	in := verb.SubmitInput{Task: t.ID}
+	switch done := t.FinishedRun(t.ClaimSeq - 1); {
+	case t.ReviewCommit != "" && !t.IntegrationFix && afterResubmit(t):
+		if in.Commit = t.ReviewCommit; t.NoTests != nil {
+			in.NoTests = t.NoTests.Reason
+		}
+		return in, "was not judged before the limit"
+	case done != nil:
+		in.Commit, in.Summary = done.Commit, done.Summary
+		if t.LastOutcome != nil {
+			in.Evidence = t.LastOutcome.EvidenceFiles
+		}
+		return in, "was finished when its supervisor ended"
+	}
+	return in, ""
+}
+
+// afterResubmit reports whether the last claim of a task is the first one since a person let it
+// go on after a halt.
+func afterResubmit(t *blackboard.Task) bool {
+	i := lastClaim(t)
+	if i < 2 || t.History[i-1] == nil || t.History[i-1].Event != blackboard.HistoryUnblocked {
+		return false
+	}
+	b := t.History[i-2]
+	return b != nil && b.Event == blackboard.HistoryBlocked && b.Halt != nil
+}
+
+// Slots bounds how many agent programs run at a time. A nil one bounds nothing.
+type Slots struct {
+	Limit func() int // asked at each start: it may change while programs run
+
+	mu    sync.Mutex
+	used  int
+	freed chan struct{} // closed when the next program ends
+}
+
+// take waits for a slot, and returns what gives it back; ok is false when ctx ended before.
+func (s *Slots) take(ctx context.Context) (free func(), ok bool) {
+	if s == nil {
+		return func() {}, ctx.Err() == nil
+	}
+	for {
+		s.mu.Lock()
+		if s.used < max(1, s.Limit()) {
+			s.used++
+			s.mu.Unlock()
+			return sync.OnceFunc(s.free), true
+		}
+		if s.freed == nil {
+			s.freed = make(chan struct{})
+		}
+		freed := s.freed
+		s.mu.Unlock()
+		look := time.NewTimer(time.Second) // for a limit that was raised
+		select {
+		case <-freed:
+		case <-look.C:
+		case <-ctx.Done():
+		}
+		look.Stop()
+		if ctx.Err() != nil {
+			return nil, false
+		}
+	}
+}
+
+// try takes a slot that is free now.
+func (s *Slots) try() (free func(), ok bool) {
+	if s == nil {
+		return func() {}, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used >= max(1, s.Limit()) {
+		return nil, false
+	}
+	s.used++
+	return sync.OnceFunc(s.free), true
+}
+
+func (s *Slots) free() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used--
+	if s.freed != nil {
+		close(s.freed)
+		s.freed = nil
+	}
+}

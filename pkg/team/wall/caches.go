@@ -1,0 +1,89 @@
+package wall
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/code/project"
+)
+
+// The caches of builds. Who can write one decides what is built from it, and go takes the results of tests from it unseen: nothing verifies
+// that. So the checks of a task have one of their own, which begins as a copy of that of merged work; only checks of what a reviewer has approved
+// write the latter. What agents build with is one for them all, and no check reads it.
+const (
+	mergedCache = ".merged" // no task has such a name
+	mostCopied  = 512 << 20 // bytes of a cache that are copied for a task; with a larger one it begins empty
+)
+
+// checksCache is the cache of the checks in a folder.
+func checksCache(p *project.Project, dir string) string {
+	name := mergedCache
+	if filepath.Dir(dir) == p.Worktrees() {
+		task := strings.TrimPrefix(filepath.Base(dir), ".review-")
+		if _, of, is := strings.Cut(task, "@"); is { // a place for its work, as a person asked for
+			task = of
+		}
+		if !strings.HasPrefix(task, ".") {
+			name = task
+		}
+	}
+	return filepath.Join(p.Cache(), "checks", name)
+}
+
+// beginCache makes the cache of a task, and removes those of tasks that have no worktree any more.
+func beginCache(p *project.Project, cache string) {
+	all, _ := os.ReadDir(filepath.Dir(cache))
+	for _, e := range all {
+		at := filepath.Join(filepath.Dir(cache), e.Name())
+		if _, err := os.Lstat(p.Worktree(e.Name())); e.Name() != mergedCache && at != cache && os.IsNotExist(err) {
+			_ = safefile.RemoveTree(at) // what is left is removed with the next one
+		}
+	}
+	if _, err := os.Lstat(cache); err == nil || filepath.Base(cache) == mergedCache {
+		return
+	}
+	from, err := os.OpenRoot(filepath.Join(filepath.Dir(cache), mergedCache)) // in which a check may be at work
+	if err != nil {
+		return
+	}
+	defer from.Close()
+	if made, done, err := scratch(p.Tmp()); err == nil {
+		defer done()
+		if sizeWithin(from.FS(), mostCopied) && os.CopyFS(made, from.FS()) == nil {
+			_ = os.Rename(made, cache)
+		}
+	}
+}
+
+// scratch makes a folder that is removed by done, or with what killed runs have left.
+func scratch(tmp string) (dir string, done func(), err error) {
+	err = guarded(tmp, func() error {
+		if dir, err = os.MkdirTemp(tmp, privatePrefix+"cache-"); err != nil {
+			return err
+		}
+		held, err := hold(dir)
+		done = func() { _ = errors.Join(safefile.RemoveTree(dir), held.Close()) }
+		return err
+	})
+	return dir, done, err
+}
+
+// sizeWithin reports whether the files of a folder have no more than most bytes.
+func sizeWithin(folder fs.FS, most int64) bool {
+	err := fs.WalkDir(folder, ".", func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				most -= info.Size()
+			}
+		}
+		if most < 0 {
+			return fs.ErrInvalid
+		}
+		return nil
+	})
+	return err == nil
+}

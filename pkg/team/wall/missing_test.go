@@ -1,0 +1,84 @@
+package wall
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"liza/pkg/board/config"
+	"liza/pkg/run/sandbox"
+)
+
+// What programs write in their settings, each in its own form.
+func TestWhatThePersonsOwnSettingsNameAndARunDoesNotGetIsTold(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		program, file, text string
+		want                []string // "what | next"; HOME is the person's home folder
+	}{
+		{"codex", ".codex/config.toml", `
+model_provider = "azure"
+[model_providers.azure]
+base_url = "https://corp.openai.azure.com/openai/v1" # of the company
+env_key = "FAKE_KEY"
+# env_key = "COMMENTED_KEY"
+[mcp_servers.docs]
+command = "HOME/mcp/server"
+args = ["--root", "/no/such/file"]
+`, []string{
+			"FAKE_KEY is set in your shell and named in ~/.codex/config.toml; runs do not get it | liza config set agents.codex.sandbox.allow.env OTHER,FAKE_KEY",
+			"corp.openai.azure.com:443 is named in ~/.codex/config.toml; runs do not reach it | liza config set agents.codex.sandbox.allow.hosts corp.openai.azure.com:443",
+			"HOME/mcp/server is started by ~/.codex/config.toml; runs do not see it | liza config set agents.codex.sandbox.allow.read ~/mcp/server",
+		}},
+		{"claude", ".claude/settings.json", `{"apiKeyHelper": "~/bin/key.sh --fresh", "env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4000"},
+"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "python3 HOME/guard.py"}, {"type": "command", "command": "sh $HOME/.claude/hooks/fine.sh"}]}]}}`, []string{
+			"127.0.0.1:4000 is named in ~/.claude/settings.json; runs do not reach it | liza config set agents.claude.sandbox.allow.hosts 127.0.0.1:4000",
+			"HOME/guard.py is started by ~/.claude/settings.json; runs do not see it | liza config set agents.claude.sandbox.allow.read ~/bin/key.sh,~/guard.py",
+			"~/bin/key.sh is started by ~/.claude/settings.json; runs do not see it | liza config set agents.claude.sandbox.allow.read ~/bin/key.sh,~/guard.py",
+		}},
+		{"claude", ".claude.json", `{"mcpServers": {"docs": {"command": "npx", "args": ["-y", "docs"], "env": {"TOKEN": "${FAKE_KEY}"}}}}`, []string{
+			"FAKE_KEY is set in your shell and named in ~/.claude.json; runs do not get it | liza config set agents.claude.sandbox.allow.env OTHER,FAKE_KEY",
+			"npx, which ~/.claude.json starts, downloads packages; runs reach no registry | liza config set agents.claude.sandbox.allow.registries true",
+		}},
+		{"pi", ".pi/agent/models.json", `{"providers": {"or": {"baseUrl": "https://openrouter.ai/api/v1", "apiKey": "FAKE_KEY"}}}`, []string{
+			"FAKE_KEY is set in your shell and named in ~/.pi/agent/models.json; runs do not get it | liza config set agents.pi.sandbox.allow.env OTHER,FAKE_KEY",
+		}},
+		{"opencode", ".config/opencode/opencode.json", `{"provider": {"x": {"options": {"baseURL": "https://llm.example/v1", "apiKey": "{env:FAKE_KEY}"}}}}`, []string{
+			"FAKE_KEY is set in your shell and named in ~/.config/opencode/opencode.json; runs do not get it | liza config set agents.opencode.sandbox.allow.env OTHER,FAKE_KEY",
+			"llm.example:443 is named in ~/.config/opencode/opencode.json; runs do not reach it | liza config set agents.opencode.sandbox.allow.hosts llm.example:443",
+		}},
+		{"cline", ".cline/data/settings/providers.json", `{"baseUrl": "http://Gateway.example:8080/v1", "apiKey": "sk-literal"}`, []string{
+			"gateway.example:8080 is named in ~/.cline/data/settings/providers.json; runs do not reach it | liza config set agents.cline.sandbox.allow.hosts gateway.example:8080",
+		}},
+		{"cn", ".continue/config.yaml", "models:\n  - {name: x, apiBase: \"https://llm.example/v1\", apiKey: \"${{ secrets.FAKE_KEY }}\"}\n", []string{
+			"FAKE_KEY is set in your shell and named in ~/.continue/config.yaml; runs do not get it | liza config set agents.cn.sandbox.allow.env OTHER,FAKE_KEY",
+			"llm.example:443 is named in ~/.continue/config.yaml; runs do not reach it | liza config set agents.cn.sandbox.allow.hosts llm.example:443",
+		}},
+		{"codex", ".codex/config.toml", `env_key = "OPENAI_API_KEY"` + "\n" + `base_url = "https://api.openai.com/v1"` + "\n" + `env_key = "NOT_SET"` + "\n", nil},
+	} {
+		r := contained(t, tt.program)
+		home := r.Person.Home
+		r.Person.Environ = append(slices.Clone(r.Person.Environ), "FAKE_KEY=k", "COMMENTED_KEY=k", "OPENAI_API_KEY=k")
+		for name, text := range map[string]string{tt.file: tt.text, "mcp/server": "x", "guard.py": "x", "bin/key.sh": "x", ".claude/hooks/fine.sh": "x"} {
+			path := filepath.Join(home, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "HOME/", home+"/")), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []string
+		for _, m := range r.missing(sandbox.Closed, config.Allow{Env: []string{"OTHER"}}) {
+			got = append(got, strings.ReplaceAll(m.What, home, "HOME")+" | "+m.Next)
+		}
+		slices.Sort(got)
+		want := slices.Clone(tt.want)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s, %s:\n got %s\nwant %s", tt.program, tt.file, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+		}
+	}
+}

@@ -1,0 +1,435 @@
+// Package wall decides what each run may read, write and reach: it makes a sandbox.Spec of the project, its
+// settings, the needs of the program and the toolchains of the person (specs/security.md). A Wall holds what a
+// run needs while it lasts: its private folders and its proxy.
+package wall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/config"
+	"liza/pkg/code/git"
+	"liza/pkg/code/project"
+	"liza/pkg/run/agent"
+	"liza/pkg/run/broker"
+	"liza/pkg/run/proxy"
+	"liza/pkg/run/sandbox"
+	"liza/pkg/run/toolchain"
+)
+
+// A Maker makes the walls of one project. It may be used by several goroutines.
+type Maker struct {
+	Project *project.Project
+	Config  func() *config.Config
+	Environ []string      // of the person
+	Home    string        // of the person
+	Base    string        // where folders of sockets are made (broker.Base)
+	Liza    string        // absolute path of liza
+	Spawn   func() string // absolute path of the program that enters walls, "" for liza itself; may be nil
+	Facts   func(ctx context.Context) sandbox.Facts
+	Tracked func(ctx context.Context) []string     // what git tracks at the top of the main checkout
+	Merged  func(ctx context.Context) []string     // the files of the integration branch
+	Program func(name string) (agent.Needs, error) // what an agent program needs; nil: there are only commands
+}
+
+// Use is what is to be contained.
+type Use struct {
+	Name    string      // unlike that of every other run under way: the agent's id, "job+" and the name of a worktree
+	Program string      // name of the agent program; "": a command that runs what agents wrote
+	Dir     string      // where it works
+	Write   bool        // it may change Dir; else Dir is the main checkout, to be read
+	Git     *git.Folder // its own git folder; nil: it has none
+	Sockets string      // folder with the sockets of the run; "": it has no broker
+	Read    []string    // what it may read besides: its prompt, logs of checks, a skill
+	Also    []string    // folders that it may write besides
+	Env     []string    // names of variables that a command gets besides
+
+	Look     bool                // a command that builds nothing: it has no caches and no registries
+	Terminal bool                // a person works with it
+	Refused  func(proxy.Refusal) // told once of each host that it could not reach; may be nil
+}
+
+// A Wall is that of one run.
+type Wall struct {
+	Plan
+	maker *Maker
+	run   Run
+	env   []string // names of variables that it gets
+	facts sandbox.Facts
+	close []func() error
+}
+
+// Level is the level that runs of a program have ("": commands), and why it is not closed. The error says that
+// nothing may be started, because the settings require more.
+func (m *Maker) Level(ctx context.Context, program string) (sandbox.Level, string, error) {
+	s := m.Config().SandboxOf(program)
+	level := cmp.Or(sandbox.Level(s.Level), "auto")
+	if level == "auto" && len(s.Wrap) > 0 {
+		level = sandbox.Wrapped
+	}
+	if level == sandbox.Open && s.Require == "" {
+		return sandbox.Open, "", nil // nothing need be tried
+	}
+	return sandbox.Choose(level, sandbox.Level(s.Require), m.Facts(ctx))
+}
+
+// Plan is what the wall of a run is made of. Nothing is changed.
+func (m *Maker) Plan(ctx context.Context, u Use, argv []string) (Plan, error) {
+	r, level, reason, err := m.run(ctx, u)
+	if err != nil {
+		return Plan{}, err
+	}
+	r.Argv = argv
+	p := r.Compose(level, reason)
+	p.Spec.Terminal = u.Terminal
+	return p, nil
+}
+
+func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, reason string, err error) {
+	if level, reason, err = m.Level(ctx, u.Program); err != nil {
+		return r, level, reason, err
+	}
+	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
+		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "" && !u.Look, Look: u.Look,
+		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
+	if !u.Write && within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
+		r.Tracked = m.Tracked(ctx)
+	}
+	if (r.Job || r.Settings.Allow.Registries) && !r.Look && m.Merged != nil {
+		r.Merged = m.Merged(ctx)
+	}
+	if m.Spawn != nil {
+		r.Spawn = m.Spawn()
+	}
+	if u.Program != "" {
+		r.Needs, err = m.Program(u.Program)
+	}
+	return r, level, reason, err
+}
+
+// Open makes the wall of a run. Close it when the run is over.
+func (m *Maker) Open(ctx context.Context, u Use) (*Wall, error) {
+	w := &Wall{maker: m, env: u.Env}
+	err := w.open(ctx, u)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot contain the run of %s: %w", u.Name, err), w.Close())
+	}
+	return w, nil
+}
+
+func (w *Wall) open(ctx context.Context, u Use) (err error) {
+	var level sandbox.Level
+	var reason string
+	if w.run, level, reason, err = w.maker.run(ctx, u); err != nil {
+		return err
+	}
+	if level == sandbox.Open || level == sandbox.Wrapped {
+		w.Spec = sandbox.Spec{Level: level, Wrap: w.run.Settings.Wrap}
+		return nil
+	}
+	w.facts = w.maker.Facts(ctx)
+	folder := &broker.Folder{Path: u.Sockets}
+	if u.Sockets == "" {
+		if folder, err = broker.MakeFolder(w.maker.Base, w.maker.Project.Root, "wall "+u.Name); err != nil {
+			return err
+		}
+		w.close = append(w.close, func() error { return errors.Join(folder.Listener.Close(), folder.Remove()) })
+		w.run.Folder = folder.Path
+	}
+	w.Plan = w.run.Compose(level, reason)
+	w.Spec.Terminal = u.Terminal
+	if w.run.Job && w.Cache != "" {
+		beginCache(w.maker.Project, w.Cache)
+	}
+	remove, err := w.Prepare()
+	w.close = append(w.close, remove)
+	if err != nil || level != sandbox.Closed { // elsewhere programs have the network of the machine
+		return err
+	}
+	if u.Refused != nil {
+		w.Proxy.Refused = func(refused proxy.Refusal) {
+			if !refused.Quiet {
+				u.Refused(refused)
+			}
+		}
+	}
+	listener, err := folder.Listen(proxySocket)
+	if err != nil {
+		return err
+	}
+	server, err := proxy.Serve(listener, w.Proxy)
+	if err == nil {
+		w.close = append(w.close, server.Close)
+	}
+	return err
+}
+
+// Contained reports whether there is anything to contain with.
+func (w *Wall) Contained() bool { return w != nil && w.Spec.Level != sandbox.Open }
+
+// Shut reports whether the run can change nothing of the repository but what is its own: nobody has allowed more, and the system holds
+// it to that.
+func (w *Wall) Shut() bool {
+	if w == nil || w.Spec.Level != sandbox.Closed {
+		return false
+	}
+	p := w.run.Project
+	own := append([]string{p.Liza, filepath.Join(p.GitDir, "liza"), p.Worktrees()}, w.run.Also...)
+	return !slices.ContainsFunc(w.Spec.Write, func(at string) bool {
+		if slices.ContainsFunc(own, func(top string) bool { return within(at, top) }) {
+			return false
+		}
+		return slices.ContainsFunc([]string{p.Root, p.GitDir}, func(top string) bool { return within(at, top) || within(top, at) })
+	})
+}
+
+// Contain puts a program behind the wall.
+func (w *Wall) Contain(path string, argv, env []string) (agent.Contained, error) {
+	spec := w.Spec
+	if spec.Level != sandbox.Wrapped {
+		spec.Tools = slices.Concat(spec.Tools, w.run.shownOf(append([]string{path}, argv[min(1, len(argv)):]...)))
+		env = w.environment(env)
+	}
+	c, err := spec.Command(w.facts, path, argv, env)
+	return agent.Contained(c), err
+}
+
+// environment is what a program gets in the wall: of the person's variables those that the plan names, and what Liza has
+// set for this run. Of two of one name the later one counts.
+func (w *Wall) environment(env []string) []string {
+	theirs := map[string]bool{}
+	for _, pair := range w.maker.Environ {
+		theirs[pair] = true
+	}
+	values, order := map[string]string{}, []string{}
+	set := func(pair string) {
+		name, _, _ := strings.Cut(pair, "=")
+		if _, ok := values[name]; !ok {
+			order = append(order, name)
+		}
+		values[name] = pair
+	}
+	for _, pair := range w.Env {
+		set(pair)
+	}
+	for _, pair := range env {
+		name, _, _ := strings.Cut(pair, "=")
+		own := strings.HasPrefix(name, "LIZA_") || name == "PWD" // nothing of these is inherited
+		if own || !theirs[pair] || slices.Contains(w.env, name) {
+			set(pair)
+		}
+	}
+	set("GIT_CONFIG_NOSYSTEM=1") // the system's configuration cannot be read at partial, and git stops at that
+	var all []string
+	for _, name := range order {
+		if !strings.HasPrefix(name, gitSetting) {
+			all = append(all, values[name])
+		}
+	}
+	return append(all, gitSettings(values)...)
+}
+
+// gitSetting begins the names of variables by which git gets settings: a count, and a key and a value for each number.
+const gitSetting = "GIT_CONFIG_"
+
+// gitSettings numbers those that are left from 0: the person's own, tokens among them, are not for the run, and with one of the
+// numbers missing git does nothing at all.
+func gitSettings(values map[string]string) (all []string) {
+	var pairs []string
+	for name, pair := range values {
+		number, isKey := strings.CutPrefix(name, gitSetting+"KEY_")
+		if _, isNumber := strconv.Atoi(number); isKey && isNumber == nil {
+			if value, ok := values[gitSetting+"VALUE_"+number]; ok {
+				_, key, _ := strings.Cut(pair, "=")
+				_, value, _ = strings.Cut(value, "=")
+				pairs = append(pairs, fmt.Sprintf("%09s\x00%s\x00%s", number, key, value))
+			}
+		} else if !isKey && !strings.HasPrefix(name, gitSetting+"VALUE_") && name != gitSetting+"COUNT" && strings.HasPrefix(name, gitSetting) {
+			all = append(all, pair)
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(pairs)
+	for i, pair := range pairs {
+		parts := strings.SplitN(pair, "\x00", 3)
+		all = append(all, fmt.Sprintf("%sKEY_%d=%s", gitSetting, i, parts[1]), fmt.Sprintf("%sVALUE_%d=%s", gitSetting, i, parts[2]))
+	}
+	if len(pairs) > 0 {
+		all = append(all, fmt.Sprintf("%sCOUNT=%d", gitSetting, len(pairs)))
+	}
+	return all
+}
+
+// WatchDisk looks until ctx ends at what the run writes, and calls over when that is more than sandbox.limits.disk_mb.
+func (w *Wall) WatchDisk(ctx context.Context, over func(error)) {
+	if w == nil || w.Spec.Limits.Disk <= 0 {
+		return
+	}
+	folders := append([]string{w.run.Private}, w.run.Also...)
+	if w.run.Write {
+		folders = append(folders, w.run.Dir)
+	}
+	if w.run.Git != nil {
+		folders = append(folders, w.run.Git.Git)
+	}
+	if w.Cache != "" {
+		folders = append(folders, w.Cache)
+	}
+	folders = append(folders, w.kept...)
+	watchDisk(ctx, w.Spec.Limits.Disk, folders, func(folder string, grown int64) {
+		over(fmt.Errorf("%s has grown by %d MB in this run, and %d are allowed; next: liza config set sandbox.limits.disk_mb N", folder, grown>>20, w.Spec.Limits.Disk>>20))
+	})
+}
+
+// Close ends what belongs to the run alone.
+func (w *Wall) Close() error {
+	var errs []error
+	for _, end := range slices.Backward(w.close) {
+		errs = append(errs, end())
+	}
+	w.close = nil
+	return errors.Join(errs...)
+}
+
+// gitToRead is what git needs of a repository to look at the worktree dir: history and branches, not the
+// configuration, which may have addresses with passwords, and nothing of Liza's.
+func gitToRead(common, dir string, level sandbox.Level) []string {
+	var paths []string
+	if level == sandbox.Partial { // there it cannot be hidden as if it were not there, and git stops at what it may not read
+		paths = append(paths, filepath.Join(common, "config"))
+	}
+	for _, name := range []string{"HEAD", "refs", "packed-refs", "objects", "info", "shallow"} {
+		paths = append(paths, filepath.Join(common, name))
+	}
+	text, err := safefile.Read(filepath.Join(dir, ".git"))
+	admin, isLink := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if err == nil && isLink && filepath.Dir(filepath.Clean(admin)) == filepath.Join(common, "worktrees") {
+		paths = append(paths, filepath.Clean(admin))
+	}
+	return paths
+}
+
+// A disk is looked at every diskPause, or less often: so that looking takes a twentieth of the time at most.
+const (
+	diskPause = 5 * time.Second
+	diskShare = 20
+)
+
+// watchDisk looks at folders until ctx ends. When one of them has grown by more than limit bytes since the beginning, it calls over, once,
+// and returns. What the memory file systems of a wall hold is bounded by themselves.
+func watchDisk(ctx context.Context, limit int64, folders []string, over func(folder string, grown int64)) {
+	if limit <= 0 {
+		return
+	}
+	first := map[string]int64{}
+	for {
+		began := time.Now()
+		for _, folder := range folders {
+			size := sizeOf(ctx, folder)
+			before, ok := first[folder]
+			if !ok {
+				first[folder] = size
+			} else if grown := size - before; grown > limit && ctx.Err() == nil {
+				over(folder, grown)
+				return
+			}
+		}
+		select {
+		case <-time.After(max(diskPause, diskShare*time.Since(began))):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// entrySize is what a file takes besides its content: a program can make millions of empty ones.
+const entrySize = 512
+
+// sizeOf is what the files of a folder take on the disk. Those that vanish meanwhile do not count.
+func sizeOf(ctx context.Context, folder string) (bytes int64) {
+	_ = safefile.Walk(folder, func(f safefile.Found) error {
+		if stat, ok := f.Info.Sys().(*syscall.Stat_t); ok {
+			bytes += stat.Blocks*512 + entrySize
+		}
+		return ctx.Err()
+	})
+	return bytes
+}
+
+const (
+	privatePrefix = "wall-"     // of the folder that a run has for itself
+	privateGuard  = "wall.lock" // held while such folders are made and removed
+)
+
+// makePrivate makes the folder that a run has for itself, and holds it until remove is called. Those that killed processes
+// have left are removed.
+func makePrivate(dir string) (remove func() error, err error) {
+	tmp := filepath.Dir(dir)
+	if err := safefile.MakeFolder(tmp, 0o755); err != nil {
+		return nil, err
+	}
+	err = guarded(tmp, func() error {
+		left := sweep(tmp) // another run does not keep this one from starting
+		if _, err := os.Lstat(dir); err == nil {
+			return fmt.Errorf("%s cannot be had: %w", dir, cmp.Or(left, errInUse))
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		held, err := hold(dir)
+		remove = func() error { return errors.Join(safefile.RemoveTree(dir), held.Close()) }
+		return err
+	})
+	return remove, err
+}
+
+// RemoveLeft removes the private folders of runs whose process is gone.
+func RemoveLeft(tmp string) error {
+	if _, err := os.Stat(tmp); err != nil {
+		return nil // there has never been one
+	}
+	return guarded(tmp, func() error { return sweep(tmp) })
+}
+
+func guarded(tmp string, do func() error) error {
+	guard := flock.New(filepath.Join(tmp, privateGuard))
+	if err := guard.Lock(); err != nil {
+		return err
+	}
+	defer guard.Close()
+	return do()
+}
+
+func sweep(tmp string) (err error) {
+	left, _ := filepath.Glob(filepath.Join(tmp, privatePrefix+"*"))
+	for _, dir := range left {
+		held, busy := hold(dir)
+		if busy == nil {
+			err = errors.Join(err, safefile.RemoveTree(dir), held.Close())
+		}
+	}
+	return err
+}
+
+// hold locks a folder. The lock is beside what the run may change, and ends with the process.
+func hold(dir string) (*flock.Flock, error) {
+	l := flock.New(dir, flock.SetFlag(os.O_RDONLY))
+	if ok, err := l.TryLock(); err != nil || !ok {
+		return nil, errors.Join(err, l.Close(), errInUse)
+	}
+	return l, nil
+}
+
+var errInUse = errors.New("it is in use by another run")

@@ -1,0 +1,263 @@
+package landing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/code/forge"
+	"liza/pkg/code/git"
+	"liza/pkg/code/merge"
+	"liza/pkg/verb/verb"
+)
+
+// stuck is why a move of the integration branch was not made, in one line.
+func stuck(err error) (string, bool) {
+	move, ok := errors.AsType[*merge.MoveError](err)
+	if !ok {
+		return "", false
+	}
+	if move.Reason == "conflict" {
+		return "conflict in " + strings.Join(move.Files, ", "), true
+	}
+	return "the check " + move.Check, true
+}
+
+// land pushes the work of a unit and opens its request: F1 to F5. Each step finds out first whether it was done before.
+func (r *landing) land(ctx context.Context, u unit) error {
+	var q blackboard.Request
+	if known := r.state.Request(u.id); known != nil {
+		q = *known
+	} else {
+		q = blackboard.Request{ID: u.id, Branch: branchOf(u.id), Base: r.base, Status: blackboard.RequestOpening}
+	}
+	there, err := r.fetchBase(ctx, q.Branch)
+	if err != nil {
+		return err
+	}
+	noted := q.Pushed
+	if q.Commit != "" && there == q.Commit {
+		q.Pushed = q.Commit // it was interrupted between the push and its record
+	}
+	if there != q.Pushed {
+		q.Waits = "somebody else pushed to " + q.Branch
+		return errors.Join(r.record(ctx, q, "", ""), verb.Refuse(fmt.Sprintf("git fetch %s && liza sync --from %s/%s", r.Remote, r.Remote, q.Branch), "somebody else pushed to %s; it is at %.9s, and Liza left it at %.9s",
+			q.Branch, cmp.Or(there, "no commit"), cmp.Or(q.Pushed, "no commit")))
+	}
+	next := q
+	if err := r.compose(ctx, u, &next); err != nil {
+		return err
+	}
+	if next.Commit == r.tip || next.Commit == "" {
+		return nil // the base branch has it
+	}
+	if next.Commit != q.Commit || q.At == "" {
+		next.Pushed, next.Checks, next.Waits = q.Pushed, "", ""
+		if err := r.record(ctx, next, "", ""); err != nil {
+			return err
+		}
+		noted = q.Pushed
+	}
+	q = next
+	r.Failpoint("F1")
+	if q.Pushed != q.Commit {
+		if err := r.Repo.Push(ctx, r.Remote, git.RemoteChange{Ref: "refs/heads/" + q.Branch, New: q.Commit, Old: q.Pushed}); err != nil {
+			return err
+		}
+		r.Failpoint("F2")
+		q.Pushed = q.Commit
+	}
+	if q.Status == blackboard.RequestOpen { // before the record of the push: after that nobody comes back to its text
+		if f, err := r.Forge.Request(ctx, q.Number); err != nil {
+			return err
+		} else if err := r.reword(ctx, u, q, f); err != nil {
+			return err
+		}
+	}
+	if noted != q.Pushed {
+		if err := r.record(ctx, q, blackboard.ActionRequestPushed, fmt.Sprintf("%s has %.9s", q.Branch, q.Commit)); err != nil {
+			return err
+		}
+	}
+	if q.Status == blackboard.RequestOpen {
+		return nil
+	}
+	return r.open(ctx, u, q)
+}
+
+// reword brings the text of a request up to date.
+func (r *landing) reword(ctx context.Context, u unit, q blackboard.Request, f forge.Request) error {
+	body := r.body(u, q.ID)
+	if strings.TrimSpace(strings.ReplaceAll(f.Body, "\r", "")) == strings.TrimSpace(body) {
+		return nil
+	}
+	return r.Forge.Edit(ctx, f.Number, f.Title, body)
+}
+
+// open opens the request, unless there is one of that branch with our mark already.
+func (r *landing) open(ctx context.Context, u unit, q blackboard.Request) error {
+	found, err := r.find(ctx, q)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		r.Failpoint("F3")
+		made, err := r.Forge.Open(ctx, forge.NewRequest{Title: r.Secrets.Mask(prose.OneLine(u.title, 72)), Body: r.body(u, q.ID), Branch: q.Branch, Base: q.Base, Draft: r.cfg.Draft})
+		r.Failpoint("F4")
+		found = &made
+		if err != nil {
+			// The answer may be lost, and lists may not have it yet; the forge itself keeps a branch from having two.
+			if found, err = r.findLate(ctx, q, err); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.reword(ctx, u, q, *found); err != nil {
+		return err
+	}
+	q.Number, q.URL, q.Status, q.Waits = found.Number, found.URL, blackboard.RequestOpen, ""
+	if err := r.record(ctx, q, blackboard.ActionRequestOpened, q.URL); err != nil {
+		return err
+	}
+	r.Failpoint("F5")
+	return nil
+}
+
+// mark is in the text of each request, so that it is found again.
+func mark(id string) string { return fmt.Sprintf("<!-- liza-request: %s -->", id) }
+
+// find is the open request of the branch, nil for none. One that somebody else opened is not touched.
+func (r *landing) find(ctx context.Context, q blackboard.Request) (*forge.Request, error) {
+	all, err := r.Forge.Find(ctx, q.Branch)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(f forge.Request) bool { return f.Number == q.Number || f.State == forge.Open && f.Base == q.Base })
+	switch {
+	case i < 0:
+		return nil, nil
+	case !strings.Contains(all[i].Body, mark(q.ID)) && all[i].Number != q.Number:
+		return nil, verb.Refuse("liza show "+q.ID, "%s is a request of %s that Liza did not open", all[i].URL, q.Branch)
+	}
+	return &all[i], nil
+}
+
+// findLate looks for a request after an attempt to open it that failed.
+func (r *landing) findLate(ctx context.Context, q blackboard.Request, why error) (*forge.Request, error) {
+	for n := range 5 {
+		if n > 0 {
+			if err := r.Pause(ctx, time.Duration(n)*time.Second); err != nil {
+				return nil, err
+			}
+		}
+		if found, err := r.find(ctx, q); err != nil || found != nil {
+			return found, err
+		}
+	}
+	return nil, why
+}
+
+// compose makes the commit that the branch of a request is to have. Of a goal it is the tip of the integration branch; of a task, and where
+// the base branch is followed by rebasing, the work of each task is one commit on top of the base branch.
+func (r *landing) compose(ctx context.Context, u unit, q *blackboard.Request) error {
+	if r.cfg.Per == "goal" && r.cfg.Sync != "rebase" {
+		tip, err := r.TipOf(ctx, r.state)
+		if err == nil && (tip == "" || r.state.ForeignTip(tip)) {
+			return verb.Refuse(blackboard.DecideTip(tip), "%s", blackboard.MovedText(r.state, tip))
+		}
+		if held, aerr := r.Repo.IsAncestor(ctx, tip, r.tip); err == nil && aerr == nil && held {
+			tip = r.tip
+		}
+		q.Commit = tip
+		return err
+	}
+	if q.Onto == "" || r.cfg.Sync == "rebase" && q.Onto != r.tip {
+		q.Onto, q.Commit, q.Picked = r.tip, r.tip, nil
+	}
+	for _, t := range u.tasks {
+		if q.Picked.Has(t.ID) {
+			continue
+		}
+		if before := r.notLanded(t, u); before != "" {
+			return verb.Refuse("liza show "+before, "it builds on %s, which has not landed", before)
+		}
+		if err := r.pick(ctx, t, q); err != nil {
+			return err
+		}
+		q.Picked = append(slices.Clone(q.Picked), t.ID)
+	}
+	return nil
+}
+
+// notLanded is a task that t depends on and whose request is not merged, "" for none.
+func (r *landing) notLanded(t *blackboard.Task, u unit) string {
+	for _, id := range t.DependsOn {
+		in := func(t *blackboard.Task) bool { return t.ID == id }
+		if !slices.ContainsFunc(r.merged, in) || slices.ContainsFunc(u.tasks, in) {
+			continue
+		}
+		if q := r.state.Request(cmp.Or(r.fixOf(id), id)); q == nil || q.Status != blackboard.RequestMerged {
+			return id
+		}
+	}
+	return ""
+}
+
+// pick puts the change of a task on top of a commit, as one commit.
+func (r *landing) pick(ctx context.Context, t *blackboard.Task, q *blackboard.Request) error {
+	before, err := r.Repo.Resolve(ctx, t.MergeCommit+"^1")
+	if err != nil {
+		return err
+	}
+	tree, err := r.Repo.TreeOf(ctx, q.Commit)
+	if err != nil {
+		return err
+	}
+	// With this commit as a side, the state before the task is the merge base, and what is merged is the task's change alone.
+	side, err := r.Repo.CommitTree(ctx, tree, []string{before}, "side")
+	if err != nil {
+		return err
+	}
+	picked, err := r.Repo.MergeTree(ctx, side, t.MergeCommit)
+	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
+		return verb.Refuse("liza show "+t.ID, "%s conflicts with %s in %s; it can land when what it builds on has", t.ID, r.base, strings.Join(conflict.Files, ", "))
+	}
+	if err != nil || picked == tree {
+		return err
+	}
+	q.Commit, err = r.Repo.CommitMerge(ctx, picked, []string{q.Commit}, r.Secrets.Mask(fmt.Sprintf("%s\n\n%s\n\nLiza-Task: %s\n", prose.OneLine(t.TitleText(), 72), strings.TrimSpace(t.Description), t.ID)))
+	return err
+}
+
+// body is the text of a request.
+func (r *landing) body(u unit, id string) string {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		fmt.Fprintf(&b, "%s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "<", "&lt;"))
+	}
+	line("%s\n", prose.OneLine(u.title, 1000))
+	for _, t := range u.tasks {
+		line("### %s: %s\n", t.ID, prose.OneLine(t.TitleText(), 120))
+		line("%s\n", verb.Shorten(t.Description, 1500))
+		line("- Done when: %s", prose.OneLine(t.DoneWhen, 500))
+		for _, c := range t.AcceptanceCriteria {
+			line("- %s", prose.OneLine(c, 500))
+		}
+		if text := t.ApprovalsText(); text != "" {
+			line("- %s", strings.ToUpper(text[:1])+text[1:])
+		} else if t.ApprovedBy != "" {
+			line("- Approved by %s", t.ApprovedBy)
+		}
+		line("")
+	}
+	if checks := r.Config().Integration.Checks; len(checks) > 0 {
+		line("Passed before the merge of each task: `%s`\n", strings.Join(checks, "`, `"))
+	}
+	return r.Secrets.Mask(b.String()) + mark(id) + "\n"
+}

@@ -1,0 +1,574 @@
+package outcome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/breaker"
+	"liza/pkg/board/transition"
+	"liza/pkg/run/exitcmd"
+	"liza/pkg/verb/plan"
+	"liza/pkg/verb/verb"
+)
+
+// Run is one run of an agent program that has ended, as the supervisor saw it. Apply
+// turns it into a transition; nothing else does (specs/roles-and-knowledge.md#0.1, one path).
+type Run struct {
+	Kind    string    // planner, coder, code_reviewer
+	Task    string    // "" for a planner
+	Before  verb.Mark // the board when the run began
+	Answer  exitcmd.Answer
+	Answers int    // how many answers of its unit of work there were, this one included
+	Changed string // what a reviewer changed in the worktree that it judges, "" for nothing; it was put back
+}
+
+// Effect says what came of a run.
+type Effect string
+
+// What can come of a run: its exit command was applied; its verbs had done it; the agent
+// has to be asked again; somebody else took the work away; a new run goes on with it.
+const (
+	Applied  Effect = "applied"
+	ByVerbs  Effect = "verbs"
+	Reask    Effect = "reask"
+	Dropped  Effect = "dropped"
+	Continue Effect = "continue"
+)
+
+// Outcome is the result of Apply.
+type Outcome struct {
+	Effect  Effect
+	Action  string // of the exit command; "" without one
+	Summary string
+	Status  blackboard.Status // of the task afterwards
+	Problem string            // for a re-ask: what is wrong with the answer
+	Plan    string            // id of the plan that was applied
+	Changed bool              // a planner's run changed the board
+	Note    string            // one line for the terminal
+	Again   bool              // the plan is one that was tried before
+
+	Warnings []string // of the plan that was applied
+}
+
+// since finds what happened to the task during the run: the last status-setting entry by
+// this agent, and whether somebody else changed it.
+func since(t *blackboard.Task, m verb.Mark) (mine blackboard.HistoryEvent, handoff, others bool) {
+	for _, h := range t.History[min(m.History, len(t.History)):] {
+		switch {
+		case h.Agent != m.Agent && h.Event != blackboard.HistoryCheckpoint:
+			others = true
+		case h.Event == blackboard.HistoryHandoff:
+			handoff = true
+		case h.Event != blackboard.HistoryCheckpoint:
+			mine = h.Event
+		}
+	}
+	return mine, handoff, others
+}
+
+// reask asks the agent again, because of what is wrong with its answer.
+func (out Outcome) reask(problem string) Outcome {
+	out.Effect, out.Problem = Reask, problem
+	return out
+}
+
+// OrReask asks the agent again when a verb refused what its exit command asked for and the agent can do something about it.
+func (out Outcome) OrReask(err error) (Outcome, error) {
+	if r := forAgent(err); r != nil {
+		return out.reask(r.Advice()), nil
+	}
+	return out, err
+}
+
+// forAgent is the refusal that the agent can do something about, nil for another error.
+func forAgent(err error) *transition.Refusal {
+	var r *transition.Refusal
+	if errors.As(err, &r) && r.Exit != transition.ExitLeaseLost && r.Exit != transition.ExitFailure {
+		return r
+	}
+	return nil
+}
+
+func isLost(err error) bool {
+	var r *transition.Refusal
+	return errors.As(err, &r) && r.Exit == transition.ExitLeaseLost
+}
+
+// MarkOf remembers the board before a run.
+func MarkOf(d *verb.Service, s *blackboard.State, agent, task string) verb.Mark {
+	m := verb.Mark{Agent: agent, Writes: writesOf(s, agent)}
+	if t := s.Task(task); t != nil {
+		m.ClaimSeq, m.History = t.ClaimSeq, len(t.History)
+	}
+	return m
+}
+
+// writesOf counts what an agent did on the board.
+func writesOf(s *blackboard.State, agent string) int {
+	n := 0
+	for t := range s.Tasks() {
+		for _, h := range t.History {
+			if h.Agent == agent {
+				n++
+			}
+		}
+	}
+	for _, p := range s.Plans {
+		if p.By == agent {
+			n++
+		}
+	}
+	for _, x := range s.Discovered {
+		if x.ConvertedToTask != "" || x.Deferred != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Apply carries out what a run's verbs and exit command say (specs/roles-and-knowledge.md#4.4, specs/roles-and-knowledge.md#4.5).
+func Apply(ctx context.Context, d *verb.Service, r Run) (Outcome, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Effect: Applied}
+	if said := r.Answer.Exit; said != nil {
+		own := *said // the history of the run has the files as they were named
+		out.Action, out.Summary, r.Answer.Exit = own.Action, own.Summary, &own
+		KeepInside(ctx, d, r.Task, &own)
+	}
+	if r.Answer.Multiple {
+		d.Warn(ctx, r.Task, blackboard.ActionExitMultiple, "several exit commands; the last one counts")
+	}
+	if n := sentences(out.Summary); n > 3 {
+		d.Warn(ctx, r.Task, blackboard.ActionExitSummaryLong, fmt.Sprintf("summary_for_supervisor has %d sentences; 2 to 3 are asked for", n))
+	}
+	switch r.Kind {
+	case "planner":
+		return applyPlanner(ctx, d, s, r, out)
+	case "code_reviewer":
+		return applyReviewer(ctx, d, s, r, out)
+	}
+	return applyCoder(ctx, d, s, r, out)
+}
+
+func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+	t, exit := s.Task(r.Task), r.Answer.Exit
+	if t == nil {
+		return dropped(d, out, "the task is gone"), nil
+	}
+	mine, handoff, others := since(t, r.Before)
+	// The number of the claim too: the agent may have lost the task and claimed it again during the run.
+	held := t.Status == blackboard.Claimed && t.AssignedTo == r.Before.Agent && t.ClaimSeq == r.Before.ClaimSeq
+	out.Status = t.Status
+	switch {
+	case held && handoff:
+		return handedOff(ctx, d, r, out)
+	case held && exit == nil:
+		return out.reask(r.Answer.Problem.Error()), nil
+	case held:
+		return coderExit(ctx, d, t, exit, out)
+	case mine == "" && others:
+		return dropped(d, out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
+	case mine == "":
+		return dropped(d, out, "the claim is no longer this agent's"), nil
+	}
+	want := map[blackboard.HistoryEvent]string{blackboard.HistoryReadyForReview: exitcmd.Completed, blackboard.HistoryBlocked: exitcmd.Stuck}[mine]
+	err := reconcile(ctx, d, r, mine, want, &out)
+	return out, err
+}
+
+// reconcile records what the exit command adds to, or how it contradicts, a verb.
+func reconcile(ctx context.Context, d *verb.Service, r Run, did blackboard.HistoryEvent, want string, out *Outcome) error {
+	out.Effect, out.Note = ByVerbs, did.Words()
+	exit, problem := r.Answer.Exit, r.Answer.Problem
+	switch {
+	case exit == nil && errors.Is(problem, exitcmd.ErrMissing):
+		d.Warn(ctx, r.Task, blackboard.ActionExitMissing, "the agent used verbs and gave no exit command")
+	case exit == nil && errors.Is(problem, exitcmd.ErrNoReview): // the verb has given it
+	case exit == nil:
+		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitInvalid, problem.Error())
+	case want != "" && exit.Action != want:
+		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, exit.Action))
+	default:
+		return remember(ctx, d, r.Task, exit)
+	}
+	return nil
+}
+
+func dropped(d *verb.Service, out Outcome, why string) Outcome {
+	out.Effect, out.Note = Dropped, why
+	return out
+}
+
+// coderExit applies a coder's exit command to the task that it still holds.
+func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+	switch exit.Action {
+	case exitcmd.Completed:
+		done, err := d.Submit(ctx, verb.SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
+		if err != nil {
+			return out.OrReask(err)
+		}
+		out.Status, out.Note = done.Status, "submitted"
+		return out, nil
+	case exitcmd.Stuck:
+		if why := blackboard.LintReason(exit.Summary); why != "" && len(exit.BlockedQuestions) == 0 { // a person could not answer it
+			return out.reask("summary_for_supervisor " + why), nil
+		}
+		in := verb.BlockInput{Task: t.ID, Reason: exit.Summary, Questions: exit.BlockedQuestions, Attempted: exit.Attempted}
+		if len(in.Questions) == 0 {
+			in.Questions, in.Synthetic = []string{"What is needed to continue?"}, true
+		}
+		done, err := d.Block(ctx, in)
+		out.Status, out.Note = done.Status, "blocked"
+		return out, err
+	}
+	out.Effect = Continue
+	if exit.Handoff != nil {
+		return handOff(ctx, d, t.ID, exit.Handoff, out)
+	}
+	err := d.Update(ctx, "retry", func(s *blackboard.State, a transition.Actor) error {
+		return transition.Retry(s, t.ID, a, transition.Input{}, d.Now())
+	})
+	// The rules allow no further iteration. A lost claim is refused as well, but then the task is somebody else's.
+	if verb.IsRefusal(err) && !isLost(err) {
+		return limitIterations(ctx, d, t.ID, exit.Summary, out)
+	}
+	out.Note = "retries"
+	if err == nil {
+		err = noteRetries(ctx, d, t.ID, exit.Summary)
+	}
+	return out, err
+}
+
+// handOff records the handoff of an exit command; a new run goes on with it (T37).
+func handOff(ctx context.Context, d *verb.Service, task string, h *exitcmd.HandoffExit, out Outcome) (Outcome, error) {
+	_, err := d.Handoff(ctx, task, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
+		Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
+	if err != nil {
+		return out.OrReask(err)
+	}
+	out.Effect, out.Note = Continue, "handed off"
+	return out, nil
+}
+
+// limitIterations blocks a task whose iterations are used up (T26).
+func limitIterations(ctx context.Context, d *verb.Service, task, last string, out Outcome) (Outcome, error) {
+	out.Effect, out.Note = Applied, "iterations used up"
+	err := d.Update(ctx, "limit", func(s *blackboard.State, a transition.Actor) error {
+		return transition.LimitIterations(s, task, a, transition.Input{Reason: last}, d.Now())
+	})
+	out.Status = blackboard.Blocked
+	return out, err
+}
+
+func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+	t, exit := s.Task(r.Task), r.Answer.Exit
+	if t == nil {
+		return dropped(d, out, "the task is gone"), nil
+	}
+	mine, handoff, others := since(t, r.Before)
+	held := t.Status == blackboard.ReadyForReview && t.ReviewingBy == r.Before.Agent
+	out.Status = t.Status
+	switch {
+	case held && handoff:
+		return handedOff(ctx, d, r, out)
+	case held && exit == nil:
+		return out.reask(r.Answer.Problem.Error()), nil
+	case held && mine == blackboard.HistoryApprovalVoided:
+		return out.reask(fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.Verdict())), nil
+	case held && r.Changed != "" && exit.Approves():
+		return out.reask(verb.ChangedByReviewer(t, r.Changed)), nil
+	case held:
+		return reviewerExit(ctx, d, t, exit, out)
+	case mine == "" && others:
+		return dropped(d, out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
+	case mine == "":
+		return dropped(d, out, "the review claim is no longer this agent's"), nil
+	}
+	err := reconcileReview(ctx, d, t, r, mine, &out)
+	return out, err
+}
+
+// noteReason is how many characters of a rejection's reason are on the line that tells of it.
+const noteReason = 120
+
+func reviewerExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+	if exit.Action == exitcmd.Retry && exit.Handoff != nil {
+		return handOff(ctx, d, t.ID, exit.Handoff, out)
+	}
+	in := verb.VerdictInput{Task: t.ID, Verdict: verb.StuckReview, Reason: exit.Summary, Supervisor: true}
+	switch {
+	case exit.Action == exitcmd.Completed:
+		in = verdictOf(exit.Review, t.ID)
+	case exit.Action == exitcmd.Retry:
+		in.What = "retry"
+	}
+	done, err := d.Verdict(ctx, in)
+	if err != nil {
+		return out.OrReask(err)
+	}
+	out.Status = done.Status
+	out.Note = map[verb.Verdict]string{verb.Approve: "approved", verb.Reject: "rejected", verb.Replan: "wants a new plan", verb.StuckReview: "review released"}[in.Verdict]
+	if in.Verdict == verb.Reject && in.Reason != "" {
+		out.Note += ": " + prose.OneLine(in.Reason, noteReason)
+	}
+	if done.OverruledBy != "" {
+		out.Note = "approved, but overruled by the gate"
+	}
+	return out, nil
+}
+
+func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+	exit, changed := r.Answer.Exit, writesOf(s, r.Before.Agent) != r.Before.Writes
+	switch {
+	case exit == nil && changed:
+		d.Warn(ctx, "", blackboard.ActionExitMissing, "the planner used verbs and gave no exit command")
+		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
+		return out, nil
+	case exit == nil:
+		return out.reask(r.Answer.Problem.Error()), nil
+	case exit.Action == exitcmd.Retry:
+		out.Effect, out.Note = Continue, "retries"
+		return out, nil
+	case exit.Action == exitcmd.Stuck:
+		out.Note = "stuck"
+		return out, askPlanner(ctx, d, r, exit)
+	case exit.Plan == nil && changed:
+		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
+		return out, nil
+	case exit.Plan == nil && s.TaskCount() == 0:
+		return out.reask("the first planning needs the key plan: no task exists yet"), nil
+	case exit.Plan == nil:
+		d.Warn(ctx, "", blackboard.ActionPlannerNoAction, "the planner changed nothing")
+		out.Note = "changed nothing"
+		return out, nil
+	}
+	exit.Plan.Answers = r.Answers
+	applied, err := d.ApplyPlan(ctx, exit.Plan)
+	var circular *plan.CircularError
+	out.Again = errors.As(err, &circular)
+	var refusal *transition.Refusal
+	if errors.As(err, &refusal) && refusal.Exit == transition.ExitNothing {
+		out.Note = refusal.Message
+		return out, nil
+	}
+	if err != nil {
+		return out.OrReask(err)
+	}
+	out.Plan, out.Changed, out.Warnings = applied.Plan, true, applied.Warnings
+	out.Note = "decided about " + strings.Join(plan.Decided(exit.Plan), ", ")
+	if applied.Plan != "" {
+		out.Note = fmt.Sprintf("%s: %d tasks", applied.Plan, len(applied.Tasks))
+	}
+	return out, nil
+}
+
+// askPlanner records a stuck planner's questions; the checkpoint follows.
+func askPlanner(ctx context.Context, d *verb.Service, r Run, exit *exitcmd.Exit) error {
+	err := d.Update(ctx, "planner", func(s *blackboard.State, a transition.Actor) error {
+		for _, q := range exit.BlockedQuestions {
+			transition.Ask(s, &blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return PlannerStuck(ctx, d, exit.Summary)
+}
+
+// PlannerStuck stops the sprint at a checkpoint, for a person: the planner cannot go on
+// (specs/roles-and-knowledge.md#4.4). There is nothing to stop for when a person has answered what it was stuck at.
+func PlannerStuck(ctx context.Context, d *verb.Service, why string) error {
+	if s, err := d.View(ctx); err != nil || transition.ReasonGone(s, d.Now()) {
+		return err
+	}
+	return checkpointAnyway(ctx, d, "planner stuck: "+prose.FirstLine(why))
+}
+
+// remember stores the exit command of a run whose verbs had done the work.
+func remember(ctx context.Context, d *verb.Service, task string, exit *exitcmd.Exit) error {
+	return d.Update(ctx, "outcome", func(s *blackboard.State, _ transition.Actor) error {
+		if t := s.Task(task); t != nil {
+			t.LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}
+		}
+		return nil
+	})
+}
+
+// reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
+// way the verdict came.
+func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r Run, did blackboard.HistoryEvent, out *Outcome) error {
+	exit := r.Answer.Exit
+	if exit == nil {
+		return reconcile(ctx, d, r, did, "", out)
+	}
+	says, review := exit.Verdict(), exit.Review
+	implied := slices.Contains(verdictEvents[says], did)
+	// The reviewer said ok, and the gate made a rejection of it, so the two do not contradict each other.
+	if says == "ok" && transition.Overruled(t) {
+		implied = true
+	}
+	if !implied {
+		out.Effect, out.Note = ByVerbs, did.Words()
+		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
+	}
+	if review != nil && review.Learn != nil {
+		if err := d.LearnLate(ctx, verdictOf(review, r.Task)); err != nil {
+			return err
+		}
+	}
+	return reconcile(ctx, d, r, did, "", out)
+}
+
+// handedOff goes on with a new run after `liza handoff`. An exit command that says
+// something else than "go on" contradicts it.
+func handedOff(ctx context.Context, d *verb.Service, r Run, out Outcome) (Outcome, error) {
+	exit := r.Answer.Exit
+	out.Effect, out.Note = Continue, "handed off"
+	if exit == nil || exit.Action == exitcmd.Retry {
+		return out, nil
+	}
+	return out, d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
+}
+
+// verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
+// blocked at the last cycle; what the gate makes of ok is looked at besides.
+var verdictEvents = map[string][]blackboard.HistoryEvent{exitcmd.ReviewOK: {blackboard.HistoryApproved, blackboard.HistoryApprovalRecorded}, exitcmd.ReviewNeedsFix: {blackboard.HistoryRejected, blackboard.HistoryBlocked}, exitcmd.ReviewReplan: {blackboard.HistoryBlocked}, exitcmd.ReviewStuck: {blackboard.HistoryReleased, blackboard.HistoryHeld}}
+
+// Contradicts says how the exit command of a reviewer's run contradicts the approval that a verb
+// of the same run gave, "" when it does not. A rejection by verb counts, whatever comes after it.
+func Contradicts(t *blackboard.Task, agent string, exit *exitcmd.Exit) string {
+	if t == nil || exit == nil || exit.Approves() || !t.ApprovedNow(agent) {
+		return ""
+	}
+	return fmt.Sprintf("the verbs say approved, the exit command says %s", exit.Verdict())
+}
+
+// VoidApproval takes back what an exit command contradicts. It is part of the write that ends the
+// run, before which nothing is merged.
+func VoidApproval(s *blackboard.State, a transition.Actor, id, why string, now time.Time) error {
+	if err := transition.VoidApproval(s, id, a, transition.Input{Reason: why}, now); err != nil {
+		return err
+	}
+	transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyExitMismatch, blackboard.Settings{"what": why}, now)
+	return nil
+}
+
+// noteRetries records a loop when a coder gives up twice in a row with the same summary
+// (specs/roles-and-knowledge.md#4.4). The attempt of this run is the newest one.
+func noteRetries(ctx context.Context, d *verb.Service, task, summary string) error {
+	return d.Update(ctx, "retry loop", func(s *blackboard.State, a transition.Actor) error {
+		n := 0
+		attempts := s.Task(task).Attempts
+		for i := len(attempts) - 1; i >= 0 && attempts[i] != nil && attempts[i].Action == exitcmd.Retry; i-- {
+			if breaker.Normalise(attempts[i].Summary) != breaker.Normalise(summary) {
+				break
+			}
+			n++
+		}
+		// Exactly two: a third one is the same loop, and needs no second record.
+		if n == 2 {
+			transition.AddAnomaly(s, task, blackboard.System, blackboard.AnomalyRetryLoop, blackboard.Settings{"count": n, "error_pattern": prose.FirstLine(summary)}, d.Now())
+		}
+		return nil
+	})
+}
+
+// sentences counts the sentences of a summary.
+func sentences(text string) int {
+	n := 0
+	for _, w := range strings.Fields(text) {
+		if strings.HasSuffix(w, ".") || strings.HasSuffix(w, "!") || strings.HasSuffix(w, "?") {
+			n++
+		}
+	}
+	return n
+}
+
+// KeepInside drops evidence that leads out of the workspace or does not exist, and says what
+// does not exist (specs/roles-and-knowledge.md#4.3). Nothing outside is looked at.
+func KeepInside(ctx context.Context, d *verb.Service, task string, exit *exitcmd.Exit) {
+	root, inside := workspace(d, task), Inside(d, task, exit.EvidenceFiles)
+	kept, odd := []string{}, []string(nil)
+	for _, f := range inside {
+		info, err := os.Stat(filepath.Join(root, f))
+		switch {
+		case err != nil && !committed(ctx, d, task, f):
+			odd = append(odd, f+" does not exist")
+			continue
+		case err == nil && info.IsDir():
+			odd = append(odd, f+" is a folder")
+		}
+		kept = append(kept, f)
+	}
+	if n := len(exit.EvidenceFiles) - len(inside); n > 0 {
+		if err := d.NoteAnomaly(ctx, task, blackboard.AnomalyEvidenceOutside, fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
+			d.Progressf("cannot record evidence_outside_worktree: %v", err)
+		}
+	}
+	if len(odd) > 0 {
+		d.Warn(ctx, task, blackboard.ActionEvidenceOdd, strings.Join(odd, ", "))
+	}
+	exit.EvidenceFiles = kept
+}
+
+// workspace is the folder that evidence is relative to: the task's worktree, or without a
+// task the project.
+func workspace(d *verb.Service, task string) string {
+	if task == "" {
+		return d.Project.Root
+	}
+	return d.Repo.WorktreePath(task)
+}
+
+// Inside are those of the files that are in the workspace of a task, with clean paths.
+func Inside(d *verb.Service, task string, files []string) []string {
+	root, kept := workspace(d, task), []string{}
+	for _, f := range files {
+		if filepath.IsLocal(f) && !leadsOut(root, f) {
+			kept = append(kept, filepath.ToSlash(filepath.Clean(f)))
+		}
+	}
+	return kept
+}
+
+// leadsOut reports whether a path goes out of root through a symbolic link.
+func leadsOut(root, path string) bool {
+	top, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return false // there is no workspace, so there is nothing to open
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Join(top, path)); err == nil {
+		rel, err := filepath.Rel(top, real)
+		return err != nil || !filepath.IsLocal(rel)
+	}
+	if info, err := os.Lstat(filepath.Join(top, path)); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		return true // to nowhere, or in a circle
+	}
+	up := filepath.Dir(path)
+	return up != "." && leadsOut(top, up)
+}
+
+// committed reports whether the task's branch has the file.
+func committed(ctx context.Context, d *verb.Service, task, file string) bool {
+	if task == "" {
+		return false
+	}
+	tip, err := d.Repo.BranchTip(ctx, "task/"+task)
+	if err != nil {
+		return false
+	}
+	_, err = d.Repo.ReadFile(ctx, tip, file)
+	return err == nil
+}

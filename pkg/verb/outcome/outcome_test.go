@@ -1,0 +1,243 @@
+package outcome_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/run/exitcmd"
+	"liza/pkg/verb/outcome"
+	"liza/pkg/verb/verb"
+	"liza/pkg/verb/verb/verbtest"
+)
+
+// answer is an exit command with further keys.
+func answer(action, summary, more string) string {
+	return fmt.Sprintf(`{"action":%q,"evidence_files":[],"summary_for_supervisor":%q%s}`, action, summary, more)
+}
+
+// unit is a task that a coder of this process has claimed, with one commit.
+func unit(t *testing.T) (*verbtest.Place, *verb.Service, outcome.Run) {
+	t.Helper()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	d := p.Supervised("coder-1")
+	if _, err := d.Claim(t.Context(), "task-1"); err != nil {
+		t.Fatal(err)
+	}
+	p.Commit("task-1")
+	return p, d, outcome.Run{Kind: "coder", Task: "task-1", Before: outcome.MarkOf(d, p.State(), "coder-1", "task-1")}
+}
+
+func ended(t *testing.T, d *verb.Service, r outcome.Run, output string) outcome.Outcome {
+	t.Helper()
+	r.Answer = exitcmd.Read(output, r.Kind, false)
+	out, err := outcome.Apply(t.Context(), d, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func anomalies(p *verbtest.Place) string {
+	var types []string
+	for _, a := range p.State().Anomalies {
+		types = append(types, string(a.Type))
+	}
+	return strings.Join(types, " ")
+}
+
+// L-01: the exit command alone hands the work in.
+func TestACoderThatOnlyPrintsItsExitCommandSubmits(t *testing.T) {
+	t.Parallel()
+	p, d, r := unit(t)
+	head := p.Git(p.Repo.WorktreePath("task-1"), "rev-parse", "HEAD")
+	out := ended(t, d, r, strings.Replace(answer("COMPLETED", "Done.", ""), "[]", `["task-1.md"]`, 1))
+	task := p.State().Task("task-1")
+	if out.Effect != outcome.Applied || task.Status != blackboard.ReadyForReview || task.ReviewCommit != head || fmt.Sprint(task.LastOutcome.EvidenceFiles) != "[task-1.md]" {
+		t.Errorf("got %+v; the task is %s at %s with %+v", out, task.Status, task.ReviewCommit, task.LastOutcome)
+	}
+}
+
+// L-04: STUCK blocks with the questions, or with one that is made up.
+func TestAStuckCoderBlocksItsTaskWithQuestions(t *testing.T) {
+	t.Parallel()
+	for more, want := range map[string]string{`,"blocked_questions":["Which name?"],"attempted":["a guess"]`: "Which name? false stuck", "": "What is needed to continue? true question"} {
+		p, d, r := unit(t)
+		ended(t, d, r, answer("STUCK", "No name is given.", more))
+		s := p.State()
+		task := s.Task("task-1")
+		if q := s.Questions[0]; task.Status != blackboard.Blocked || fmt.Sprint(q.Text, " ", q.Synthetic, " ", task.BlockedKind) != want {
+			t.Errorf("the task is %s (%s) with %+v; want %s", task.Status, task.BlockedKind, q, want)
+		}
+	}
+}
+
+// What a person is to answer has to say something, by exit command as by verb; questions do.
+func TestAStuckCoderThatSaysNothingIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]blackboard.Status{
+		answer("STUCK", "stuck", ""): blackboard.Claimed, answer("STUCK", "I do not know what to do", ""): blackboard.Claimed,
+		answer("STUCK", "stuck", `,"blocked_questions":["Which name?"]`): blackboard.Blocked, answer("STUCK", "The library has no streaming", ""): blackboard.Blocked} {
+		p, d, r := unit(t)
+		out := ended(t, d, r, said)
+		if got := p.State().Task("task-1").Status; got != want || want == blackboard.Claimed && (out.Effect != outcome.Reask || !strings.Contains(out.Problem, "says nothing")) {
+			t.Errorf("%s: the task is %s, want %s; %+v", said, got, want, out)
+		}
+	}
+}
+
+// L-05: RETRY goes on, a second one of the same words is a loop, and the limit ends it.
+func TestRetriesAreCountedAndEnd(t *testing.T) {
+	t.Parallel()
+	p, d, r := unit(t)
+	for i := 1; ; i++ {
+		rr := transition.RunResult{Task: "task-1", Attempt: blackboard.Attempt{Kind: "coder", Outcome: "finished", Action: "RETRY", Summary: "The build of /tmp/x" + fmt.Sprint(i) + " fails."}}
+		err := d.Update(t.Context(), "run", func(s *blackboard.State, a transition.Actor) error { return transition.EndRun(s, a, rr, d.Now()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := ended(t, d, r, answer("RETRY", rr.Attempt.Summary, ""))
+		task := p.State().Task("task-1")
+		if i == 2 && anomalies(p) != "retry_loop" {
+			t.Errorf("after two equal retries: anomalies %q", anomalies(p))
+		}
+		if i < 10 && (out.Effect != outcome.Continue || task.Status != blackboard.Claimed || task.Iteration != i+1) {
+			t.Fatalf("retry %d: %+v, %s, iteration %d", i, out, task.Status, task.Iteration)
+		}
+		if i == 10 {
+			if task.Status != blackboard.Blocked || task.Halt == nil || task.Halt.Kind != "iteration" {
+				t.Errorf("at the limit the task is %s, halt %+v", task.Status, task.Halt)
+			}
+			return
+		}
+	}
+}
+
+// L-19: evidence outside of the worktree is dropped, and nothing there is opened.
+func TestEvidenceOutsideOfTheWorktreeIsDropped(t *testing.T) {
+	t.Parallel()
+	p, d, r := unit(t)
+	dir := p.Repo.WorktreePath("task-1")
+	verbtest.Write(t, filepath.Join(p.Dir, "outside.txt"), "secret")
+	for name, to := range map[string]string{"link": "../../outside.txt", "dangling": "/nowhere/at/all", "inner": "task-1.md", "out": "../.."} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Git(dir, "add", "-A")
+	p.Git(dir, "commit", "-q", "-m", "links")
+	files := `["../../etc/passwd","/etc/passwd","link","dangling","out/outside.txt","inner","./task-1.md","gone.txt","."]`
+	ended(t, d, r, strings.Replace(answer("COMPLETED", "Done.", ""), "[]", files, 1))
+	task := p.State().Task("task-1")
+	if got := fmt.Sprint(task.LastOutcome.EvidenceFiles); got != "[inner task-1.md .]" || anomalies(p) != "evidence_outside_worktree" {
+		t.Errorf("kept %s, anomalies %s", got, anomalies(p))
+	}
+	log, err := os.ReadFile(p.Project.Journal())
+	if err != nil || !strings.Contains(string(log), "gone.txt does not exist, . is a folder") {
+		t.Errorf("the journal does not tell what is odd: %v", err)
+	}
+}
+
+// N-15: each line of the table of verbs and exit commands (4.5).
+func TestVerbsAndExitCommandTogether(t *testing.T) {
+	t.Parallel()
+	submit := func(d *verb.Service) error {
+		_, err := d.Submit(context.Background(), verb.SubmitInput{Task: "task-1"})
+		return err
+	}
+	for _, c := range []struct {
+		name   string
+		verbs  func(*verb.Service) error
+		output string
+		effect outcome.Effect
+		status blackboard.Status
+		told   string // anomaly, or warning in the journal
+	}{
+		{"unchanged, valid", nil, answer("COMPLETED", "x", ""), outcome.Applied, blackboard.ReadyForReview, ""},
+		{"unchanged, none", nil, "I am done.", outcome.Reask, blackboard.Claimed, ""},
+		{"unchanged, invalid", nil, answer("DONE", "x", ""), outcome.Reask, blackboard.Claimed, ""},
+		{"unchanged, a guard refuses", func(d *verb.Service) error {
+			return os.WriteFile(filepath.Join(d.Repo.WorktreePath("task-1"), "dirt"), nil, 0o644)
+		}, answer("COMPLETED", "x", ""), outcome.Reask, blackboard.Claimed, ""},
+		{"implied", submit, answer("COMPLETED", "x", ""), outcome.ByVerbs, blackboard.ReadyForReview, ""},
+		{"not implied", submit, answer("STUCK", "x", ""), outcome.ByVerbs, blackboard.ReadyForReview, "exit_mismatch"},
+		{"by verb, none", submit, "Handed in.", outcome.ByVerbs, blackboard.ReadyForReview, "exit_missing"},
+		{"by verb, invalid", submit, answer("DONE", "x", ""), outcome.ByVerbs, blackboard.ReadyForReview, "exit_invalid"},
+		{"handed off, yet done", func(d *verb.Service) error {
+			_, err := d.Handoff(context.Background(), "task-1", blackboard.Handoff{Summary: "half", NextAction: "the rest"})
+			return err
+		}, answer("COMPLETED", "x", ""), outcome.Continue, blackboard.Claimed, "exit_mismatch"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, d, r := unit(t)
+			if c.verbs != nil {
+				if err := c.verbs(d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out := ended(t, d, r, c.output)
+			log, err := os.ReadFile(p.Project.Journal())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.State().Task("task-1").Status; out.Effect != c.effect || got != c.status {
+				t.Errorf("effect %s, status %s; want %s, %s", out.Effect, got, c.effect, c.status)
+			}
+			if told := anomalies(p); told != c.told && !(c.told != "" && told == "" && strings.Contains(string(log), "action: "+c.told)) {
+				t.Errorf("anomalies %q; want %q there or in the journal", told, c.told)
+			}
+		})
+	}
+}
+
+// N-15: the board as people left it stays, and a lost claim drops the answer.
+func TestWhatPeopleDidMeanwhileStays(t *testing.T) {
+	t.Parallel()
+	p, d, r := unit(t)
+	if _, err := p.Service("").Block(t.Context(), verb.BlockInput{Task: "task-1", Reason: "wait", Questions: []string{"Why?"}}); err != nil {
+		t.Fatal(err)
+	}
+	if out := ended(t, d, r, answer("COMPLETED", "x", "")); out.Effect != outcome.Dropped || p.State().Task("task-1").Status != blackboard.Blocked {
+		t.Errorf("got %+v, %s", out, p.State().Task("task-1").Status)
+	}
+	if anomalies(p) != "" {
+		t.Errorf("anomalies %q", anomalies(p))
+	}
+}
+
+// N-15: a verdict by verb is the verdict; what the exit command adds is kept.
+func TestAVerdictByVerbAndAnExitCommand(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ output, told, fact string }{
+		{answer("COMPLETED", "x", `,"review":{"status":"ok","learn":"The tests run with make test only"}`), "", "The tests run with make test only"},
+		{answer("COMPLETED", "x", `,"review":{"status":"replan","reason":"the approach is quite wrong"}`), "exit_mismatch", ""},
+		{answer("STUCK", "x", ""), "exit_mismatch", ""},
+	} {
+		p, d, r := unit(t)
+		ended(t, d, r, answer("COMPLETED", "x", ""))
+		reviewer := p.Supervised("code-reviewer-1")
+		if _, err := reviewer.ClaimReview(t.Context(), "task-1"); err != nil {
+			t.Fatal(err)
+		}
+		run := outcome.Run{Kind: "code_reviewer", Task: "task-1", Before: outcome.MarkOf(reviewer, p.State(), "code-reviewer-1", "task-1")}
+		if _, err := reviewer.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve"}); err != nil {
+			t.Fatal(err)
+		}
+		out := ended(t, reviewer, run, c.output)
+		s := p.State()
+		fact := ""
+		if len(s.Facts) > 0 {
+			fact = s.Facts[0].Content
+		}
+		if out.Effect != outcome.ByVerbs || s.Task("task-1").Status != blackboard.Approved || anomalies(p) != c.told || fact != c.fact {
+			t.Errorf("%s: effect %s, status %s, anomalies %q, fact %q", c.output, out.Effect, s.Task("task-1").Status, anomalies(p), fact)
+		}
+	}
+}

@@ -1,0 +1,468 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+	"liza/pkg/board/transition"
+	"liza/pkg/run/exitcmd"
+	"liza/pkg/run/role"
+	"liza/pkg/verb/outcome"
+	"liza/pkg/verb/sprint"
+	"liza/pkg/verb/verb"
+)
+
+// ReplayedRun is one interaction of a replay.
+type ReplayedRun struct {
+	Sequence int    `json:"sequence"`
+	Kind     string `json:"kind,omitempty"`
+	Action   string `json:"action,omitempty"`
+	Before   string `json:"status_before"`
+	Recorded string `json:"status_after"` // what the file says
+	Got      string `json:"status_got,omitempty"`
+	Result   string `json:"result"` // same, differs, skipped
+	Why      string `json:"why,omitempty"`
+}
+
+// What a ReplayedRun may result in.
+const (
+	ReplaySame    = "same"
+	ReplayDiffers = "differs"
+	ReplaySkipped = "skipped"
+)
+
+// Replay applies recorded answers one after the other to the board of a scratch project,
+// along the path of Poststep, and compares the status after each with the recorded one
+// (specs/roles-and-knowledge.md#7.4). It must never be given a project that somebody works in.
+func Replay(ctx context.Context, service *verb.Service, list []history.Interaction) ([]ReplayedRun, error) {
+	scratch := *service
+	scratch.NoSpecFiles = true
+	r := &replay{service: simulator{&scratch}, identities: map[string]identity{}}
+	if err := r.newTask(ctx); err != nil {
+		return nil, err
+	}
+	runs := []ReplayedRun{}
+	for i, in := range list {
+		run, err := r.one(ctx, in, reasked(list[i+1:], in))
+		if err != nil {
+			return runs, fmt.Errorf("cannot replay interaction %d: %w", in.Sequence, err)
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// reasked reports whether an answer that could not be used was not the last one: that depends
+// on how often an agent was asked, not on the answer.
+func reasked(rest []history.Interaction, in history.Interaction) bool {
+	if in.Liza.Effect != "" {
+		return in.Liza.Effect == string(outcome.Reask) && in.Liza.StatusAfter != string(blackboard.Blocked) && in.Liza.StatusAfter != blackboard.AtCheckpoint
+	}
+	for _, next := range rest {
+		if next.Liza.Event == "" {
+			return next.Request.Metadata.Reask > in.Request.Metadata.Reask
+		}
+	}
+	return false
+}
+
+// replay is a scratch project on its way through recorded interactions. Each agent of the
+// file keeps its registration, so that claims last as long as they did.
+type replay struct {
+	service    simulator
+	task       string
+	tasks      int
+	identities map[string]identity
+}
+
+// identity is a registered agent: as itself, and as the person who acts for it.
+type identity struct{ actor, via simulator }
+
+func (r *replay) newTask(ctx context.Context) error {
+	r.tasks++
+	r.task = fmt.Sprintf("task-%d", r.tasks)
+	_, err := r.service.AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: r.task, Description: "Replay what was recorded", SpecRef: "README.md",
+		DoneWhen: "replay.md has 1 line", Scope: "replay.md", Type: "docs"}})
+	return err
+}
+
+// one replays an interaction, or says why that cannot be done.
+func (r *replay) one(ctx context.Context, in history.Interaction, again bool) (ReplayedRun, error) {
+	kind, before := recordedKind(in)
+	run := ReplayedRun{Sequence: in.Sequence, Kind: string(kind), Action: strings.Join(in.Response.Actions, " "), Before: before, Recorded: in.Liza.StatusAfter, Result: ReplaySkipped}
+	if run.Why = r.noReplay(in, kind); run.Why != "" {
+		return run, nil
+	}
+	r.service.Scripted = in.Request.Metadata.Adapter == "scripted"
+	s, err := r.ready(ctx, in, kind, before)
+	if err != nil {
+		return run, err
+	}
+	post := PoststepInput{Task: r.task, Kind: kind, Response: in.Response.RawResponse, EmptyCommit: true, Reasked: again}
+	if kind == role.Planner {
+		post.Task = verb.PlannerRuns
+	}
+	var out Poststepped
+	s.actor.AllowEmpty, s.actor.Scripted = true, r.service.Scripted
+	if err := s.actor.simulate(ctx, post, standing{status: before, epoch: 1}, &out); err != nil {
+		return run, err
+	}
+	run.Got, run.Result = out.StatusAfter, ReplaySame
+	switch {
+	case run.Recorded == "":
+		run.Why = "no status was recorded"
+	case run.Got != run.Recorded:
+		run.Result, run.Why = ReplayDiffers, out.Problem
+		if kind == role.Reviewer && run.Recorded == string(blackboard.Rejected) && run.Got == string(blackboard.Approved) {
+			run.Why = "checks may have overruled it; what they found is not in the file"
+		}
+	}
+	return run, nil
+}
+
+// recordedKind is the kind of agent whose answer an interaction has, and the status in which
+// it began. A file of another program tells less than ours.
+func recordedKind(in history.Interaction) (role.Kind, string) {
+	kind, known := role.KindOf(in.Request.Metadata.Kind)
+	if !known {
+		kind, _ = role.KindOf(in.Request.Metadata.Role)
+	}
+	before := in.Liza.StatusBefore
+	if before == "" {
+		before = map[role.Kind]string{role.Coder: string(blackboard.Unclaimed), role.Reviewer: string(blackboard.ReadyForReview)}[kind]
+	}
+	return kind, before
+}
+
+// noReplay says why the outcome of an interaction does not follow from its answer.
+func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
+	said := exitcmd.Read(in.Response.RawResponse, string(kind), r.service.Config().Exit.Strict)
+	exit, problem := said.Exit, said.Problem
+	foreign := reflect.ValueOf(in.Liza).IsZero() || in.Liza.Effect == "" && in.Liza.Outcome == ""
+	switch {
+	case in.Liza.Event != "":
+		return in.Liza.Event + " is not a run"
+	case kind != role.Planner && kind != role.Coder && kind != role.Reviewer:
+		return "what it wrote was delivered, not judged"
+	case in.Liza.Effect == string(outcome.ByVerbs), in.Response.Status == history.Success && problem != nil:
+		return "the outcome came from verbs"
+	case in.Liza.Effect == string(outcome.Dropped):
+		return "the task had been taken away from it"
+	case !foreign && in.Liza.Effect == "", in.Response.Status == history.TimedOut:
+		return cmp.Or(in.Liza.Error, "the run ended without an answer")
+	case exit != nil && exit.Plan != nil && len(exit.Plan.Decisions) > 0:
+		return "its plan decides about tasks of its project"
+	}
+	return ""
+}
+
+// ready brings the board to where the interaction began, and identities its agent.
+func (r *replay) ready(ctx context.Context, in history.Interaction, kind role.Kind, before string) (identity, error) {
+	if len(r.service.Project.Orders()) > 0 { // a planner was stuck; people let it go on
+		if _, err := sprint.Resume(ctx, r.service.Service, "CONTINUE", "replay"); err != nil {
+			return identity{}, err
+		}
+	}
+	id := in.Request.Metadata.Agent
+	if of, _, ok := blackboard.ParseAgentID(id); !ok || of != blackboard.Role(kind) {
+		id = blackboard.Role(kind).IDPrefix() + "1"
+	}
+	s, err := r.identityOf(ctx, id, blackboard.Role(kind))
+	if err != nil || kind == role.Planner {
+		return s, err
+	}
+	held := func(t *blackboard.Task) bool {
+		return kind == role.Coder && t.Status == blackboard.Claimed && t.AssignedTo == id || kind == role.Reviewer && t.Status == blackboard.ReadyForReview && t.ReviewingBy == id
+	}
+	t, err := r.look(ctx)
+	if err != nil {
+		return s, err
+	}
+	if held(t) && (before == string(blackboard.Claimed) || kind == role.Reviewer) {
+		return s, nil
+	}
+	want := blackboard.Status(before)
+	if want == blackboard.Claimed {
+		want = blackboard.Unclaimed // a claim that was lost, or was somebody else's
+	}
+	if err := r.reach(ctx, want); err != nil {
+		return s, err
+	}
+	return s, s.via.claimFor(ctx, PoststepInput{Task: r.task, Kind: kind})
+}
+
+func (r *replay) identityOf(ctx context.Context, id string, as blackboard.Role) (identity, error) {
+	if s, ok := r.identities[id]; ok {
+		return s, nil
+	}
+	person, program := *r.service.Service, *r.service.Service
+	person.Caller = verb.Caller{As: id, Person: r.service.Caller.Person}
+	registered, err := person.Register(ctx, verb.RegisterInput{ID: id, Role: as})
+	if err != nil {
+		return identity{}, err
+	}
+	program.Caller = verb.Caller{AgentID: id, Token: registered.Token}
+	r.identities[id] = identity{simulator{&program}, simulator{&person}}
+	return r.identities[id], nil
+}
+
+func (r *replay) look(ctx context.Context) (*blackboard.Task, error) {
+	s, err := r.service.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Task(r.task), nil
+}
+
+// reach brings the task to a status by what people and agents would have done.
+func (r *replay) reach(ctx context.Context, want blackboard.Status) error {
+	for range 8 {
+		t, err := r.look(ctx)
+		if err != nil {
+			return err
+		}
+		if t.Status == want && t.ReviewingBy == "" && t.Hold == nil {
+			return nil
+		}
+		if err := r.towards(ctx, t, want); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the scratch task cannot be brought to %s", want)
+}
+
+// towards is one step on the way.
+func (r *replay) towards(ctx context.Context, t *blackboard.Task, want blackboard.Status) error {
+	fresh := want == blackboard.Unclaimed
+	switch {
+	case t.Hold != nil:
+		_, err := r.service.Unhold(ctx, t.ID)
+		return err
+	case t.Status == blackboard.Claimed && fresh:
+		_, err := r.identities[t.AssignedTo].actor.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "replay"})
+		return err
+	case t.Status == blackboard.Claimed:
+		coder := r.identities[t.AssignedTo].actor
+		coder.AllowEmpty = true
+		if err := coder.commitNothing(ctx, t.ID); err != nil {
+			return err
+		}
+		_, err := coder.Submit(ctx, verb.SubmitInput{Task: t.ID})
+		return err
+	case t.Status == blackboard.Blocked:
+		if _, err := r.service.Unblock(ctx, verb.WayOut{Task: t.ID, Reason: "replay"}); err != nil {
+			return r.newTask(ctx) // two coders failed: only another task can follow
+		}
+		return nil
+	case t.Status == blackboard.ReadyForReview && t.ReviewingBy != "" && want == blackboard.ReadyForReview:
+		_, err := r.service.Release(ctx, verb.ReleaseInput{Task: t.ID, Reviewer: true, Force: true, Reason: "replay"})
+		return err
+	case t.Status == blackboard.ReadyForReview && (want == blackboard.Rejected || want == blackboard.IntegrationFailed):
+		return r.judge(ctx, t.ID, want)
+	case t.Status == blackboard.Approved && want == blackboard.IntegrationFailed:
+		return r.service.Update(ctx, "replay", func(s *blackboard.State, a transition.Actor) error {
+			return transition.FailIntegration(s, t.ID, transition.SystemActor(a.Facts), transition.Input{Merge: &transition.MergeFacts{Reason: "conflict"}, Reason: "conflict"}, r.service.Now())
+		})
+	case !fresh && (t.Status == blackboard.Unclaimed || t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed):
+		s, err := r.identityOf(ctx, "coder-1", blackboard.RoleCoder)
+		if err != nil {
+			return err
+		}
+		return s.via.claimFor(ctx, PoststepInput{Task: t.ID, Kind: role.Coder})
+	}
+	return r.newTask(ctx)
+}
+
+// judge is a verdict that nobody recorded.
+func (r *replay) judge(ctx context.Context, task string, want blackboard.Status) error {
+	s, err := r.identityOf(ctx, "code-reviewer-1", blackboard.RoleReviewer)
+	if err != nil {
+		return err
+	}
+	if err := s.via.claimFor(ctx, PoststepInput{Task: task, Kind: role.Reviewer}); err != nil {
+		return err
+	}
+	in := verb.VerdictInput{Task: task, Verdict: verb.Approve}
+	if want == blackboard.Rejected {
+		in.Verdict, in.Reason = verb.Reject, "replay.md:1 is rejected, as it was recorded"
+	}
+	_, err = s.actor.Verdict(ctx, in)
+	return err
+}
+
+// RerunInput says how a task starts again.
+type RerunInput struct {
+	Task      string
+	CleanGit  bool // worktree and branch are removed: the next claim starts at the integration head
+	KeepFiles bool // evidence and files that are not committed are copied to the archive
+}
+
+// Rerun starts a task again from nothing (specs/roles-and-knowledge.md#7.5): UNCLAIMED, counters at
+// zero, a new epoch, its history in the archive. It is for people.
+func Rerun(ctx context.Context, service *verb.Service, in RerunInput) (Restepped, error) {
+	d := simulator{service}
+	out := Restepped{Done: verb.Done{Task: in.Task}}
+	t, err := d.idle(ctx, in.Task, "start a task again")
+	if err != nil {
+		return out, err
+	}
+	input := d.Input()
+	input.Reason, input.CleanGit = "from nothing", in.CleanGit
+	archive := d.archiveOf(t)
+	out.Archive, out.Epoch = d.Rel(archive), max(t.Epoch, 1)+1
+	out.Done, err = d.startAgain(ctx, t, "rerun", input, transition.Rerun, func() ([]string, error) {
+		if in.KeepFiles {
+			if err := d.keepFiles(ctx, t, filepath.Join(archive, "files")); err != nil {
+				return nil, err
+			}
+		}
+		if in.CleanGit {
+			if err := d.DropWorktree(ctx, t.ID); err != nil {
+				return nil, err
+			}
+		}
+		if err := d.retire(ctx, t, archive, out.Epoch); err != nil {
+			return []string{err.Error()}, nil // the history stops nothing
+		}
+		return nil, nil
+	})
+	out.Commit = d.commitOf(ctx, in.Task)
+	return out, err
+}
+
+// retire moves the history of a task away and begins a new one.
+func (d simulator) retire(ctx context.Context, t *blackboard.Task, to string, epoch int) error {
+	event := history.Happened(history.Rerun, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})
+	event.Liza.StatusBefore, event.Liza.StatusAfter = string(t.Status), string(blackboard.Unclaimed)
+	event.Liza.CommitAfter, event.Liza.Epoch = d.commitOf(ctx, t.ID), epoch
+	return d.Interactions(t.ID).Retire(ctx, to, event)
+}
+
+// keepFiles copies what is not committed in a task's worktree, and the evidence of its runs.
+func (d simulator) keepFiles(ctx context.Context, t *blackboard.Task, to string) error {
+	dir := d.Repo.WorktreePath(t.ID)
+	w, err := d.Repo.Inspect(ctx, dir)
+	if err != nil || !w.Exists {
+		return err
+	}
+	files := w.Dirty
+	list, err := d.Interactions(t.ID).Read()
+	if err != nil {
+		d.Progressf("%v", err) // what the history does not tell is in the attic all the same
+	}
+	for _, in := range list {
+		files = append(files, in.Response.EvidenceFiles...)
+	}
+	for _, f := range outcome.Inside(d.Service, t.ID, files) {
+		if err := copyInto(filepath.Join(dir, f), filepath.Join(to, f)); err != nil {
+			return fmt.Errorf("cannot keep %s of %s: %v", f, t.ID, err)
+		}
+	}
+	return nil
+}
+
+// copyInto copies a regular file, or a folder of them. What is not there is left out.
+func copyInto(from, to string) error {
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case !e.Type().IsRegular():
+			return nil
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		return copyFile(path, filepath.Join(to, rel))
+	})
+}
+
+func copyFile(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	src, err := safefile.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+// NextStep is what a task waits for.
+type NextStep struct {
+	Task   string            `json:"task"`
+	Status blackboard.Status `json:"status,omitempty"` // "" for the planner
+	Kind   role.Kind         `json:"kind,omitempty"`   // of the agent; "" when none is needed
+	Merge  bool              `json:"merge,omitempty"`  // it is merged
+}
+
+// Step says which run the status of a task calls for (specs/roles-and-knowledge.md#7.4); PlannerRuns
+// stands for the planner. A status that waits for somebody else is refused.
+func Step(ctx context.Context, service *verb.Service, task string) (NextStep, error) {
+	d := simulator{service}
+	out := NextStep{Task: task}
+	if task == verb.PlannerRuns {
+		out.Kind = role.Planner
+		return out, nil
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	t := s.Task(task)
+	if t == nil {
+		if err := d.Known(ctx, task); err != nil {
+			return out, err
+		}
+		return out, transition.Refuse(transition.ExitRefused, "liza show "+task, "task %s is archived: there is nothing left to do", task)
+	}
+	out.Status = t.Status
+	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
+	switch {
+	case t.Status == blackboard.Unclaimed, t.Status == blackboard.Rejected, t.Status == blackboard.IntegrationFailed,
+		t.Status == blackboard.Claimed && live == blackboard.Expired:
+		out.Kind = role.Coder
+	case t.Status == blackboard.ReadyForReview:
+		out.Kind = role.Reviewer
+	case t.Status == blackboard.Approved:
+		out.Merge = true
+	case t.Status == blackboard.Claimed:
+		return out, transition.Refuse(transition.ExitRefused, "liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
+	default:
+		return out, transition.Refuse(transition.ExitRefused, wayOn(t), "task %s is %s: no run can be started for it", task, t.Status)
+	}
+	return out, nil
+}
+
+// wayOn is the command that helps a task which waits for somebody else.
+func wayOn(t *blackboard.Task) string {
+	switch {
+	case t.Status == blackboard.Draft:
+		return "liza finalize " + t.ID
+	case t.Status == blackboard.Blocked && t.Halt != nil:
+		return "liza resubmit " + t.ID
+	case t.Status == blackboard.Blocked:
+		return fmt.Sprintf("liza unblock %s --reason T", t.ID)
+	}
+	return "liza show " + t.ID
+}

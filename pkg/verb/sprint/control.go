@@ -1,0 +1,90 @@
+package sprint
+
+import (
+	"context"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/store"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/project"
+	"liza/pkg/verb/verb"
+)
+
+// Sprint is the result of a control verb.
+type Sprint struct {
+	Sprint string `json:"sprint"`
+	File   string `json:"file,omitempty"`
+}
+
+// Pause lets nothing new start; what runs goes on.
+func Pause(ctx context.Context, d *verb.Service, reason string) (Sprint, error) {
+	if err := d.Clean(verb.Text{Name: "--reason", Value: &reason}); err != nil {
+		return Sprint{}, err
+	}
+	return control(ctx, d, "pause", func(s *blackboard.State, a transition.Actor) error {
+		if d.Shared() {
+			return transition.PauseSprint(s, reason, a, d.Now())
+		}
+		if _, set := d.Project.Order(project.Pause); set {
+			return &transition.Refusal{Guard: "G07", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
+		}
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionPaused, Detail: reason})
+		return nil
+	}, func() error { return d.SetControl(project.Pause, reason) })
+}
+
+// Abort stops everything that runs; with goal, the goal is given up too.
+func Abort(ctx context.Context, d *verb.Service, reason string, goal bool) (Sprint, error) {
+	if err := d.Clean(verb.Text{Name: "--reason", Value: &reason}); err != nil {
+		return Sprint{}, err
+	}
+	return control(ctx, d, "abort", func(s *blackboard.State, a transition.Actor) error {
+		if goal {
+			return transition.AbortGoal(s, reason, a, d.Now())
+		}
+		return transition.AbortSprint(s, reason, a, d.Now())
+	}, func() error { return d.SetControl(project.Abort, reason) })
+}
+
+// Resume ends a pause, a checkpoint or an abort.
+func Resume(ctx context.Context, d *verb.Service, decision, note string) (Sprint, error) {
+	if err := d.Clean(verb.Text{Name: "--note", Value: &note}); err != nil {
+		return Sprint{}, err
+	}
+	return control(ctx, d, "resume", func(s *blackboard.State, a transition.Actor) error {
+		if len(d.Orders(s)) == 0 && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {
+			return &transition.Refusal{Guard: "G06", Exit: transition.ExitNothing, Next: "liza status", Message: "nothing is paused, at a checkpoint or aborted"}
+		}
+		return transition.ResumeSprint(s, decision, note, a, d.Now())
+	}, func() error {
+		if decision == "STOP" {
+			return d.SetControl(project.Abort, "STOP "+note)
+		}
+		for _, c := range []project.Control{project.Pause, project.Checkpoint, project.Abort} {
+			if err := d.Project.Clear(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// control changes the file when the change of the state is certain, and before that is
+// written: a verb that is refused leaves no file, and nobody who follows the files
+// (FollowControl) finds the two apart.
+func control(ctx context.Context, d *verb.Service, op string, change func(*blackboard.State, transition.Actor) error, file func() error) (Sprint, error) {
+	var out Sprint
+	err := d.UpdateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.OnlyPerson(s, a, op); err != nil {
+			return err
+		}
+		if err := change(s, a); err != nil {
+			return err
+		}
+		if s.Sprint != nil {
+			out.Sprint = s.Sprint.Status
+		}
+		return nil
+	})
+	return out, err
+}

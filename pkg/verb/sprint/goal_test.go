@@ -1,0 +1,140 @@
+package sprint_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/verb/sprint"
+	"liza/pkg/verb/verb/verbtest"
+)
+
+func TestTheNextGoalPutsTheOneBeforeIntoTheArchive(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	p := verbtest.New(t)
+	p.Merges(2)
+	p.AddTask("task-1")
+	d := p.Service("")
+	first := p.State().Goal.ID
+	d.Now = func() time.Time { return time.Now().Add(time.Hour) } // the id of a goal is its second
+	if _, err := sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More"}); err == nil || !strings.Contains(err.Error(), "task-1 (UNCLAIMED)") {
+		t.Errorf("with an open task: %v", err)
+	}
+	done, err := sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More", AbandonOpen: true, Reason: "Enough"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Before != first || done.Goal == first || done.Sprint != "sprint-2" || done.Spec != "specs/vision.md" || done.File != ".liza/archive/sprint-1.yaml" || len(done.Warnings) > 0 ||
+		strings.Join(done.Abandoned, " ") != "task-1" || strings.Join(done.Archived, " ") != "old-0 old-1 task-1" {
+		t.Errorf("got %+v", done)
+	}
+	s := p.State()
+	if s.TaskCount() != 0 || s.Goal.Description != "More" || s.Goal.Status != blackboard.InProgress {
+		t.Errorf("%d tasks are left; the goal is %+v", s.TaskCount(), s.Goal)
+	}
+	goals, err := sprint.Goals(ctx, d)
+	if err != nil || len(goals) != 2 {
+		t.Fatalf("goals %+v, %v", goals, err)
+	}
+	if g := goals[0]; g.ID != first || g.Description != "Measure" || g.Present || g.Tasks != 3 || strings.Join(g.Sprints, " ") != "sprint-1" {
+		t.Errorf("the first goal is %+v", g)
+	}
+	if g := goals[1]; g.ID != done.Goal || !g.Present || g.Tasks != 0 || strings.Join(g.Sprints, " ") != "sprint-2" {
+		t.Errorf("the present goal is %+v", g)
+	}
+	if g, err := d.ArchivedGoal(first); err != nil || g == nil || g.Description != "Measure" {
+		t.Errorf("the archive has %+v, %v", g, err)
+	}
+	if x, err := d.ArchivedSprint("sprint-1"); err != nil || len(x.Tasks) != 3 || x.Sprint.GoalRef != first {
+		t.Errorf("the archive has %+v, %v", x, err)
+	}
+	if x, _, err := d.ArchivedTask("task-1"); err != nil || x == nil || x.Status != blackboard.Abandoned {
+		t.Errorf("the archive has %+v, %v", x, err)
+	}
+	if err := d.Known(ctx, "task-1"); err != nil {
+		t.Errorf("a task of the archive is not known: %v", err)
+	}
+	verbtest.Write(t, p.Project.Archive("sprint-1"), "tasks: [")
+	if _, err := sprint.Goals(ctx, d); err == nil || !strings.Contains(err.Error(), "sprint-1.yaml") {
+		t.Errorf("an archive that cannot be read: %v", err)
+	}
+}
+
+func TestAGoalIsNotPutAwayWhoseMergedWorkIsMissing(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	before := p.Git(p.Dir, "rev-parse", "integration")
+	p.Merges(2)
+	p.Git(p.Dir, "update-ref", "refs/heads/integration", before)
+	goal := p.State().Goal.ID
+	for _, accepted := range []bool{false, true} { // also after somebody decided that the branch is right there
+		if accepted {
+			p.Accept()
+		}
+		if _, err := sprint.NextGoal(t.Context(), p.Service(""), sprint.GoalInput{Text: "More"}); err == nil || !strings.Contains(err.Error(), "not complete") {
+			t.Errorf("accepted %t: %v", accepted, err)
+		}
+	}
+	if what, err := p.Service("").MissingWork(t.Context()); err != nil || what != "the work of old-0, old-1 is merged, but not on integration; next: liza merge --again old-0" {
+		t.Errorf("missing: %q, %v", what, err)
+	}
+	if p.State().Goal.ID != goal {
+		t.Error("the goal was put away")
+	}
+}
+
+func TestACheckIsRunOnTheBaseOnceAndRedUntilItIsMended(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	p := verbtest.New(t)
+	p.Config.Review.Mode = "disabled"
+	p.Config.Integration.Checks = []string{"echo ran >> ../../count; test -f word.md", "true"}
+	d := p.Service("")
+	look := func(run bool) string {
+		t.Helper()
+		checks, head, err := d.BaseChecks(ctx, p.State(), run)
+		if err != nil || head != p.Git(p.Dir, "rev-parse", "integration") || len(checks) != 2 {
+			t.Fatalf("%+v at %s, %v", checks, head, err)
+		}
+		var ends []string
+		for _, c := range checks {
+			end := "unknown"
+			if c.Result != nil {
+				end = map[bool]string{true: "red", false: "green"}[c.Result.End.Failed]
+			}
+			ends = append(ends, end)
+		}
+		return strings.Join(ends, " ")
+	}
+	red := func() string {
+		var commands []string
+		for _, r := range d.RedBaseline(ctx) {
+			commands = append(commands, r.Command)
+		}
+		text, _ := json.Marshal(commands)
+		return string(text)
+	}
+	if got := look(false); got != "unknown unknown" || red() != "null" {
+		t.Errorf("before a run: %s, red %s", got, red())
+	}
+	if first, again, known := look(true), look(true), look(false); first != "red green" || again != first || known != first {
+		t.Errorf("the first run %s, the second %s, without one %s", first, again, known)
+	}
+	if left := p.Git(p.Dir, "worktree", "list"); strings.Count(left, "\n") != 0 {
+		t.Errorf("worktrees are left:\n%s", left)
+	}
+	if !strings.Contains(red(), "test -f word.md") || strings.Contains(red(), `"true"`) {
+		t.Errorf("red are %s", red())
+	}
+	p.Outside("word.md", "a word\n")
+	if got := look(true); got != "green green" || red() != "null" {
+		t.Errorf("after it was mended: %s, red %s", got, red())
+	}
+	verbtest.Write(t, p.Project.Baseline(), "{")
+	if got := look(false); got != "unknown unknown" {
+		t.Errorf("with a file that is no list: %s", got)
+	}
+}

@@ -1,0 +1,181 @@
+package verb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+)
+
+// Registered is the result of a registration. Token is shown once and is in no file.
+type Registered struct {
+	Agent      string          `json:"agent"`
+	Token      string          `json:"token"`
+	Generation string          `json:"generation"`
+	Lease      blackboard.Time `json:"lease_expires"`
+}
+
+// RegisterInput says who registers. PID 0 is a registration without a lasting process.
+type RegisterInput struct {
+	ID       string // "" takes the lowest free number of Role
+	Role     blackboard.Role
+	PID      int
+	PIDStart int64
+	Terminal string
+	CLI      string
+	Model    string
+	Settings map[string]string // that its environment makes, by key
+}
+
+// Register enters an agent on the board (specs/protocol.md#5.1, A01).
+func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, error) {
+	entry, token, err := d.newRegistration(in.PID != 0)
+	if err != nil {
+		return Registered{}, err
+	}
+	entry.PID, entry.PIDStart, entry.Terminal, entry.CLI, entry.Model, entry.Role = in.PID, in.PIDStart, in.Terminal, in.CLI, in.Model, in.Role
+	entry.Settings = in.Settings
+	contact, err := d.contact()
+	if err != nil {
+		return Registered{}, err
+	}
+	var out Registered
+	err = d.Update(ctx, "register", func(s *blackboard.State, a transition.Actor) error {
+		id := in.ID
+		if id == "" {
+			id = transition.FreeAgentID(s, in.Role, d.Now())
+		}
+		e := *entry
+		a.Via = d.Caller.As != ""
+		if err := transition.Register(s, id, &e, a, d.Now()); err != nil {
+			return err
+		}
+		if err := transition.NoteContact(s, contact, d.Now()); err != nil {
+			return err
+		}
+		out = Registered{Agent: id, Token: token, Generation: e.Generation, Lease: e.LeaseExpires}
+		return nil
+	})
+	return out, err
+}
+
+// Unregister removes the caller's registration; --as names it for a person.
+func (d *Service) Unregister(ctx context.Context, id string, force bool) error {
+	caller, err := d.Identify()
+	if err != nil {
+		return err
+	}
+	caller.fresh = nil // nobody is registered in order to be removed
+	remove := func() error {
+		return d.updateAs(ctx, "unregister", caller, func(s *blackboard.State, a transition.Actor) error {
+			return transition.Unregister(s, id, a, force, d.Now())
+		})
+	}
+	err = remove()
+	if r, ok := errors.AsType[*transition.Refusal](err); !ok || r.Guard != "G21" || !force {
+		return err
+	}
+	if err := d.releaseAll(ctx, id, id+" was unregistered with --force"); err != nil {
+		return err
+	}
+	return remove()
+}
+
+// releaseAll releases what an agent holds. Its work is kept.
+func (d *Service) releaseAll(ctx context.Context, id, reason string) error {
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	for t := range s.Tasks() {
+		reviews := t.Status == blackboard.ReadyForReview && t.ReviewingBy == id
+		if !reviews && (t.Status != blackboard.Claimed || t.AssignedTo != id) {
+			continue
+		}
+		if _, err := d.Release(ctx, ReleaseInput{Task: t.ID, Reason: reason, Coder: !reviews, Reviewer: reviews, Force: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AgentOrder is an order of a person to one agent. Task is what a restarted coder begins with.
+type AgentOrder struct {
+	Agent, Reason, Task string
+}
+
+// Ordered is the result of an order to one agent. Task is the work that its run ends under.
+type Ordered struct {
+	Agent string `json:"agent"`
+	Task  string `json:"task,omitempty"`
+	Next  string `json:"begins_with,omitempty"`
+}
+
+// StopAgent ends the run of an agent and keeps it from work until RestartAgent, on any host: its supervisor saves the
+// work and gives the claim back. An agent without a process is released here.
+func (d *Service) StopAgent(ctx context.Context, in AgentOrder) (Ordered, error) {
+	out, process, err := d.order(ctx, "stop", in, func(s *blackboard.State, a transition.Actor) error {
+		return transition.StopAgent(s, in.Agent, in.Reason, a, d.Now())
+	})
+	if err != nil || process {
+		return out, err
+	}
+	return out, d.releaseAll(ctx, in.Agent, cmp.Or(in.Reason, in.Agent+" was stopped"))
+}
+
+// RestartAgent lets a stopped agent work again, or ends the run under way so that a new one begins.
+func (d *Service) RestartAgent(ctx context.Context, in AgentOrder) (Ordered, error) {
+	out, _, err := d.order(ctx, "restart", in, func(s *blackboard.State, a transition.Actor) error {
+		return transition.RestartAgent(s, in.Agent, in.Task, in.Reason, a, d.Now())
+	})
+	out.Next = in.Task
+	return out, err
+}
+
+func (d *Service) order(ctx context.Context, op string, in AgentOrder, change func(*blackboard.State, transition.Actor) error) (out Ordered, process bool, err error) {
+	out.Agent = in.Agent
+	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
+		return out, false, err
+	}
+	err = d.Update(ctx, op, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.OnlyPerson(s, a, op+" an agent"); err != nil {
+			return err
+		}
+		if err := change(s, a); err != nil {
+			return err
+		}
+		if e := s.Agents[in.Agent]; e != nil {
+			out.Task, process = e.CurrentTask, e.PID != 0
+		}
+		return nil
+	})
+	return out, process, err
+}
+
+// Beat is the result of a heartbeat.
+type Beat struct {
+	Agent string          `json:"agent"`
+	Lease blackboard.Time `json:"lease_expires"`
+}
+
+// Heartbeat extends the leases of the caller and of its claim in one write.
+func (d *Service) Heartbeat(ctx context.Context) (Beat, error) {
+	var out Beat
+	contact, err := d.contact()
+	if err != nil {
+		return out, err
+	}
+	err = d.Update(ctx, "heartbeat", func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.Beat(s, a, d.Now()); err != nil {
+			return err
+		}
+		if err := transition.NoteContact(s, contact, d.Now()); err != nil {
+			return err
+		}
+		out = Beat{Agent: a.ID, Lease: s.Agents[a.ID].LeaseExpires}
+		return nil
+	})
+	return out, err
+}

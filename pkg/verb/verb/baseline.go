@@ -1,0 +1,548 @@
+package verb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/code/git"
+	"liza/pkg/code/merge"
+	"liza/pkg/code/review"
+)
+
+// The baseline of a check is what its command gives on the tree that the work began with. It is
+// asked for only when the command failed on a submission or on a merge candidate, so that a
+// project whose checks are green pays nothing. What a command gave on a tree is kept in
+// .liza/baseline.json, which all processes of the project share; a lock keeps two of them from
+// running the same command at the same time.
+
+// maxBaseline is how many results are kept, the newest.
+const maxBaseline = 200
+
+// BaseResult is what a command of a check gave on the tree that work began with.
+type BaseResult struct {
+	Key       string          `json:"key"` // of tree, setup and command
+	Check     string          `json:"check"`
+	Command   string          `json:"command"`
+	Commit    string          `json:"commit"`
+	End       review.End      `json:"end"`
+	Tail      string          `json:"tail,omitempty"` // the last lines, masked
+	At        blackboard.Time `json:"at"`
+	Candidate bool            `json:"candidate,omitempty"` // of a merge that waits: the work of a task is in it
+	MendedBy  string          `json:"mended_by,omitempty"` // a submission on which it passed
+}
+
+// Text says in a few words how a command ended here, and what the person's checkout has that may be the reason.
+func (e CheckEnd) Text() string {
+	lacks := strings.Join(e.End.Lacks, ", ")
+	switch {
+	case e.End.Setup != "":
+		return fmt.Sprintf("not run here: worktree.setup fails: %q", e.End.Setup)
+	case !e.End.Failed && e.End.ExitCode != 0:
+		return "not run here: the command is not found"
+	case !e.End.Failed:
+		return "green here"
+	case e.End.GreenInCheckout:
+		return "red here, green in your checkout: that has " + lacks
+	}
+	text := fmt.Sprintf("red here, with exit code %d", e.End.ExitCode)
+	if e.End.TimedOut {
+		text = "red here, without an end within its time limit"
+	}
+	if lacks != "" {
+		text += "; your checkout has, and the worktree has not: " + lacks
+	}
+	return text
+}
+
+// RedBaseline lists the checks that fail without any change of an agent, as far as they have
+// been run: what is mended on the integration branch is left out.
+func (d *Service) RedBaseline(ctx context.Context) []BaseResult {
+	var red []BaseResult
+	known, err := d.readBaseline()
+	if err != nil {
+		d.Progressf("%v", err)
+	}
+	head, seen := "", map[string]bool{}
+	passes := map[string]bool{} // keys
+	for _, r := range known {
+		passes[r.Key] = !r.End.Failed
+	}
+	for i := len(known) - 1; i >= 0; i-- { // the newest result of a command counts
+		r := known[i]
+		if seen[r.Command] || r.Candidate {
+			continue
+		}
+		seen[r.Command] = true
+		if !r.End.Failed {
+			continue
+		}
+		if head == "" {
+			s, err := d.View(ctx)
+			if err != nil {
+				return red
+			}
+			if head, err = d.tipHere(ctx, s); err != nil {
+				return red
+			}
+		}
+		if key, err := d.baseKey(ctx, head, r.Command); err == nil && passes[key] {
+			continue
+		}
+		if r.MendedBy != "" {
+			if merged, err := d.Repo.IsAncestor(ctx, r.MendedBy, head); err == nil && merged {
+				continue
+			}
+		}
+		red = append(red, r)
+	}
+	return red
+}
+
+// onBase runs a command of a check on the base of the work, or remembers what it gave. A base
+// that cannot be looked at excuses nothing.
+func (d *Service) onBase(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
+	if base == "" || !d.Config().Review.Baseline {
+		return review.End{}, nil
+	}
+	r, err := d.lookAtBase(ctx, secrets, base, check, command)
+	if err != nil {
+		if ctx.Err() != nil {
+			return r.End, err
+		}
+		d.Progressf("cannot run %q on the base %.9s: %v", command, base, err)
+		return review.End{}, nil
+	}
+	return r.End, nil
+}
+
+// baseKey names a command on the tree of a commit.
+func (d *Service) baseKey(ctx context.Context, commit, command string) (string, error) {
+	tree, err := d.Repo.TreeOf(ctx, commit)
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{tree, command}, d.Config().Worktree.Setup...), "\x00")))
+	return hex.EncodeToString(sum[:8]), err
+}
+
+func (d *Service) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
+	key, err := d.baseKey(ctx, base, command)
+	if err != nil {
+		return BaseResult{}, err
+	}
+	unlock, err := d.lockBaseline(ctx)
+	if err != nil {
+		return BaseResult{}, err
+	}
+	defer func() { _ = unlock() }()
+	known, err := d.readBaseline()
+	if err != nil {
+		return BaseResult{}, err
+	}
+	if i := slices.IndexFunc(known, func(r BaseResult) bool { return r.Key == key }); i >= 0 {
+		_, err := os.Lstat(known[i].End.Log)
+		if !known[i].End.Failed || err == nil { // what failed is compared with its log
+			return known[i], nil
+		}
+	}
+	d.Progressf("check %s: runs %q on the base %.9s", check, command, base)
+	r, err := d.runBase(ctx, secrets, "", base, check, command)
+	if err != nil || r.End.Setup != "" {
+		return r, err // a setup that fails may have had another reason, such as a network that was away
+	}
+	return r, d.keepBase(ctx, r)
+}
+
+// runBase runs a command on the tree of a commit, which has the work of task in it; "": that of no task.
+func (d *Service) runBase(ctx context.Context, secrets []string, task, base, check, command string) (BaseResult, error) {
+	key, err := d.baseKey(ctx, base, command)
+	if err != nil {
+		return BaseResult{}, err
+	}
+	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(d.Now())}
+	if r.End, err = d.runOnBase(ctx, secrets, task, base, check, command, d.Project.BaselineLog(key)); err != nil {
+		return r, err
+	}
+	if r.End.Failed || r.End.Setup != "" {
+		r.Tail = review.TailOf(r.End.Log)
+	}
+	return r, nil
+}
+
+// keepBase remembers a result in the place of an older one of the same command and tree. The caller has the lock.
+func (d *Service) keepBase(ctx context.Context, r BaseResult) error {
+	known, err := d.readBaseline()
+	if err != nil {
+		return err
+	}
+	known = append(slices.DeleteFunc(known, func(k BaseResult) bool { return k.Key == r.Key || k.Key == triedPrefix+r.Key }), r)
+	if !r.End.Failed && r.End.ExitCode == 0 {
+		known = asGreen(known, r.Command, r.Commit, r.At)
+		d.settled(ctx, r.Command)
+	}
+	return d.writeBaseline(known)
+}
+
+// GreenHere reports whether a command of a check has ever passed where Liza runs it, on this host.
+func (d *Service) GreenHere(command string) bool {
+	known, err := d.readBaseline()
+	return err == nil && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
+}
+
+// greenKey is the key under which it is kept that a command has passed, on whatever tree.
+func greenKey(command string) string { return "green: " + command }
+
+// asGreen keeps for good that a command has passed. What waits because it failed may be tried again.
+func asGreen(known []BaseResult, command, commit string, at blackboard.Time) []BaseResult {
+	known = slices.DeleteFunc(known, func(r BaseResult) bool { return r.Candidate && r.Command == command })
+	if slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) }) {
+		return known
+	}
+	return append(known, BaseResult{Key: greenKey(command), Commit: commit, At: at})
+}
+
+// runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
+// there says nothing about the command.
+func (d *Service) runOnBase(ctx context.Context, secrets []string, task, base, check, command, log string) (end review.End, err error) {
+	limit := d.Config().Limits.CheckTimeout
+	if check == integrationCheck {
+		limit = d.integrationTimeout(ctx)
+	}
+	p, err := d.openPlace(ctx, secrets, placeName(".base", task), base, log, limit) // no task can have this name
+	defer func() {
+		if err := p.Close(ctx); err != nil {
+			d.Progressf("cannot remove the worktree of the baseline: %v", err)
+		}
+	}()
+	if err != nil || p.Setup != "" {
+		return review.End{Log: log, Setup: p.Setup}, err
+	}
+	ran := p.run(ctx, command)
+	if ran.Err != nil {
+		return review.End{}, ran.Err
+	}
+	defer func() {
+		if end.Failed && err == nil {
+			d.compareCheckout(ctx, p, command, &end)
+		}
+	}()
+	data, err := safefile.Read(log)
+	if err != nil {
+		return review.End{}, err
+	}
+	failure := review.Failure(check, command, ran, string(data), limit)
+	bad := failure != "" || check == integrationCheck && ran.Failed() // there a missing tool counts too
+	return review.End{Failed: bad, ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: log}, nil
+}
+
+// compareCheckout adds to a failure what the person's checkout has that the place has not, and whether the command passes there.
+func (d *Service) compareCheckout(ctx context.Context, p *Place, command string, end *review.End) {
+	lacks, texts, err := p.Lacks(ctx)
+	if err != nil {
+		d.Progressf("cannot compare the checkout with %.9s: %v", p.Commit, err)
+	}
+	end.Lacks = texts
+	end.GreenInCheckout = len(lacks) > 0 && !end.TimedOut && p.greenInCheckout(ctx, lacks, command)
+}
+
+// integrationCheck is the name under which the commands of a merge are remembered.
+const integrationCheck = "integration"
+
+func (d *Service) integrationTimeout(ctx context.Context) time.Duration {
+	s, err := d.View(ctx)
+	if err != nil {
+		return d.Config().Limits.CheckTimeout
+	}
+	return s.Duration("integration_check_timeout")
+}
+
+// passed remembers that a command has passed on a commit, here, and so mends what is red on a base.
+func (d *Service) passed(ctx context.Context, commit, command string) {
+	known, err := d.readBaseline()
+	red := func(r BaseResult) bool { return r.Command == command && r.End.Failed }
+	green := slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
+	if err != nil || green && !slices.ContainsFunc(known, red) {
+		return
+	}
+	err = d.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
+		for i := range known {
+			if red(known[i]) {
+				known[i].MendedBy = commit
+			}
+		}
+		return asGreen(known, command, commit, blackboard.TimeOf(d.Now()))
+	})
+	if err != nil && ctx.Err() == nil {
+		d.Progressf("%v", err)
+	}
+	if !green {
+		d.settled(ctx, command)
+	}
+}
+
+// passedBefore reports whether all checks of a merge passed on the tree of a commit.
+func (d *Service) passedBefore(ctx context.Context, commit string) bool {
+	known, err := d.readBaseline()
+	if err != nil {
+		return false
+	}
+	key, err := d.baseKey(ctx, commit, d.mergeCommands())
+	return err == nil && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == key && !r.End.Failed })
+}
+
+// passes remembers that all checks of a merge passed on the tree of a commit.
+func (d *Service) passes(ctx context.Context, commit string) {
+	r := BaseResult{Check: integrationCheck, Command: d.mergeCommands(), Commit: commit, At: blackboard.TimeOf(d.Now())}
+	var err error
+	if r.Key, err = d.baseKey(ctx, commit, r.Command); err != nil {
+		return
+	}
+	err = d.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
+		return append(slices.DeleteFunc(known, func(k BaseResult) bool { return k.Key == r.Key }), r)
+	})
+	if err != nil && ctx.Err() == nil {
+		d.Progressf("%v", err)
+	}
+}
+
+// mergeCommands names all commands of a merge but the setup, as one.
+func (d *Service) mergeCommands() string {
+	return strings.Join(slices.Concat([]string{"all checks of a merge:"}, d.Config().Integration.Checks, []string{"hooks:"}, d.Config().Hooks.PreMerge), "\n")
+}
+
+// changeBaseline changes the memory under its lock.
+func (d *Service) changeBaseline(ctx context.Context, change func([]BaseResult) []BaseResult) error {
+	unlock, err := d.lockBaseline(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unlock() }()
+	known, err := d.readBaseline()
+	if err != nil {
+		return err
+	}
+	return d.writeBaseline(change(known))
+}
+
+func (d *Service) lockBaseline(ctx context.Context) (func() error, error) {
+	return safefile.LockIn(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
+}
+
+// readBaseline reads the memory. One that is damaged is begun again: it can be made again.
+func (d *Service) readBaseline() ([]BaseResult, error) {
+	data, err := safefile.Read(d.Project.Baseline())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what checks gave before: %v", err)
+	}
+	var known []BaseResult
+	if json.Unmarshal(data, &known) != nil {
+		return nil, nil
+	}
+	return known, nil
+}
+
+func (d *Service) writeBaseline(known []BaseResult) error {
+	for len(known) > maxBaseline { // that a check was green once is never forgotten
+		i := max(0, slices.IndexFunc(known, func(r BaseResult) bool { return !strings.HasPrefix(r.Key, "green: ") }))
+		known = slices.Delete(known, i, i+1)
+	}
+	data, err := json.MarshalIndent(known, "", " ")
+	if err == nil {
+		err = safefile.Replace(d.Project.Baseline(), append([]byte(d.Mask(string(data))), '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep what a check gave on its base: %w", err)
+	}
+	return nil
+}
+
+// A BaseCheck is a command that reviews or merges run, and what it gave on the head of the
+// integration branch.
+type BaseCheck struct {
+	review.Step
+	Result *BaseResult // nil: it has not been run there
+	Cut    bool        // it was tried, and did not end within TryTime
+}
+
+// TryTime bounds what trying the checks may take before work begins.
+const TryTime = 30 * time.Second
+
+// TryChecks is BaseChecks that tries, within TryTime and once for each head, what has never passed here.
+func (d *Service) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseCheck, string, error) {
+	checks, head, err := d.BaseChecks(ctx, s, false)
+	if err != nil {
+		return checks, head, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, TryTime)
+	defer cancel()
+	for i := range checks {
+		c := &checks[i]
+		if c.Result != nil || c.Cut || d.GreenHere(c.Command) {
+			continue
+		}
+		r, err := d.lookAtBase(bounded, s.Secrets, head, c.Check, c.Command)
+		switch {
+		case err == nil:
+			c.Result = &r
+		case ctx.Err() != nil:
+			return checks, head, ctx.Err()
+		case bounded.Err() != nil:
+			c.Cut = true
+		default:
+			return checks, head, err
+		}
+		if c.Cut || c.Result.End.Setup != "" {
+			if err := d.tried(ctx, head, *c); err != nil {
+				return checks, head, err
+			}
+		}
+	}
+	return checks, head, nil
+}
+
+// triedPrefix begins the key under which it is kept that a command was tried on a tree and gave no result.
+const triedPrefix = "tried: "
+
+// tried keeps that a command gave no result on a commit, so that it is not tried there again without being asked for.
+func (d *Service) tried(ctx context.Context, commit string, c BaseCheck) error {
+	key, err := d.baseKey(ctx, commit, c.Command)
+	if err != nil {
+		return err
+	}
+	r := BaseResult{Key: triedPrefix + key, Commit: commit, At: blackboard.TimeOf(d.Now())}
+	if c.Result != nil {
+		r.End, r.Tail = c.Result.End, c.Result.Tail
+	}
+	return d.changeBaseline(ctx, func(known []BaseResult) []BaseResult { return append(known, r) })
+}
+
+// A CheckedTree is what the commands of reviews and merges give on a commit.
+type CheckedTree struct {
+	Task   string     `json:"task,omitempty"` // whose work is in it; "": the integration branch as it is
+	Commit string     `json:"commit"`
+	Ends   []CheckEnd `json:"checks"`
+	Lacks  []string   `json:"lacks"` // what the person's checkout has, and the worktree of the checks has not
+}
+
+// A CheckEnd is what one of them gave.
+type CheckEnd struct {
+	Check   string     `json:"check"`
+	Command string     `json:"command"`
+	End     review.End `json:"end"`
+	Tail    string     `json:"tail,omitempty"`
+}
+
+// CheckNow runs the commands of reviews and merges on the work of a task as it would be merged, or, for "", on the integration branch,
+// whatever is known of them. What the branch gives is remembered as its baseline.
+func (d *Service) CheckNow(ctx context.Context, s *blackboard.State, task string) (CheckedTree, error) {
+	out := CheckedTree{Task: task, Ends: []CheckEnd{}, Lacks: []string{}}
+	var err error
+	if out.Commit, err = d.toCheck(ctx, s, task); err != nil {
+		return out, err
+	}
+	files, err := d.Repo.ListCommit(ctx, out.Commit)
+	if err != nil {
+		return out, err
+	}
+	unlock, err := d.lockBaseline(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = unlock() }()
+	steps := d.steps(ctx, out.Commit, files)
+	for _, hook := range d.Config().Hooks.PreMerge {
+		steps = append(steps, review.Step{Check: integrationCheck, Command: hook})
+	}
+	for _, step := range steps {
+		r, err := d.runBase(ctx, s.Secrets, task, out.Commit, step.Check, step.Command)
+		if err != nil {
+			return out, err
+		}
+		out.Ends = append(out.Ends, CheckEnd{Check: step.Check, Command: step.Command, End: r.End, Tail: r.Tail})
+		for _, l := range r.End.Lacks {
+			if !slices.Contains(out.Lacks, l) {
+				out.Lacks = append(out.Lacks, l)
+			}
+		}
+		if task == "" && r.End.Setup == "" {
+			if err := d.keepBase(ctx, r); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// BaseChecks lists the commands of the checks, configured or detected, and what is known of them
+// on the head of the integration branch. With run, those that have not been run there are run.
+// Without, nothing is started.
+func (d *Service) BaseChecks(ctx context.Context, s *blackboard.State, run bool) (checks []BaseCheck, head string, err error) {
+	if head, err = d.tipHere(ctx, s); err != nil {
+		return nil, "", err
+	}
+	files, err := d.Repo.ListCommit(ctx, head)
+	if err != nil {
+		return nil, head, err
+	}
+	known, err := d.readBaseline()
+	if err != nil {
+		return nil, head, err
+	}
+	for _, step := range d.steps(ctx, head, files) {
+		c := BaseCheck{Step: step}
+		key, err := d.baseKey(ctx, head, step.Command)
+		if err != nil {
+			return nil, head, err
+		}
+		if i := slices.IndexFunc(known, func(r BaseResult) bool { return r.Key == key }); i >= 0 {
+			c.Result = &known[i]
+		} else if i := slices.IndexFunc(known, func(r BaseResult) bool { return r.Key == triedPrefix+key }); i >= 0 && !run {
+			if c.Cut = known[i].End.Setup == ""; !c.Cut {
+				c.Result = &known[i]
+			}
+		} else if run {
+			r, err := d.lookAtBase(ctx, s.Secrets, head, step.Check, step.Command)
+			if err != nil {
+				return checks, head, err
+			}
+			c.Result = &r
+		}
+		checks = append(checks, c)
+	}
+	return checks, head, nil
+}
+
+// steps are the commands of reviews and merges for a commit, each once.
+func (d *Service) steps(ctx context.Context, commit string, files []git.Listed) []review.Step {
+	var steps []review.Step
+	add := func(s review.Step) {
+		if !slices.ContainsFunc(steps, func(x review.Step) bool { return x.Command == s.Command }) {
+			steps = append(steps, s)
+		}
+	}
+	cfg := d.Config()
+	if !cfg.Review.Disabled() {
+		for _, s := range checkSettings(cfg.Review).Steps(d.treeAt(ctx, commit, files)) {
+			add(s)
+		}
+	}
+	commands := cfg.Integration.Checks
+	if len(commands) == 0 && slices.ContainsFunc(files, func(f git.Listed) bool { return f.Path == merge.Script && f.Runs }) {
+		commands = []string{"./" + merge.Script}
+	}
+	for _, command := range commands {
+		add(review.Step{Check: integrationCheck, Command: command})
+	}
+	return steps
+}

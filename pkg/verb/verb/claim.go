@@ -1,0 +1,428 @@
+package verb
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
+	"liza/pkg/run/role"
+)
+
+// Claimed is the result of a claim.
+type Claimed struct {
+	Task       string          `json:"task"`
+	Agent      string          `json:"agent"`
+	Worktree   string          `json:"worktree,omitempty"`
+	BaseCommit string          `json:"base_commit,omitempty"`
+	Commit     string          `json:"review_commit,omitempty"` // of a review
+	Lease      blackboard.Time `json:"lease_expires"`
+	Iteration  int             `json:"iteration,omitempty"`
+	Warnings   []string        `json:"warnings,omitempty"`
+}
+
+// reservation is what phase one of a claim decided (specs/protocol.md#7.2).
+type reservation struct {
+	id         identity
+	agent      string
+	task       blackboard.Task // as it was reserved
+	base       string
+	keep       bool
+	fresh      bool    // a registration was made for this claim
+	former     *orphan // what the holder left whose claim is over
+	nonce      string
+	candidates []string
+}
+
+// Claim gives the caller the named task, or the best claimable one for id "", and its
+// worktree (specs/protocol.md#7.2: reserve, provision, confirm).
+func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
+	if err := d.FollowSettings(ctx); err != nil {
+		return Claimed{}, err
+	}
+	r, err := d.reserve(ctx, id)
+	if err != nil {
+		return Claimed{}, err
+	}
+	d.Failpoint("claim.reserved")
+	// Read again although reserve has read it: a dependency may have been merged in between, and the work has to begin with it.
+	r.base = d.newerHead(ctx, r.base)
+	facts := transition.ClaimFacts{Confirm: true, Base: r.base}
+	provided, err := d.provision(ctx, &r, &facts)
+	if err != nil {
+		return Claimed{}, d.claimFailed(ctx, r, err)
+	}
+	d.Failpoint("claim.provided")
+	claimed, err := d.confirm(ctx, r, facts, provided)
+	if err != nil {
+		return Claimed{}, d.claimFailed(ctx, r, err)
+	}
+	d.Failpoint("claim.confirmed")
+	if provided != nil {
+		// Last, and never an error: git's lock on the worktree is what tells a recovery that the claim was not confirmed.
+		if err := d.Repo.UnlockWorktree(ctx, r.task.ID); err != nil {
+			claimed.Warnings = append(claimed.Warnings, err.Error())
+		}
+	}
+	return claimed, nil
+}
+
+// newerHead is the integration head after a reservation. The one that was read before may
+// lack what was merged meanwhile, and with it made the task claimable.
+func (d *Service) newerHead(ctx context.Context, base string) string {
+	s, err := d.View(ctx)
+	if err != nil {
+		return base
+	}
+	if d.FollowRemote(ctx, s) != nil {
+		return base
+	}
+	if head, err := d.IntegrationHead(ctx, s); err == nil {
+		return head
+	}
+	return base
+}
+
+// reserve is phase one: selection and guards in one step, so that two coders never select
+// the same task.
+func (d *Service) reserve(ctx context.Context, name string) (reservation, error) {
+	id, err := d.Identify()
+	if err != nil {
+		return reservation{}, err
+	}
+	// Not inside the update, which may run more than once: the lock of the worktree names this claim, whatever the outcome.
+	nonce, err := d.RandomHex(8)
+	if err != nil {
+		return reservation{}, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return reservation{}, err
+	}
+	in := d.Input()
+	unusable := map[string]error{} // many tasks may want the same role
+	in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
+	defer func() { d.tellUnusable(ctx, unusable) }()
+	if err := d.FollowRemote(ctx, s); err != nil {
+		return reservation{}, err
+	}
+	head, err := d.IntegrationHead(ctx, s)
+	if err != nil {
+		return reservation{}, err
+	}
+	d.Failpoint("claim.looked")
+	r := reservation{id: id, base: head, nonce: nonce}
+	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a transition.Actor) error {
+		now := d.Now()
+		// Before Identify, which registers an agent that a person acts for.
+		registered := s.Agents[a.ID] != nil
+		if _, err := transition.Identify(s, a, now); err != nil {
+			return err
+		}
+		in := in
+		in.MayTake = d.mayTake(s)
+		in.Claim = &transition.ClaimFacts{Base: head, Reserve: s.Duration("claim_reserve"), Named: name != ""}
+		chosen := name
+		if name == "" {
+			t, why := transition.NextTask(s, a, in, now)
+			if t == nil {
+				return NothingToDo(why)
+			}
+			chosen = t.ID
+		}
+		if err := transition.Reserve(s, chosen, a, in, now); err != nil {
+			return err
+		}
+		r.note(d, s, s.Task(chosen), a.ID, !registered)
+		return nil
+	})
+	return r, err
+}
+
+// Look refuses as a claim of any task or review would that finds nothing, without the lock of the board and for the price of a look at
+// it: each change wakes a whole team, most of which finds nothing. nil: there may be something.
+func (d *Service) Look(ctx context.Context, s *blackboard.State) error {
+	id, err := d.Identify()
+	if err != nil {
+		return nil // the claim says it
+	}
+	a, now := id.Actor(s), d.Now()
+	e := s.Agents[a.ID]
+	if e == nil {
+		return nil
+	}
+	if _, err := transition.Identify(s, a, now); err != nil {
+		return nil // under the lock it is said
+	}
+	in := d.Input()
+	in.MayTake = d.mayTake(s)
+	in.Claim = &transition.ClaimFacts{Reserve: s.Duration("claim_reserve")}
+	var t *blackboard.Task
+	var why string
+	if e.Role == blackboard.RoleReviewer {
+		if d.Config().Review.Disabled() {
+			return nil // the claim says it
+		}
+		t, why = transition.NextReview(s, a, in, now)
+	} else {
+		unusable := map[string]error{} // many tasks may want the same role
+		in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
+		t, why = transition.NextTask(s, a, in, now)
+		d.tellUnusable(ctx, unusable)
+	}
+	if t == nil {
+		return NothingToDo(why)
+	}
+	return nil
+}
+
+func (d *Service) tellUnusable(ctx context.Context, unusable map[string]error) {
+	for _, text := range slices.Sorted(maps.Keys(unusable)) {
+		d.TellUnusable(ctx, unusable[text])
+	}
+}
+
+// note keeps what phase two needs to know about the task.
+func (r *reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
+	r.agent, r.task, r.fresh = agent, *t, fresh
+	r.keep = t.HandoffPending || t.Status == blackboard.IntegrationFailed ||
+		(t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent ||
+		t.Status == blackboard.Claimed && t.FinishedRun(t.ClaimSeq) != nil
+	r.former = nil
+	if e := s.Agents[t.AssignedTo]; t.Status == blackboard.Claimed && sameRegistration(e, t.ClaimGeneration) {
+		r.former = d.orphanOf(t.AssignedTo, e)
+	} else if t.Status == blackboard.Unclaimed { // the program of a claim that a person ended in the file
+		for id, e := range s.Agents {
+			if id != agent && e != nil && e.Role == blackboard.RoleCoder && e.Child != nil && e.Child.Task == t.ID {
+				r.former = d.orphanOf(id, e)
+			}
+		}
+	}
+	r.candidates = nil
+	for _, c := range []string{t.ReviewCommit, lastCommit(t)} {
+		if c != "" {
+			r.candidates = append(r.candidates, c)
+		}
+	}
+}
+
+// provision is phase two: the former holder's process is stopped, its work saved, the
+// worktree provided and set up. Nothing of it happens under the state lock.
+func (d *Service) provision(ctx context.Context, r *reservation, facts *transition.ClaimFacts) (*git.Provided, error) {
+	if r.former != nil {
+		// First of all: a program that still runs would write into what is saved and handed over below.
+		if err := d.stop(ctx, *r.former); err != nil {
+			return nil, err
+		}
+	}
+	if r.task.KindOf() == blackboard.MessageTask {
+		return nil, nil
+	}
+	if err := d.comesFrom(ctx, r); err != nil {
+		return nil, err
+	}
+	if _, err := d.Repo.Relink(ctx, r.task.ID); err != nil {
+		return nil, err
+	}
+	if err := d.fetch(ctx, slices.Concat([]string{r.task.RestartFrom}, r.task.Bases(), r.candidates)...); err != nil {
+		return nil, err
+	}
+	provided, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: r.task.ID, Base: r.base, Keep: r.keep, RestartFrom: r.task.RestartFrom,
+		Candidates: r.candidates, WorkBase: r.task.BaseCommit, Nonce: r.nonce, Now: d.Now()})
+	if err != nil {
+		return nil, err
+	}
+	facts.Host = d.ThisHost()
+	facts.Worktree = filepath.ToSlash(filepath.Join(".worktrees", r.task.ID))
+	facts.Fresh, facts.BaseCommit = provided.Base != "", provided.Base
+	if !provided.Created {
+		return &provided, nil
+	}
+	return &provided, d.SetUp(ctx, r.task.ID)
+}
+
+// comesFrom prepares for a task whose worktree another host has: what this host still has of it is older, and work goes on at
+// what was pushed there.
+func (d *Service) comesFrom(ctx context.Context, r *reservation) error {
+	t := &r.task
+	if !d.elsewhere(t) {
+		return nil
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.shelve(ctx, s, t); err != nil {
+		return err
+	}
+	switch t.Status {
+	case blackboard.Claimed, blackboard.Rejected: // elsewhere the next coder begins afresh, beside the work of the one before
+		r.keep, err = d.brought(ctx, t)
+	}
+	return err
+}
+
+// confirm is phase three: the reservation and the guards still hold, and the claim is written.
+func (d *Service) confirm(ctx context.Context, r reservation, facts transition.ClaimFacts, p *git.Provided) (Claimed, error) {
+	var out Claimed
+	in := d.Input()
+	in.SpecHash = d.SpecHash(r.task.SpecRef)
+	in.Claim = &facts
+	if p != nil {
+		in.Attic = p.Attic
+		if r.keep && (p.Recovered || facts.Fresh) {
+			in.Recovered = &p.Recovered
+		}
+	}
+	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+		// All guards again: phase two took time without the lock, in which a person may have held or superseded the task.
+		if err := transition.Claim(s, r.task.ID, a, in, d.Now()); err != nil {
+			return err
+		}
+		if r.former != nil {
+			r.former.forget(s) // stopped in phase two
+		}
+		t := s.Task(r.task.ID)
+		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Lease: t.LeaseExpires, Iteration: t.Iteration}
+		return nil
+	})
+	if p != nil {
+		out.Warnings = append(out.Warnings, p.Warnings...)
+		for _, l := range p.LockRemoved {
+			out.Warnings = append(out.Warnings, "removed "+l+", a lock file that a killed git left")
+		}
+		if p.Lost != "" {
+			out.Warnings = append(out.Warnings, "a folder that was not a worktree was moved to "+p.Lost)
+		}
+	}
+	return out, err
+}
+
+// claimFailed takes back what phases one and two made: the task's bytes are as before.
+func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) error {
+	// The cause may be that ctx has ended, and the reservation has to go all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if r.task.KindOf() != blackboard.MessageTask {
+		if err := d.Repo.Abandon(ctx, r.task.ID, r.nonce); err != nil {
+			cause = errors.Join(cause, err)
+		}
+	}
+	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+		// Somebody else has it: the reservation had lapsed, and theirs stays.
+		if !transition.CancelReserve(s, r.task.ID, a) {
+			return nil
+		}
+		// The registration was for this claim only: nobody would ever take it back.
+		if r.fresh && a.Via {
+			delete(s.Agents, a.ID)
+		}
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionClaimFailed, Task: r.task.ID, Detail: prose.FirstLine(cause.Error())})
+		if bad, ok := errors.AsType[*SetupError](cause); ok {
+			var err error
+			bad.Times, err = transition.SetupFailed(s, r.task.ID, transition.SystemActor(d.Facts()), transition.Input{Reason: bad.Message, Tail: bad.Tail}, d.Now())
+			bad.Blocked = s.Task(r.task.ID).Status == blackboard.Blocked
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	return cause
+}
+
+// ClaimReview gives the caller the named review, or the next one for id "".
+func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
+	var out Claimed
+	if err := d.FollowSettings(ctx); err != nil {
+		return out, err
+	}
+	if d.Config().Review.Disabled() {
+		return out, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
+	}
+	if _, err := d.Roles().Resolve(role.Reviewer, nil, d.RoleSettings()); err != nil {
+		d.TellUnusable(ctx, err)
+		return out, RoleRefusal(nil, err)
+	}
+	spec, err := d.specHashes(ctx)
+	if err != nil {
+		return out, err
+	}
+	in := d.Input()
+	take := takeover{service: d}
+	claim := func(s *blackboard.State, a transition.Actor) error {
+		now := d.Now()
+		if _, err := transition.Identify(s, a, now); err != nil {
+			return err
+		}
+		in := in
+		in.MayTake = d.mayTake(s)
+		chosen := id
+		if id == "" {
+			t, why := transition.NextReview(s, a, in, now)
+			if t == nil {
+				return NothingToDo(why)
+			}
+			chosen = t.ID
+		}
+		var former *orphan
+		if t := s.Task(chosen); t != nil {
+			in.SpecHash, former = spec[t.SpecRef], d.formerReviewer(s, t)
+		}
+		if err := transition.ClaimReview(s, chosen, a, in, now); err != nil && !errors.Is(err, transition.ErrAlreadyDone) {
+			return err
+		}
+		t := s.Task(chosen)
+		if former != nil && (former.agent != a.ID || former.generation != t.ReviewingGeneration) {
+			if err := take.need(former); err != nil {
+				return err
+			}
+			former.forget(s)
+		}
+		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Commit: t.ReviewCommit, Lease: t.ReviewLeaseExpires}
+		return nil
+	}
+	err = take.try(ctx, func() error { return d.Update(ctx, "claim-review", claim) })
+	if err == nil && out.Worktree != "" {
+		if _, problem := d.Repo.Relink(ctx, out.Task); problem != nil {
+			out.Warnings = append(out.Warnings, problem.Error())
+		}
+	}
+	return out, err
+}
+
+// formerReviewer is what the registration left that has the review claim of a task.
+func (d *Service) formerReviewer(s *blackboard.State, t *blackboard.Task) *orphan {
+	if e := s.Agents[t.ReviewingBy]; sameRegistration(e, t.ReviewingGeneration) {
+		return d.orphanOf(t.ReviewingBy, e)
+	}
+	return nil
+}
+
+// sameRegistration reports whether a claim of that generation is the entry's. A claim of Liza v1
+// names none.
+func sameRegistration(e *blackboard.Agent, generation string) bool {
+	return e != nil && (generation == "" || e.Generation == "" || e.Generation == generation)
+}
+
+// specHashes hashes the spec files of everything that is ready for review.
+func (d *Service) specHashes(ctx context.Context) (map[string]string, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for t := range s.Tasks() {
+		if _, ok := out[t.SpecRef]; !ok && t.Status == blackboard.ReadyForReview {
+			out[t.SpecRef] = d.SpecHash(t.SpecRef)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,257 @@
+package verb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+	"liza/pkg/board/store"
+	"liza/pkg/board/transition"
+	"liza/pkg/run/exitcmd"
+)
+
+// Condense is work for a summarizer (specs/roles-and-knowledge.md#6.3, specs/roles-and-knowledge.md#6.4): facts to make fewer of,
+// or entries for the rolling summary.
+type Condense struct {
+	Facts   bool
+	Text    string // what it is given
+	facts   []Fact
+	entries []transition.RawEntry
+}
+
+// After a failed try the next one needs so many more facts or entries; one with facts comes
+// after a day in any case.
+const (
+	moreAfterRefusal = 10
+	factsAgainAfter  = 24 * time.Hour
+)
+
+// Condensing says what a summarizer has to do now, nil for nothing. Facts beyond twice the
+// limit are archived here: that needs no agent.
+func (d *Service) Condensing(ctx context.Context, s *blackboard.State, refused Refused) (*Condense, error) {
+	cfg := d.Config()
+	active := s.ActiveFacts()
+	if limit := cfg.Limits.MaxFacts; limit > 0 && len(active) > limit {
+		if len(active) > 2*limit {
+			if err := d.evict(ctx, 2*limit); err != nil {
+				return nil, err
+			}
+			fewer, err := d.View(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return d.Condensing(ctx, fewer, refused)
+		}
+		due, err := d.again(refused, blackboard.ActionFactsConsolidated, blackboard.ActionConsolidationRefused, len(active), factsAgainAfter)
+		if err != nil || due {
+			return factsToCondense(active), err
+		}
+	}
+	raw := transition.RawEntries(s)
+	n := len(raw) - max(0, cfg.Context.Messages)
+	if limit := cfg.Limits.SummarizeThreshold; limit <= 0 || len(raw) <= limit || n <= 0 || !transition.Quiet(s) {
+		return nil, nil
+	}
+	if due, err := d.again(refused, blackboard.ActionSummarized, blackboard.ActionSummaryRefused, len(raw), 0); err != nil || !due {
+		return nil, err
+	}
+	job := &Condense{entries: raw[:n]}
+	for _, e := range job.entries {
+		job.Text += "- " + strings.Join(strings.Fields(e.Text), " ") + "\n"
+	}
+	return job, nil
+}
+
+func factsToCondense(active []*blackboard.Fact) *Condense {
+	job := &Condense{Facts: true}
+	for _, f := range active {
+		job.facts = append(job.facts, factOf(f))
+		job.Text += f.ID + ": " + strings.Join(strings.Fields(f.Content), " ") + "\n"
+	}
+	return job
+}
+
+// Refused remembers refused tries between calls of Condensing, by their action in the journal. An idle supervisor asks at
+// each change of the board, and must not read the journal each time.
+type Refused map[blackboard.Action]blackboard.Entry
+
+// again reports whether a try may be made now that there are n: the last one was good, or it
+// was refused when there were fewer, or long ago.
+func (d *Service) again(known Refused, good, refused blackboard.Action, n int, after time.Duration) (bool, error) {
+	due := func(e blackboard.Entry) bool {
+		before, _ := e.Extra["n"].(int)
+		at, ok := e.Timestamp.At()
+		return n >= before+moreAfterRefusal || after > 0 && ok && d.Now().Sub(at) >= after
+	}
+	if e, ok := known[refused]; ok && !due(e) {
+		if before, _ := e.Extra["n"].(int); n >= before { // fewer: another try was good meanwhile
+			return false, nil
+		}
+	}
+	j := history.Journal{Path: d.Project.Journal()}
+	no, err := j.Read(history.Filter{Action: refused, Last: 1})
+	if err != nil || len(no) == 0 {
+		return err == nil, err
+	}
+	yes, err := j.Read(history.Filter{Action: good, Last: 1, AfterRev: no[0].Rev})
+	if err != nil || len(yes) > 0 {
+		return err == nil, err
+	}
+	known[refused] = no[0]
+	return due(no[0]), nil
+}
+
+func (d *Service) evict(ctx context.Context, keep int) error {
+	var gone []*blackboard.Fact
+	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "used least recently") }
+	return d.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
+		gone = transition.Evict(s, keep, a, d.Now())
+		return nil
+	})
+}
+
+// Condensed applies the answer of a summarizer. One that breaks a rule changes nothing, and
+// the journal says which one; refused names it.
+func (d *Service) Condensed(ctx context.Context, job *Condense, answer exitcmd.Answer) (refused string, err error) {
+	exit := answer.Exit
+	switch {
+	case exit == nil:
+		return d.notCondensed(ctx, job, answer.Problem.Error())
+	case exit.Action != exitcmd.Completed:
+		return d.notCondensed(ctx, job, "the summarizer answered "+exit.Action)
+	case job.Facts:
+		return d.consolidate(ctx, job, exit)
+	case strings.TrimSpace(exit.SummaryText) == "":
+		return d.notCondensed(ctx, job, "the summary is empty")
+	}
+	err = d.Update(ctx, "summary", func(s *blackboard.State, a transition.Actor) error {
+		raw := transition.RawEntries(s)
+		same := len(raw) >= len(job.entries) && slices.EqualFunc(raw[:len(job.entries)], job.entries, func(x, y transition.RawEntry) bool { return x.At.Equal(y.At) && x.Text == y.Text })
+		if !same {
+			return errChangedMeanwhile
+		}
+		transition.Summarize(s, exit.SummaryText, job.entries, a, d.Now())
+		return nil
+	})
+	if errors.Is(err, errChangedMeanwhile) {
+		return d.notCondensed(ctx, job, "the entries are no longer those that were sent")
+	}
+	return "", err
+}
+
+var errChangedMeanwhile = errors.New("changed meanwhile")
+
+// CannotCondense records that the summarizer could not be run, or did not end well.
+func (d *Service) CannotCondense(ctx context.Context, job *Condense, why string) error {
+	_, err := d.notCondensed(ctx, job, why)
+	return err
+}
+
+func (d *Service) notCondensed(ctx context.Context, job *Condense, why string) (string, error) {
+	action, n := blackboard.ActionSummaryRefused, len(job.entries)+max(0, d.Config().Context.Messages)
+	if job.Facts {
+		action, n = blackboard.ActionConsolidationRefused, len(job.facts)
+	}
+	return why, d.Update(ctx, "summarizer", func(s *blackboard.State, a transition.Actor) error {
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Detail: prose.FirstLine(why), Extra: map[string]any{"level": "warning", "n": n}})
+		return nil
+	})
+}
+
+// consolidation is the answer of a summarizer about facts.
+type consolidation struct {
+	Result []transition.FactResult `json:"result"`
+	Delete []string                `json:"delete"`
+}
+
+func (d *Service) consolidate(ctx context.Context, job *Condense, exit *exitcmd.Exit) (refused string, err error) {
+	answer, problem := readConsolidation(exit.Facts)
+	if problem == "" {
+		s, err := d.View(ctx)
+		if err != nil {
+			return "", err
+		}
+		problem = d.consolidationProblem(s, job, answer)
+	}
+	if problem != "" {
+		return d.notCondensed(ctx, job, problem)
+	}
+	var gone []*blackboard.Fact
+	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "consolidated") }
+	err = d.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
+		if !slices.EqualFunc(s.ActiveFacts(), job.facts, func(f *blackboard.Fact, sent Fact) bool { return f.ID == sent.ID && f.Content == sent.Content }) {
+			return errChangedMeanwhile
+		}
+		gone = transition.Consolidate(s, answer.Result, a, d.Now())
+		return nil
+	})
+	if errors.Is(err, errChangedMeanwhile) {
+		return d.notCondensed(ctx, job, "the facts are no longer those that were sent")
+	}
+	return "", err
+}
+
+func readConsolidation(payload any) (c consolidation, problem string) {
+	data, err := json.Marshal(payload)
+	if err == nil {
+		dec := json.NewDecoder(strings.NewReader(string(data)))
+		dec.DisallowUnknownFields()
+		err = dec.Decode(&c)
+	}
+	if err != nil {
+		return c, "facts cannot be read: " + err.Error()
+	}
+	return c, ""
+}
+
+// consolidationProblem is the first rule of specs/roles-and-knowledge.md#6.3 that an answer breaks, ""
+// when it breaks none.
+func (d *Service) consolidationProblem(s *blackboard.State, job *Condense, c consolidation) string {
+	sent, times := map[string]string{}, map[string]int{}
+	for _, f := range job.facts {
+		sent[f.ID] = f.Content
+	}
+	named := slices.Clone(c.Delete)
+	for i, r := range c.Result {
+		if len(r.From) == 0 {
+			return fmt.Sprintf("result %d comes from no fact", i+1)
+		}
+		named = append(named, r.From...)
+	}
+	for _, id := range named {
+		if times[id]++; times[id] > 1 {
+			return id + " is there twice"
+		}
+		if _, ok := sent[id]; !ok {
+			return id + " is not an active fact"
+		}
+	}
+	for _, f := range job.facts {
+		if times[f.ID] == 0 {
+			return f.ID + " is missing"
+		}
+	}
+	switch {
+	case len(c.Result) == 0:
+		return "the result is empty"
+	case len(c.Result) >= len(job.facts):
+		return "there are not fewer facts than before"
+	}
+	for i, r := range c.Result {
+		content := strings.TrimSpace(r.Content)
+		if len(r.From) == 1 && content == strings.TrimSpace(sent[r.From[0]]) {
+			continue
+		}
+		if why := d.noFact(s, content); why != "" {
+			return fmt.Sprintf("result %d is not a fact: %s", i+1, why)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,200 @@
+package verb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/base/yamldoc"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+)
+
+// PlannerRuns stands for a task where the planner's own runs are meant, SummarizerRuns for
+// those of the summarizer.
+const (
+	PlannerRuns    = "_planner"
+	SummarizerRuns = "_summarizer"
+)
+
+// Interactions is where the runs for a task are recorded. Every text is masked on its way.
+func (d *Service) Interactions(task string) history.Interactions {
+	h := history.Interactions{Dir: d.Project.HistoryDir(task), MaxMB: d.Config().History.MaxMB, Agent: cmp.Or(d.Caller.AgentID, blackboard.Human)}
+	d.loadSecrets()
+	h.Mask = d.Secrets.Mask
+	return h
+}
+
+// History reads the runs for a task, for PlannerRuns or SummarizerRuns. It changes nothing.
+func (d *Service) History(ctx context.Context, task string) ([]history.Interaction, error) {
+	if err := d.Known(ctx, task); err != nil {
+		return nil, err
+	}
+	return d.Interactions(task).Read()
+}
+
+// Known refuses a name that no history can have, or that nobody has heard of.
+func (d *Service) Known(ctx context.Context, task string) error {
+	if task == PlannerRuns || task == SummarizerRuns {
+		return nil
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		s = &blackboard.State{} // a history can be read whatever the board is like
+	}
+	if s.Task(task) != nil {
+		return nil
+	}
+	if blackboard.ValidTaskID(task) {
+		if _, err := os.Stat(d.Interactions(task).File()); err == nil {
+			return nil
+		}
+		if t, _, err := d.ArchivedTask(task); err == nil && t != nil {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	message := fmt.Sprintf("no task '%s'", task)
+	ids := []string{PlannerRuns}
+	for t := range s.Tasks() {
+		ids = append(ids, t.ID)
+	}
+	if near := blackboard.Nearest(task, ids); near != "" {
+		message += fmt.Sprintf("; did you mean '%s'?", near)
+	}
+	return Refuse("liza status", "%s", message)
+}
+
+// InteractionOf finds one of the runs that are recorded for a task, by the number that an
+// option gives. What is out of their range is a usage error that names it.
+func InteractionOf(list []history.Interaction, task, option, number string) (history.Interaction, error) {
+	next := "liza history " + task
+	n, err := strconv.Atoi(number)
+	for _, in := range list {
+		if err == nil && in.Sequence == n {
+			return in, nil
+		}
+	}
+	if len(list) == 0 {
+		return history.Interaction{}, WrongUsage(next, "%s %s: %s has no interaction yet", option, number, task)
+	}
+	return history.Interaction{}, WrongUsage(next, "%s '%s' must be one of the interactions of %s: %d to %d", option, number, task, list[0].Sequence, list[len(list)-1].Sequence)
+}
+
+// Happened records something that is not a run. A history that cannot be written is told, and
+// stops nothing.
+func (d *Service) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
+	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})
+	in.Liza.StatusBefore, in.Liza.StatusAfter = string(t.Status), after
+	in.Liza.CommitAfter, in.Liza.Epoch = commit, max(t.Epoch, 1)
+	if _, err := d.Interactions(t.ID).Append(ctx, in); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// Archives is where the tasks are that have left the board.
+func (d *Service) Archives() *history.Archive {
+	if d.TaskArchive != nil {
+		return d.TaskArchive
+	}
+	return &history.Archive{Dir: d.Project.ArchiveDir()}
+}
+
+// PlainText is a task as the library writes it.
+func PlainText(t *blackboard.Task) string {
+	node := yamldoc.Encode(t)
+	node.Style &^= yaml.FlowStyle
+	text, err := yaml.Marshal([]*yaml.Node{node})
+	if err != nil {
+		return "" // Put refuses what it cannot find again
+	}
+	return string(text)
+}
+
+// ArchivedTask is an archived task, whole, and the sprint in whose file it is; nil when
+// there is none.
+func (d *Service) ArchivedTask(id string) (*blackboard.Task, string, error) {
+	return d.Archives().Task(id)
+}
+
+// SprintTasks are all tasks of the current sprint, on the board and in the archive.
+func (d *Service) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
+	var archived []*blackboard.Task
+	sprints := map[string]bool{}
+	for id := range s.ArchivedNow() {
+		sprints[d.Archives().Archived()[id].Sprint] = true
+	}
+	for sprint := range sprints {
+		tasks, err := d.Archives().Tasks(sprint)
+		if err != nil {
+			return nil, err
+		}
+		archived = append(archived, tasks...)
+	}
+	return s.SprintTasks(archived), d.Archives().Check()
+}
+
+// SprintJournal are the journal's entries of the current sprint with that action.
+func (d *Service) SprintJournal(action blackboard.Action) ([]blackboard.Entry, error) {
+	j := history.Journal{Path: d.Project.Journal()}
+	started, err := j.Read(history.Filter{Action: blackboard.ActionSprintStarted, Last: 1})
+	if err != nil {
+		return nil, err
+	}
+	f := history.Filter{Action: action}
+	if len(started) > 0 {
+		f.AfterRev = started[0].Rev
+	}
+	return j.Read(f)
+}
+
+// ArchivedSprint is what the archive has of a sprint.
+type ArchivedSprint struct {
+	Goal   *blackboard.Goal   `yaml:"goal"`
+	Sprint *blackboard.Sprint `yaml:"sprint"`
+	Usage  *blackboard.Usage  `yaml:"usage"`
+	Tasks  []*blackboard.Task `yaml:"tasks"`
+}
+
+// ArchivedSprint reads the file of a sprint that is over.
+func (d *Service) ArchivedSprint(id string) (ArchivedSprint, error) {
+	var x ArchivedSprint
+	path := d.Project.Archive(id)
+	if !slices.Contains(d.Archives().Sprints(), id) {
+		return x, Refuse("liza goal --list", "the archive has no sprint '%s'", id)
+	}
+	data, err := safefile.Read(path)
+	if err == nil {
+		err = yaml.Unmarshal(data, &x)
+	}
+	if err != nil {
+		return x, fmt.Errorf("cannot read %s: %v", filepath.Base(path), err)
+	}
+	yamldoc.DropEmpty(reflect.ValueOf(&x))
+	return x, nil
+}
+
+// ArchivedGoal is a goal that is over; nil when the archive has none of that id.
+func (d *Service) ArchivedGoal(id string) (*blackboard.Goal, error) {
+	for _, sprint := range slices.Backward(d.Archives().Sprints()) {
+		x, err := d.ArchivedSprint(sprint)
+		if err != nil {
+			return nil, err
+		}
+		if x.Goal != nil && x.Goal.ID == id {
+			return x.Goal, nil
+		}
+	}
+	return nil, nil
+}

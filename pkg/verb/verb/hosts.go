@@ -1,0 +1,531 @@
+package verb
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/store"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
+)
+
+// hostFile says in git's folder which host of the board this clone is.
+type hostFile struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func hostPath(gitDir string) string { return filepath.Join(gitDir, "liza", "host.json") }
+
+// readHost makes the clone's id at the first use; with a board, also its name, and another one while that is another clone's there.
+// All that begin on a new host come here at once, and have to be the same host: so what is missing is made under a lock.
+func readHost(gitDir string, s *blackboard.State, machine string) (h hostFile, err error) {
+	path := hostPath(gitDir)
+	read := func() (whole bool, err error) {
+		data, err := safefile.Read(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("cannot read which host this is: %w", err)
+		}
+		_ = json.Unmarshal(data, &h) // what is damaged is made again
+		return h.ID != "" && (s == nil || h.Name != "" && s.FreeHostName(h.Name, h.ID) == h.Name), nil
+	}
+	if whole, err := read(); whole || err != nil {
+		return h, err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cannot remember which host this is: %w", err)
+		}
+	}()
+	if err := safefile.MakeFolder(filepath.Dir(path), 0o755); err != nil {
+		return h, err
+	}
+	soon, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	unlock, err := safefile.Lock(soon, path+".lock", safefile.Holder{PID: os.Getpid(), Op: "host"})
+	if err != nil {
+		return h, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if whole, err := read(); whole || err != nil {
+		return h, err
+	}
+	if h.ID == "" {
+		id := make([]byte, 8)
+		if _, err := rand.Read(id); err != nil {
+			return h, err
+		}
+		h.ID = hex.EncodeToString(id)
+	}
+	if s != nil {
+		h.Name = s.FreeHostName(cmp.Or(h.Name, machine), h.ID)
+	}
+	data, err := json.Marshal(h)
+	if err != nil {
+		return h, err
+	}
+	return h, safefile.Replace(path, append(data, '\n'), 0o644)
+}
+
+var hostNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`) })
+
+// HostName is the name of this clone among the hosts of a board: the one that was given, else the one that it has had, else
+// that of the machine, with a number when another clone has it.
+func HostName(s *blackboard.State, gitDir, given, machine string) (string, error) {
+	if given != "" {
+		if !hostNames().MatchString(given) || strings.Contains(given, "..") {
+			return "", WrongUsage("unset LIZA_HOST", "LIZA_HOST '%s' is not a valid name of a host: letters, digits, '.', '_' and '-'", given)
+		}
+		_, err := readHost(gitDir, nil, "")
+		return given, err
+	}
+	if !hostNames().MatchString(machine) {
+		machine = "host"
+	}
+	h, err := readHost(gitDir, s, machine)
+	return h.Name, err
+}
+
+// Enrol makes the clone in gitDir a host of a board. Its name is chosen under the lock of the board, so that of two clones which
+// come at once each has one of its own.
+func Enrol(ctx context.Context, board store.Store, gitDir, given, machine, version string, now time.Time) error {
+	return board.Update(ctx, store.Op{Name: "join", Agent: blackboard.Human}, func(s *blackboard.State) error {
+		name, err := HostName(s, gitDir, given, machine)
+		if err != nil {
+			return err
+		}
+		h, err := readHost(gitDir, nil, "")
+		if err != nil {
+			return err
+		}
+		return transition.NoteContact(s, transition.Contact{Name: name, Host: blackboard.Host{ID: h.ID, Version: version}}, now)
+	})
+}
+
+// ThisHost is the name of this host on a board that several have, "" where the board is a file.
+func (d *Service) ThisHost() string {
+	if !d.Shared() {
+		return ""
+	}
+	return d.Proc.Host
+}
+
+// FollowSettings takes the settings, roles and instructions that other hosts have changed since, so that nothing is claimed or
+// merged by older ones.
+func (d *Service) FollowSettings(ctx context.Context) error {
+	s, ok := d.Store.(interface {
+		FollowSettings(context.Context) ([]string, error)
+	})
+	if !ok {
+		return nil
+	}
+	_, err := s.FollowSettings(ctx)
+	return err
+}
+
+// contact is what this host says of itself with each heartbeat; without a name, nothing.
+func (d *Service) contact() (c transition.Contact, err error) {
+	if c.Name = d.ThisHost(); c.Name == "" {
+		return c, nil
+	}
+	h, err := readHost(d.Project.GitDir, nil, "")
+	c.ID, c.Version = h.ID, d.Version
+	c.ClockOffset = int(math.Round(d.Board().ClockOffset().Seconds()))
+	if d.Proc.Load != nil {
+		c.Load = d.Proc.Load()
+	}
+	return c, err
+}
+
+// elsewhere reports whether another host has the worktree of a task.
+func (d *Service) elsewhere(t *blackboard.Task) bool {
+	return t != nil && t.ElsewhereThan(d.ThisHost())
+}
+
+// OthersTurn reports whether another host merges now.
+func (d *Service) OthersTurn(s *blackboard.State) bool {
+	if s.Integration == nil || s.Integration.Turn == nil {
+		return false
+	}
+	turn := s.Integration.Turn
+	until, known := turn.Until.At()
+	return turn.Host != "" && turn.Host != d.ThisHost() && known && d.Now().Before(until)
+}
+
+// brought reports whether work of a task that another host has can be gone on with here, because it was pushed. A commit that an
+// earlier claim recorded, from before the present base, is not such work.
+func (d *Service) brought(ctx context.Context, t *blackboard.Task) (bool, error) {
+	for _, c := range []string{t.ReviewCommit, lastCommit(t)} {
+		if c == "" || c == t.BaseCommit {
+			continue
+		}
+		if err := d.fetch(ctx, c, t.BaseCommit); err != nil {
+			return false, err
+		}
+		there, err := d.Repo.CommitExists(ctx, c)
+		if err == nil && there {
+			there, err = d.containsBase(ctx, t.BaseCommit, c)
+		}
+		if err != nil || there {
+			return there, err
+		}
+	}
+	return false, nil
+}
+
+// containsBase reports whether a commit contains the base; one that is lost tells nothing.
+func (d *Service) containsBase(ctx context.Context, base, commit string) (bool, error) {
+	if there, err := d.Repo.CommitExists(ctx, base); base == "" || err != nil || !there {
+		return err == nil, err
+	}
+	return d.Repo.IsAncestor(ctx, base, commit)
+}
+
+// shelve saves what this host has of a task whose worktree another host has now, and removes it. What was not pushed before
+// goes to the attic, also on the remote, and the task says so.
+func (d *Service) shelve(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
+	path := d.WorktreeOf(ctx, t.ID)
+	tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(t.ID))
+	if err != nil && !errors.Is(err, git.ErrNotFound) {
+		return err
+	}
+	if path == "" && tip == "" {
+		return nil
+	}
+	work := git.Work{ID: t.ID, Path: path, Reason: "left on host " + d.ThisHost(), Integration: d.provenTip(ctx, s), Base: t.BaseCommit}
+	if tip != "" {
+		pushed, err := d.Repo.Pushed(ctx, d.Remote(), []string{tip})
+		if err != nil {
+			return err
+		}
+		if pushed[tip] || tip == t.ReviewCommit {
+			work.Base = tip
+		}
+	}
+	ref, _, err := d.Repo.Save(ctx, work)
+	if err != nil {
+		return err
+	}
+	d.Failpoint("shelve.saved")
+	if ref != "" {
+		text := fmt.Sprintf("work of an earlier claim on host %s had not been pushed; it is saved there as %s", d.ThisHost(), ref)
+		if there, err := d.publishAttic(ctx, t.ID, ref); err != nil {
+			text += fmt.Sprintf(" and could not be pushed: %v", err)
+		} else {
+			text += fmt.Sprintf(" and on %s as %s", d.Remote(), there)
+		}
+		if err := d.tellUnpushed(ctx, t.ID, text); err != nil {
+			return err
+		}
+	}
+	return d.Repo.Remove(ctx, t.ID, git.Proof{Integration: work.Integration, Base: work.Base})
+}
+
+// tellUnpushed says it with the task, once: a host may have been killed before it removed what it had saved.
+func (d *Service) tellUnpushed(ctx context.Context, id, text string) error {
+	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
+		for _, a := range s.Anomalies {
+			if a.Type == blackboard.AnomalyUnpushedWork && a.Task == id && a.Details["what"] == text {
+				return nil
+			}
+		}
+		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyUnpushedWork, blackboard.Settings{"what": text}, d.Now())
+		return nil
+	})
+}
+
+// publishAttic pushes saved work. Hosts number theirs by themselves, so the remote's ref has the host's name in it.
+func (d *Service) publishAttic(ctx context.Context, id, ref string) (there string, err error) {
+	if d.Remote() == "" || d.Rehearsal {
+		return "", nil
+	}
+	commit, err := d.Repo.Ref(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	there = "refs/liza/attic/" + id + "/" + d.Proc.Host + "-" + filepath.Base(ref)
+	err = d.Repo.Push(ctx, d.Remote(), git.RemoteChange{Ref: there, New: commit})
+	if errors.Is(err, git.ErrRefMoved) { // a clone that was made again counts from the beginning
+		there += "-" + shortSHA(commit)
+		err = d.Repo.Push(ctx, d.Remote(), git.RemoteChange{Ref: there, New: commit})
+	}
+	return there, err
+}
+
+// pushWork lets other hosts go on with what a coder has committed so far. That it cannot be pushed stops nothing: it is here.
+func (d *Service) pushWork(ctx context.Context, id string) {
+	if d.Remote() == "" {
+		return
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return
+	}
+	t := s.Task(id)
+	if t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.elsewhere(t) {
+		return
+	}
+	tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(id))
+	if err != nil || tip == t.BaseCommit {
+		return
+	}
+	if err := d.publish(ctx, id, tip); err != nil {
+		d.Progressf("%s: cannot push its work: %v", id, err)
+	}
+}
+
+// shelveOthers gives up what this host has of tasks that other hosts have taken over, once nobody here works on them.
+func (d *Service) shelveOthers(ctx context.Context) (did []string) {
+	host := d.ThisHost()
+	if host == "" || d.Repo == nil {
+		return nil
+	}
+	for _, id := range d.tasksHere(ctx) {
+		s, err := d.View(ctx)
+		if err != nil {
+			return append(did, err.Error())
+		}
+		t := s.Task(id)
+		if !d.elsewhere(t) || t.Status.Terminal() || t.Claiming != nil || t.ReviewingBy != "" || s.AtWork(host, id) {
+			continue
+		}
+		if err := d.shelve(ctx, s, t); err != nil {
+			did = append(did, fmt.Sprintf("%s: cannot give up what this host has of it: %v", id, err))
+			continue
+		}
+		did = append(did, fmt.Sprintf("%s is on host %s now; what this host had of it is saved", id, t.Host))
+	}
+	return did
+}
+
+// tasksHere are the tasks of which this host has a branch or a worktree.
+func (d *Service) tasksHere(ctx context.Context) (ids []string) {
+	seen := map[string]bool{}
+	add := func(id string) {
+		if !seen[id] && blackboard.ValidTaskID(id) {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	branches, err := d.Repo.Branches(ctx, strings.TrimSuffix(git.TaskBranch(""), "/"))
+	if err != nil {
+		return nil
+	}
+	for _, b := range branches {
+		add(strings.TrimPrefix(b, git.TaskBranch("")))
+	}
+	entries, _ := os.ReadDir(filepath.Join(d.Project.Root, ".worktrees"))
+	for _, e := range entries {
+		add(e.Name())
+	}
+	return ids
+}
+
+// branchTip is where the integration branch is: here, or with a remote where this host saw it there last. The remote may
+// have gone on by what Liza did on another host: then it is where Liza left it.
+func branchTip(ctx context.Context, repo *git.Repo, s *blackboard.State, remote string) (string, error) {
+	if remote == "" {
+		return repo.BranchTip(ctx, s.IntegrationBranch())
+	}
+	seen, err := repo.RemoteBranch(ctx, remote, s.IntegrationBranch())
+	switch {
+	case err != nil || seen == s.Tip():
+		return seen, err
+	case seen == "" && s.Tip() == "":
+		return repo.BranchTip(ctx, s.IntegrationBranch())
+	case seen == "" || !s.ForeignTip(seen):
+		return cmp.Or(s.Tip(), seen), nil
+	}
+	there, err := repo.CommitExists(ctx, s.Tip())
+	if err == nil && there {
+		there, err = repo.IsAncestor(ctx, seen, s.Tip())
+	} else if err == nil {
+		there = true // what this host has not fetched yet is newer than what it has
+	}
+	if there {
+		return s.Tip(), err
+	}
+	return seen, err
+}
+
+func (d *Service) branchTip(ctx context.Context, s *blackboard.State) (string, error) {
+	return branchTip(ctx, d.Repo, s, d.Remote())
+}
+
+// tipHere is branchTip where its commits are needed.
+func (d *Service) tipHere(ctx context.Context, s *blackboard.State) (string, error) {
+	tip, err := d.branchTip(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	return d.orSeen(ctx, s, tip)
+}
+
+// orSeen fetches the tip of the integration branch. The board knows what another host has merged before this one has it;
+// when the remote does not give it now, the tip that this host saw last has to do.
+func (d *Service) orSeen(ctx context.Context, s *blackboard.State, tip string) (string, error) {
+	if d.Remote() == "" || tip == "" {
+		return tip, nil
+	}
+	if there, err := d.Repo.CommitExists(ctx, tip); there || err != nil {
+		return tip, err
+	}
+	if d.fetch(ctx, tip) == nil {
+		if there, err := d.Repo.CommitExists(ctx, tip); there || err != nil {
+			return tip, err
+		}
+	}
+	return d.Repo.RemoteBranch(ctx, d.Remote(), s.IntegrationBranch())
+}
+
+// FollowRemote brings what other hosts have merged into this repository: the commits, and the integration branch where
+// nobody has it checked out. It costs a look at two refs when there is nothing new.
+func (d *Service) FollowRemote(ctx context.Context, s *blackboard.State) error {
+	remote, tip, branch := d.Remote(), s.Tip(), s.IntegrationBranch()
+	if remote == "" || tip == "" || d.Rehearsal {
+		return nil
+	}
+	seen, err := d.Repo.RemoteBranch(ctx, remote, branch)
+	if err != nil {
+		return err
+	}
+	if seen == "" {
+		if err := d.introduce(ctx, remote, branch, tip); err != nil {
+			return err
+		}
+	} else if seen != tip {
+		if now, err := d.branchTip(ctx, s); err != nil || now != tip {
+			return err // somebody moved it there: a person decides
+		}
+		if err := d.Repo.Fetch(ctx, remote, tip); err != nil {
+			return err
+		}
+		if err := d.Repo.SawRemote(ctx, remote, branch, tip); err != nil {
+			return err
+		}
+	}
+	return d.Repo.Advance(ctx, branch, tip)
+}
+
+// introduce is the first look of this repository at the branch of the remote; who has the branch gives it to a remote that
+// has not.
+func (d *Service) introduce(ctx context.Context, remote, branch, tip string) error {
+	ref := "refs/heads/" + branch
+	at, err := d.Repo.RemoteRefs(ctx, remote, ref)
+	if err != nil {
+		return err
+	}
+	there := at[ref]
+	if there == "" {
+		here, err := d.Repo.BranchTip(ctx, branch)
+		if err != nil || here != tip {
+			return Fail("git push "+remote+" "+branch, "the remote %s has no branch %s, and this repository does not have it as Liza left it", remote, branch)
+		}
+		if err := d.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: tip}); err != nil {
+			return err
+		}
+		there = tip
+	}
+	if err := d.Repo.Fetch(ctx, remote, there, tip); err != nil {
+		return err
+	}
+	return d.Repo.SawRemote(ctx, remote, branch, there)
+}
+
+// FetchTip brings what was merged, and changes no ref.
+func (d *Service) FetchTip(ctx context.Context, s *blackboard.State) error {
+	return d.fetch(ctx, s.Tip())
+}
+
+// fetch brings commits that the remote may have; one that it does not have is told by who needs it.
+func (d *Service) fetch(ctx context.Context, commits ...string) error {
+	if d.Remote() == "" || d.Rehearsal {
+		return nil
+	}
+	for _, c := range commits { // one that is lost must not keep the others away
+		if err := d.Repo.Fetch(ctx, d.Remote(), c); err != nil && !errors.Is(err, git.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// publish puts a commit on the task's branch of the remote, in the place of what an earlier attempt left there. The caller
+// has looked whether the task is still its own: anybody who takes it over moves the branch, and this push fails then.
+func (d *Service) publish(ctx context.Context, task, commit string) error {
+	remote := d.Remote()
+	if remote == "" || commit == "" || d.Rehearsal {
+		return nil
+	}
+	ref := "refs/heads/" + git.TaskBranch(task)
+	at, err := d.Repo.RemoteRefs(ctx, remote, ref)
+	if err != nil || at[ref] == commit {
+		return err
+	}
+	d.Failpoint("publish")
+	return d.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: commit, Old: at[ref]})
+}
+
+// publishSubmission pushes what is handed in before the board says so, where it has to be pushed. It is not when the rules
+// refuse the submission.
+func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in SubmitInput, event transition.Input) (published bool, err error) {
+	if d.Remote() == "" || event.Submission == nil {
+		return true, nil
+	}
+	who, err := d.Identify()
+	if err != nil {
+		return false, err
+	}
+	if transition.Submit(s.Clone(), in.Task, who.Actor(s), event, d.Now()) != nil {
+		return false, nil // the event says why
+	}
+	return true, d.publish(ctx, in.Task, event.Submission.Commit)
+}
+
+// provenTip is the head of the integration branch, as far as its commits are here: what it holds may be let go.
+func (d *Service) provenTip(ctx context.Context, s *blackboard.State) string {
+	tip, err := d.branchTip(ctx, s)
+	if err == nil && d.fetch(ctx, tip) == nil {
+		if there, err := d.Repo.CommitExists(ctx, tip); err == nil && there {
+			return tip
+		}
+	}
+	if tip, err = d.Repo.BranchTip(ctx, s.IntegrationBranch()); err != nil {
+		return ""
+	}
+	return tip
+}
+
+// putBranch moves the integration branch by a person's decision: on the remote too, if work travels over one.
+func (d *Service) putBranch(ctx context.Context, branch, to, from string) error {
+	ref, remote := "refs/heads/"+branch, d.Remote()
+	if remote == "" {
+		return d.Repo.UpdateRef(ctx, ref, to, from)
+	}
+	if err := d.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: to, Old: from}); err != nil {
+		return err
+	}
+	if err := d.Repo.SawRemote(ctx, remote, branch, to); err != nil {
+		return err
+	}
+	here, err := d.Repo.BranchTip(ctx, branch)
+	if err == nil && here == from { // else it follows by itself, or has commits of its own
+		return d.Repo.UpdateRef(ctx, ref, to, from)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package verb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+)
+
+// NoteInput is a note of a person.
+type NoteInput struct {
+	Text, Task, ID string
+}
+
+// Noted is the result of a note.
+type Noted struct {
+	ID      string `json:"id"`
+	Already bool   `json:"already_done,omitempty"`
+	Reaches string `json:"reaches,omitempty"` // who gets it, and when
+}
+
+// Note leaves a note for the planner, or for a task's next run.
+func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
+	if err := d.Clean(Text{"the note", &in.Text}); err != nil {
+		return Noted{}, err
+	}
+	if len(in.Text) > maxNote {
+		return Noted{}, WrongUsage("liza help note", "the note has %d bytes; %d is the limit", len(in.Text), maxNote)
+	}
+	var out Noted
+	err := d.Update(ctx, "note", func(s *blackboard.State, a transition.Actor) error {
+		if a.ID != blackboard.Human || a.Inside != "" {
+			if _, err := transition.Identify(s, a, d.Now()); err != nil {
+				return err
+			}
+			return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza discover TEXT --task ID", Message: "notes are for people; an agent uses discover or anomaly"}
+		}
+		n := &blackboard.Note{ID: in.ID, Message: in.Text, For: in.Task, By: d.Caller.Person, CallerRole: d.CallerRole(d.Caller.Person)}
+		if err := transition.AddNote(s, n, a, d.Now()); err != nil {
+			return err
+		}
+		out.ID, out.Reaches = n.ID, s.Reaches(n)
+		return nil
+	})
+	if transition.IsAlreadyDone(err) {
+		return Noted{ID: in.ID, Already: true}, nil
+	}
+	return out, err
+}
+
+// TakeNotes are the notes for the task of a run that came since its prompt was written; from now on they count
+// as seen by its agent. Its next prompt has them too.
+func (d *Service) TakeNotes(ctx context.Context, agent string) ([]*blackboard.Note, error) {
+	s, err := d.View(ctx)
+	if err != nil || len(s.NewNotes(agent)) == 0 {
+		return nil, err
+	}
+	var taken []*blackboard.Note
+	err = d.Update(ctx, "notes seen", func(s *blackboard.State, _ transition.Actor) error {
+		taken = transition.TakeNotes(s, agent, d.Now())
+		return nil
+	})
+	return taken, err
+}
+
+// Answered is the result of an answer.
+type Answered struct {
+	Question  string            `json:"question"`
+	Task      string            `json:"task,omitempty"`
+	Unblocked bool              `json:"unblocked"`
+	Status    blackboard.Status `json:"status,omitempty"` // of the task
+	Attic     string            `json:"attic,omitempty"`  // ref that holds the saved work
+	Notices   []string          `json:"warnings,omitempty"`
+}
+
+// errOvertaken says that another answer came between looking and writing.
+var errOvertaken = errors.New("another answer was faster")
+
+// Answer stores the answer to an open question. The answer to the last one unblocks, in
+// the same write, a task that waits for answers only; its next claim starts from what was
+// committed (specs/protocol.md#2.6). Where a guard of unblock refuses, the answer is stored all the
+// same, and the planner decides.
+func (d *Service) Answer(ctx context.Context, id, answer string) (Answered, error) {
+	err := d.Clean(Text{"the answer", &answer})
+	if err != nil {
+		return Answered{}, err
+	}
+	for range 5 {
+		var out Answered
+		if out, err = d.answer(ctx, id, answer); !errors.Is(err, errOvertaken) {
+			return out, err
+		}
+	}
+	return Answered{}, err
+}
+
+func (d *Service) answer(ctx context.Context, id, answer string) (Answered, error) {
+	in := d.Input()
+	in.Answered, in.Reason = true, "all its questions are answered"
+	prepared, err := d.prepareAnswer(ctx, id, answer, &in)
+	if err != nil {
+		return Answered{}, err
+	}
+	var out Answered
+	err = d.Update(ctx, "answer", func(s *blackboard.State, a transition.Actor) error {
+		out = Answered{Question: id, Attic: in.Attic}
+		if err := d.OnlyPerson(s, a, "answer"); err != nil {
+			return err
+		}
+		task, last, err := transition.AnswerQuestion(s, id, answer, a, d.Now())
+		if err != nil {
+			return err
+		}
+		out.Task = task
+		if last && !prepared {
+			return errOvertaken
+		}
+		if last {
+			err = transition.Unblock(s, task, a, in, d.Now())
+		}
+		if IsRefusal(err) {
+			out.Notices, err = append(out.Notices, "the answer is stored, but "+task+" stays BLOCKED: "+err.Error()), nil
+			last = false
+		}
+		out.Unblocked = last && err == nil
+		if t := s.Task(task); t != nil {
+			out.Status = t.Status
+		}
+		return err
+	})
+	if err != nil || !out.Unblocked {
+		return out, err
+	}
+	if err := d.DropWorktree(ctx, out.Task); err != nil {
+		out.Notices = append(out.Notices, err.Error())
+	}
+	return out, nil
+}
+
+// prepareAnswer tries the answer on a copy. When it would unblock the task, the work is
+// saved, and in gets to know of it.
+func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *transition.Input) (unblocks bool, err error) {
+	who, err := d.Identify()
+	if err != nil {
+		return false, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return false, err
+	}
+	copied := s.Clone()
+	a := who.Actor(copied)
+	if err := d.OnlyPerson(copied, a, "answer"); err != nil {
+		return false, err
+	}
+	task, last, err := transition.AnswerQuestion(copied, id, answer, a, d.Now())
+	if err != nil || !last {
+		return false, err
+	}
+	if transition.Unblock(copied, task, a, *in, d.Now()) == nil {
+		if in.Tip, err = d.Repo.BranchTip(ctx, "task/"+task); err != nil {
+			in.Tip = ""
+		}
+		if t := s.Task(task); d.elsewhere(t) { // the work is where it was pushed from
+			in.Tip = ""
+			if there, err := d.brought(ctx, t); err == nil && there {
+				in.Tip = cmp.Or(lastCommit(t), t.ReviewCommit)
+			}
+		}
+		in.Attic, in.SaveError = d.Save(ctx, task, "answer")
+	}
+	return true, nil
+}

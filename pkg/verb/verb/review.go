@@ -1,0 +1,354 @@
+package verb
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
+	"liza/pkg/code/review"
+)
+
+// MergeDecision is what a person decides about work that waits for the human merge gate.
+type MergeDecision struct {
+	Task, Reason string
+	Override     bool // in spite of warnings, in mode strict
+}
+
+// ApproveMerge releases the merge of a task that waits for a person, or, in review.mode
+// disabled, approves what was submitted (T19, T41). Any supervisor then merges it.
+func (d *Service) ApproveMerge(ctx context.Context, in MergeDecision) (Done, error) {
+	if err := d.AdminOnly("approve a merge"); err != nil {
+		return Done{Task: in.Task}, err
+	}
+	event, err := d.mergeDecision(ctx, in, true)
+	if err != nil {
+		return Done{Task: in.Task}, err
+	}
+	event.Merge = &transition.MergeFacts{Override: in.Override}
+	open := 0
+	done, err := d.Event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a transition.Actor) error {
+		if t := s.Find(in.Task); t != nil {
+			open = len(s.OpenComments(t))
+		}
+		return transition.ApproveMerge(s, in.Task, a, event, d.Now())
+	})
+	if err == nil && open > 0 && !done.Already {
+		done.Notices = append(done.Notices, fmt.Sprintf("%s on %s: nobody is going to work on that any more", prose.Count(open, "open comment"), in.Task))
+	}
+	return done, err
+}
+
+// RejectMerge sends work that waits for a person back to its coder (T20).
+func (d *Service) RejectMerge(ctx context.Context, in MergeDecision) (Done, error) {
+	event, err := d.mergeDecision(ctx, in, false)
+	if err != nil {
+		return Done{Task: in.Task}, err
+	}
+	return d.Event(ctx, "reject-merge", in.Task, func(s *blackboard.State, a transition.Actor) error {
+		return transition.RejectMerge(s, in.Task, a, event, d.Now())
+	})
+}
+
+// mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
+func (d *Service) mergeDecision(ctx context.Context, in MergeDecision, approve bool) (transition.Input, error) {
+	event := d.Input()
+	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
+		return event, err
+	}
+	event.Reason = in.Reason
+	s, err := d.View(ctx)
+	if err != nil {
+		return event, err
+	}
+	if t := s.Task(in.Task); t != nil && t.Status == blackboard.ReadyForReview && t.ChangesFiles() {
+		facts, err := d.reviewFacts(ctx, s, t)
+		if err != nil {
+			return event, err
+		}
+		event.Review = &facts
+		var found []*blackboard.Finding
+		if approve {
+			found, err = d.takenAway(ctx, s, t)
+		}
+		if err != nil {
+			return event, err
+		}
+		if len(found) > 0 && (!in.Override || strings.TrimSpace(in.Reason) == "") {
+			return event, Refuse("liza diff "+t.ID, "%s; to approve it all the same say --override and --reason", ErrorsFound(found))
+		}
+		if err := d.quorum(ctx, s, t, &event); err != nil {
+			return event, err
+		}
+	}
+	return event, nil
+}
+
+// A rejection has to say enough to be mended. What that is depends on what is judged: a change
+// of files needs a place and a defect, the output of a command or a message plain words.
+
+// places recognises what names a place in a change besides a file that is there: a file that
+// should be there, a function, a test.
+var places = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[\w.@~+/-]*\w\.[A-Za-z]\w{0,9}|(?:Test|Fuzz|Benchmark|Example)[A-Z_]\w*|test_\w+|\w+_test)$`)
+})
+
+var call = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\w\(.*\)`) })
+
+// taste is what a reviewer would like better, which says nothing about what is wrong.
+var taste = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:i|we|one)(?:'d| would| might| could| personally)? (?:prefer|like|rather|favou?r)|\bmatter of taste\b|\bpersonal (?:taste|preference)\b`)
+})
+
+// rejectionProblem says what a rejection lacks, "" for nothing. files are those of the
+// submission: a name without an extension is a place when it is one of them.
+func rejectionProblem(t *blackboard.Task, in VerdictInput, files map[string]bool) string {
+	text := in.Reason
+	for _, x := range in.Inject {
+		text += "\n" + x.Detail
+	}
+	if !t.ChangesFiles() {
+		if len(in.Findings) == 0 && len(words(text)) < 2 {
+			return "say in plain words what is wrong with the output"
+		}
+		return ""
+	}
+	if len(in.Findings) > 0 {
+		return ""
+	}
+	place, defect := false, false
+	for _, clause := range strings.FieldsFunc(strings.ReplaceAll(text, ". ", ";"), func(r rune) bool { return strings.ContainsRune(";\n", r) }) {
+		var rest []string
+		for _, w := range strings.Fields(clause) {
+			if isPlace(w, files) {
+				place = true
+			} else {
+				rest = append(rest, w)
+			}
+		}
+		said := strings.Join(rest, " ")
+		defect = defect || len(words(said)) >= 2 && !taste().MatchString(said)
+	}
+	switch {
+	case !place:
+		return "it names no place: say the file, better with the line, or give a finding"
+	case !defect:
+		return "it names no defect: say what is wrong there, and what is to be done"
+	}
+	return ""
+}
+
+// said is what findings and steps say: the reason of a rejection that gives none of its own.
+func (in *VerdictInput) said() string {
+	var parts []string
+	for _, f := range in.Findings {
+		parts = append(parts, strings.TrimSpace(f.File+" "+f.Message))
+	}
+	for _, x := range in.Inject {
+		parts = append(parts, x.Detail)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// incomplete is the refusal of a rejection that lacks something, nil when it is good enough.
+func (d *Service) incomplete(ctx context.Context, t *blackboard.Task, in VerdictInput) error {
+	if t == nil || in.Verdict != Reject || in.Checks {
+		return nil
+	}
+	problem := rejectionProblem(t, in, d.filesOf(ctx, t))
+	if problem == "" {
+		return nil
+	}
+	example := "FILE:LINE what is wrong; what to do"
+	if !t.ChangesFiles() {
+		example = "what is wrong with the output"
+	}
+	return Refuse(fmt.Sprintf("liza verdict %s reject --reason '%s'", t.ID, example), "the rejection of %s cannot be mended as it is: %s", t.ID, problem)
+}
+
+// isPlace reports whether a word names a place: hello.go:12, Makefile, TestHello, hello().
+func isPlace(word string, files map[string]bool) bool {
+	if call().MatchString(word) && !strings.Contains(word, "(s)") {
+		return true
+	}
+	word = strings.Trim(word, ".,:;()'\"`[]*")
+	word, _, _ = strings.Cut(word, ":")
+	word, _, _ = strings.Cut(word, "#")
+	switch strings.ToLower(word) {
+	case "", "e.g", "i.e", "etc", "a.k.a":
+		return false
+	}
+	return files[strings.TrimSuffix(strings.TrimPrefix(word, "./"), "/")] || places().MatchString(word)
+}
+
+// words are the words of a text that have a letter or a digit.
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' })
+}
+
+// filesOf are the paths, the folders and the base names of what was submitted. Without them a
+// name that needs them is not known; nothing else depends on it.
+func (d *Service) filesOf(ctx context.Context, t *blackboard.Task) map[string]bool {
+	names := map[string]bool{}
+	if t == nil || !t.ChangesFiles() || t.ReviewCommit == "" {
+		return names
+	}
+	list, err := d.Repo.ListCommit(ctx, t.ReviewCommit)
+	if err != nil {
+		return names
+	}
+	for _, f := range list {
+		names[path.Base(f.Path)] = true
+		for at := f.Path; at != "."; at = path.Dir(at) {
+			names[at] = true
+		}
+	}
+	return names
+}
+
+// Comment is what a person says about the change of a task: at a line of a file as it is now, about a file (Line 0), or
+// about the whole (no Path).
+type Comment struct {
+	Task, Path string
+	Line       int
+	Text       string
+}
+
+// Comment puts a comment on the board. The coder gets it with its next prompt, as a finding when the work is rejected. Work that
+// was approved already then waits for a person's decision.
+func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
+	done := Done{Task: in.Task}
+	if err := d.Clean(Text{"the comment", &in.Text}, Text{"the path", &in.Path}); err != nil {
+		return done, err
+	}
+	if len(in.Text) > maxNote {
+		return done, WrongUsage("liza help comment", "the comment has %d bytes; %d is the limit", len(in.Text), maxNote)
+	}
+	if strings.TrimSpace(in.Text) == "" {
+		return done, WrongUsage("liza help comment", "the comment is empty")
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return done, err
+	}
+	id, err := d.Identify()
+	if err != nil {
+		return done, err
+	}
+	if err := d.OnlyPerson(s, id.Actor(s.Clone()), "comment on a change"); err != nil { // before anything is said about the change
+		return done, err
+	}
+	n := &blackboard.Note{Message: in.Text, For: in.Task, Line: in.Line, By: d.Caller.Person, CallerRole: d.CallerRole(d.Caller.Person)}
+	if t := s.Find(in.Task); t != nil { // else the rules say it
+		if n.File, n.Commit, err = d.placeOf(ctx, s, t, in); err != nil {
+			return done, err
+		}
+	}
+	return d.Event(ctx, "comment", in.Task, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.OnlyPerson(s, a, "comment on a change"); err != nil {
+			return err
+		}
+		own := *n // the change may run more than once
+		return transition.AddNote(s, &own, a, d.Now())
+	})
+}
+
+// placeOf is the file and the commit that a comment is about.
+func (d *Service) placeOf(ctx context.Context, s *blackboard.State, t *blackboard.Task, in Comment) (file, commit string, err error) {
+	next := "liza diff " + t.ID + " --stat"
+	base, commit, err := d.ChangeOf(ctx, s, t)
+	if err != nil {
+		return "", "", err
+	}
+	if in.Path == "" {
+		if in.Line != 0 {
+			return "", "", WrongUsage("liza help comment", "a line without a file says nothing")
+		}
+		return "", commit, nil
+	}
+	file = path.Clean(in.Path)
+	changes, err := d.Repo.ChangedFiles(ctx, base, commit)
+	if err != nil {
+		return "", "", err
+	}
+	for _, c := range changes {
+		if c.Path == file {
+			return file, commit, d.hasLine(ctx, c, commit, in.Line, next)
+		}
+	}
+	return "", "", Refuse(next, "%s does not change %s", t.ID, file)
+}
+
+// hasLine refuses a line that the file does not have.
+func (d *Service) hasLine(ctx context.Context, c git.Change, commit string, line int, next string) error {
+	switch {
+	case line < 0:
+		return WrongUsage("liza help comment", "line %d must be 1 or more", line)
+	case line == 0:
+		return nil
+	case c.Status == "D":
+		return Refuse(next, "%s was deleted, so it has no line %d", c.Path, line)
+	}
+	data, err := d.Repo.ReadFile(ctx, commit, c.Path)
+	if err != nil {
+		return fmt.Errorf("cannot look at line %d: %w", line, err)
+	}
+	if lines := bytes.Count(data, []byte("\n")) + 1; line > lines || line == lines && bytes.HasSuffix(data, []byte("\n")) {
+		return Refuse(next, "%s has no line %d", c.Path, line)
+	}
+	return nil
+}
+
+// quorumRules are those of review.quorum.
+func quorumRules(cfg *config.Config) []blackboard.QuorumRule {
+	var rules []blackboard.QuorumRule
+	for _, r := range cfg.Review.Quorum {
+		rules = append(rules, blackboard.QuorumRule{Paths: r.Paths, Reviewers: r.Reviewers, Programs: r.Programs})
+	}
+	return rules
+}
+
+// quorumOf is what review.quorum asks for the change that a merge of the task's commit onto a commit or branch would
+// make, nil for one reviewer. Without rules git is not asked.
+func (d *Service) quorumOf(ctx context.Context, t *blackboard.Task, onto string) (*blackboard.Quorum, error) {
+	rules := quorumRules(d.Config())
+	if len(rules) == 0 || !t.ChangesFiles() || t.ReviewCommit == "" {
+		return nil, nil
+	}
+	from, to, err := d.proposal(ctx, t, onto, t.ReviewCommit)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := d.Repo.ChangedFiles(ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find what %s changes: %w", t.ID, err)
+	}
+	var files []string
+	for _, c := range changes {
+		files = append(files, c.Path)
+		if c.OldPath != "" {
+			files = append(files, c.OldPath)
+		}
+	}
+	return blackboard.QuorumFor(rules, files, review.Within), nil
+}
+
+// quorum puts into the facts of an approval what the change needs.
+func (d *Service) quorum(ctx context.Context, s *blackboard.State, t *blackboard.Task, in *transition.Input) (err error) {
+	if len(d.Config().Review.Quorum) == 0 && len(t.Approvals) == 0 || !t.ChangesFiles() {
+		return nil
+	}
+	if in.Quorum, err = d.quorumOf(ctx, t, s.IntegrationBranch()); err == nil && in.Review != nil {
+		in.Review.Tree, err = d.Repo.TreeOf(ctx, t.ReviewCommit)
+	}
+	return err
+}

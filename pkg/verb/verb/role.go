@@ -1,0 +1,136 @@
+package verb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/run/role"
+)
+
+// Roles are the roles of the project as their files are now (specs/roles-and-knowledge.md#1.4).
+func (d *Service) Roles() *role.Library { return role.Load(d.Project.Roles()) }
+
+// RoleSettings is what the configuration says about roles.
+func (d *Service) RoleSettings() role.Settings {
+	cfg := d.Config()
+	return role.Settings{Default: cfg.Roles.Default, TypeMapping: cfg.Roles.TypeMapping, ByKind: cfg.Roles.ByKind, Models: cfg.Models, Program: cfg.Agents.Default}
+}
+
+// RoleOf is the role of a run (1.7). A role that cannot be used is a refusal: nothing is
+// started then, and nothing takes its place.
+func (d *Service) RoleOf(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
+	used, err := d.Roles().Resolve(kind, t, d.RoleSettings())
+	return used, RoleRefusal(t, err)
+}
+
+// RoleRefusal turns an unusable role into a refusal; another error stays as it is.
+func RoleRefusal(t *blackboard.Task, err error) error {
+	var unusable *role.UnusableError
+	if !errors.As(err, &unusable) {
+		return err
+	}
+	next := "liza roles list"
+	if unusable.Rule == "kind" || unusable.File != "" {
+		next = "liza roles validate"
+	} else if t != nil {
+		next = "liza roles resolve " + t.ID
+	}
+	return &transition.Refusal{Guard: "G30", Exit: transition.ExitRefused, Next: next, Message: unusable.Error()}
+}
+
+// TellUnusable notifies people of a role for which work is refused, once until its file
+// changes (1.7). Another error is not its business.
+func (d *Service) TellUnusable(ctx context.Context, err error) {
+	if u, ok := errors.AsType[*role.UnusableError](err); ok {
+		d.Notify(ctx, "role_unusable", "", u.Name+" "+d.version(u), u.Error()+"; next: liza roles validate")
+	}
+}
+
+// version tells one form of a role's file from another; without a file, one defect from another.
+func (d *Service) version(u *role.UnusableError) string {
+	data, err := safefile.Read(filepath.Join(d.Project.Roles(), filepath.Base(u.File)))
+	if u.File == "" || err != nil {
+		data = []byte(u.Why)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:6])
+}
+
+// roleCheck says for each task why its role cannot be used, "" when it can, and found is told
+// of the defect. It may run inside of an Update: the files were read before.
+func (d *Service) roleCheck(found func(error)) func(*blackboard.Task) string {
+	roles, settings := d.Roles(), d.RoleSettings()
+	verbatim := d.Config().Messenger.Mode == "verbatim"
+	return func(t *blackboard.Task) string {
+		kind := role.Coder
+		switch {
+		case t.KindOf() == blackboard.MessageTask && !verbatim:
+			kind = role.Messenger
+		case t.KindOf() != blackboard.CodeTask:
+			return "" // nobody is asked
+		}
+		if _, err := roles.Resolve(kind, t, settings); err != nil {
+			found(err)
+			return err.Error()
+		}
+		return ""
+	}
+}
+
+// UnusableRoles are the roles that work waits for and that cannot be used, each once: those
+// of tasks that are not over, of the planner and of the reviewer.
+func (d *Service) UnusableRoles(s *blackboard.State) []*role.UnusableError {
+	roles, settings := d.Roles(), d.RoleSettings()
+	var list []*role.UnusableError
+	seen := map[string]bool{}
+	look := func(kind role.Kind, t *blackboard.Task) {
+		_, err := roles.Resolve(kind, t, settings)
+		if u, ok := errors.AsType[*role.UnusableError](err); ok && !seen[u.Name] {
+			seen[u.Name] = true
+			list = append(list, u)
+		}
+	}
+	for t := range s.Tasks() {
+		switch {
+		case t.Status.Terminal():
+		case t.KindOf() == blackboard.CodeTask:
+			look(role.Coder, t)
+		case t.KindOf() == blackboard.MessageTask && d.Config().Messenger.Mode != "verbatim":
+			look(role.Messenger, t)
+		}
+	}
+	look(role.Planner, nil)
+	if !d.Config().Review.Disabled() {
+		look(role.Reviewer, nil)
+	}
+	return list
+}
+
+// newRoleProblem says why a new task cannot have the role, or the model of the role, that
+// it names.
+func (d *Service) newRoleProblem(t *blackboard.Task) string {
+	if t.Role == "" && t.ModelRole == "" {
+		return ""
+	}
+	roles := d.Roles()
+	if t.Role != "" {
+		if t.KindOf() != blackboard.CodeTask {
+			return "role: '" + t.Role + "' is given, but only code tasks have a role"
+		}
+		if _, err := roles.Use(role.Coder, t.Role, "override"); err != nil {
+			return "role: " + err.Error()
+		}
+	}
+	if t.ModelRole != "" {
+		if _, err := roles.Get(t.ModelRole); err != nil {
+			return "model: " + err.Error()
+		}
+	}
+	return ""
+}

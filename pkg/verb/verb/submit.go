@@ -1,0 +1,492 @@
+package verb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
+	"liza/pkg/code/review"
+	"liza/pkg/run/exitcmd"
+)
+
+// SubmitInput is what a submission says (specs/cli.md#3).
+type SubmitInput struct {
+	Task     string
+	Commit   string // "" is the worktree's HEAD
+	Summary  string
+	NoTests  string
+	Evidence []string
+}
+
+// BlockInput is what a block says.
+type BlockInput struct {
+	Task, Reason         string
+	Questions, Attempted []string
+	ByVerb               bool               // the reason is the caller's own and has to say something
+	Synthetic            bool               // the question was made up by the supervisor
+	Prompted             *Prompted          // the program asked it on its terminal
+	Output               *blackboard.Output // what the command gave that failed
+}
+
+// Verdict is what a reviewer decides.
+type Verdict string
+
+// VerdictInput is what a reviewer says.
+type VerdictInput struct {
+	Task, Reason       string
+	Verdict            Verdict
+	Findings           []*blackboard.Finding
+	Inject             []*blackboard.Fix
+	Prior              []*blackboard.Prior
+	Suggestions, Learn []string
+	What               string // of a supervisor's release: failed, retry
+	Supervisor         bool   // the verdict comes through the reviewer's supervisor
+	Checks             bool   // it was made of what the checks found, not by a reviewer
+}
+
+// sizes refuses a person's or an agent's verdict that is bigger than one by exit command may
+// be (specs/roles-and-knowledge.md#5.3). What a supervisor says is made of such texts, and no verdict
+// is refused because of what was learned (6.2).
+func (in *VerdictInput) sizes() error {
+	const help = "liza help verdict"
+	if len(in.Inject) > 0 && in.Verdict != Reject {
+		return WrongUsage(help, "--inject goes with reject only")
+	}
+	if in.Supervisor {
+		return nil
+	}
+	if n, most := utf8.RuneCountInString(in.Reason), exitcmd.LimitOf("ReviewExit.reason").Most; n > most {
+		return WrongUsage(help, "--reason has %d characters; %d is the limit", n, most)
+	}
+	for _, list := range []struct {
+		option, key string
+		n           int
+	}{{"--inject", "inject", len(in.Inject)}, {"--finding", "findings", len(in.Findings)}, {"--suggest", "suggestions", len(in.Suggestions)}} {
+		if most := exitcmd.LimitOf("ReviewExit." + list.key).Items; list.n > most {
+			return WrongUsage(help, "%s was given %d times; %d is the limit", list.option, list.n, most)
+		}
+	}
+	return nil
+}
+
+// Prompted is a question that a program asked on its terminal, where nobody is
+// (specs/roles-and-knowledge.md#9.2).
+type Prompted struct {
+	Type    string // confirmation, permission, choice, input
+	Text    string
+	Options []string
+}
+
+// The verdicts. StuckReview gives the review claim back.
+const (
+	Approve     Verdict = "approve"
+	Reject      Verdict = "reject"
+	Replan      Verdict = "replan"
+	StuckReview Verdict = "stuck"
+)
+
+// Verdicts are the words for them.
+var Verdicts = []string{string(Approve), string(Reject), string(Replan), string(StuckReview)}
+
+// Submitted is the result of a submission.
+type Submitted struct {
+	Done
+	Commit string `json:"commit,omitempty"`
+}
+
+// Submit hands a claimed task in for review, with proof: the commit exists, is the
+// worktree's HEAD, goes beyond the base, and the worktree is clean (G33 to G42).
+func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
+	if err := d.Clean(append(all("--evidence", &in.Evidence), Text{"--summary", &in.Summary}, Text{"--no-tests", &in.NoTests})...); err != nil {
+		return Submitted{Done: Done{Task: in.Task}}, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return Submitted{}, err
+	}
+	out := Submitted{Done: Done{Task: in.Task}}
+	event := d.Input()
+	event.Summary, event.NoTests = in.Summary, in.NoTests
+	t := s.Task(in.Task)
+	if t != nil && t.ChangesFiles() {
+		facts, err := d.SubmissionFacts(ctx, s, t, in.Commit)
+		if err != nil {
+			return out, err
+		}
+		event.Submission = &facts
+	}
+	// Before the board says that there is something to review: a reviewer may be on another host.
+	published, err := d.publishSubmission(ctx, s, in, event)
+	if err != nil {
+		return out, err
+	}
+	d.Failpoint("submit.published")
+	accept := func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.Submit(s, in.Task, a, event, d.Now()); err != nil {
+			return err
+		}
+		if !published {
+			return errNotPublished
+		}
+		t := s.Task(in.Task)
+		out.Commit = t.ReviewCommit
+		if in.Summary != "" {
+			t.LastOutcome = &blackboard.LastOutcome{Action: exitcmd.Completed, Summary: in.Summary, EvidenceFiles: in.Evidence, At: blackboard.TimeOf(d.Now())}
+		}
+		return nil
+	}
+	out.Done, err = d.Event(ctx, "submit", in.Task, accept)
+	if errors.Is(err, errNotPublished) { // a moment ago the rules refused it; unpublished, no other host could get at it
+		if err := d.publish(ctx, in.Task, event.Submission.Commit); err != nil {
+			return out, err
+		}
+		published = true
+		out.Done, err = d.Event(ctx, "submit", in.Task, accept)
+	}
+	if out.Already && event.Submission != nil {
+		out.Commit = event.Submission.Commit
+	}
+	return out, err
+}
+
+var errNotPublished = errors.New("the commit is not on the remote")
+
+// SubmissionFacts looks at the worktree and at what the commits change.
+func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (transition.SubmissionFacts, error) {
+	f := transition.SubmissionFacts{Named: named}
+	if t.Status == blackboard.Claimed {
+		if err := d.EnsureWorktree(ctx, s, t); err != nil {
+			return f, err
+		}
+	}
+	// A run may have a repository of its own: what it committed there is in ours only after this.
+	taken, err := d.takeOver(ctx, s, t)
+	if err != nil {
+		return f, err
+	}
+	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
+	if err != nil {
+		return f, err
+	}
+	f.Exists, f.Branch, f.Head, f.Dirty = w.Exists, w.Branch, w.Head, w.Dirty
+	if taken.Open {
+		f.Branch, f.Head = taken.Branch, taken.Head
+	}
+	if taken.Refused != "" { // nothing else can be said of commits that are not in the repository
+		return transition.SubmissionFacts{Exists: true, Branch: cmp.Or(taken.Branch, git.TaskBranch(t.ID)), Head: taken.Head, Commit: taken.Head, Named: named,
+			BaseIsAncestor: true, HasFixOnto: true, HasMerges: true, Unsound: taken.Refused}, nil
+	}
+	f.Commit = w.Head
+	if named == "" {
+		f.Named = "HEAD"
+	} else if f.Commit, err = d.Repo.Resolve(ctx, inWorktree(named, w.Head)); err != nil {
+		f.Commit = ""
+	}
+	if f.Commit == "" || t.BaseCommit == "" {
+		return f, nil
+	}
+	if f.BaseIsAncestor, err = d.Repo.IsAncestor(ctx, t.BaseCommit, f.Commit); err != nil {
+		return f, err
+	}
+	if t.FixOnto != "" {
+		if f.HasFixOnto, err = d.Repo.IsAncestor(ctx, t.FixOnto, f.Commit); err != nil {
+			return f, err
+		}
+	}
+	if t.Merges != "" {
+		if f.HasMerges, err = d.Repo.IsAncestor(ctx, t.Merges, f.Commit); err != nil {
+			return f, err
+		}
+	}
+	integration, err := d.knownTip(ctx, s)
+	if err != nil {
+		return f, err
+	}
+	line := git.Line{ID: t.ID, Commit: f.Commit, Known: append(t.Bases(), integration)}
+	if f.Unsound, err = d.Repo.Unsound(ctx, line); err != nil {
+		return f, err
+	}
+	from, to, err := d.Proposal(ctx, s, t, f.Commit)
+	if err != nil {
+		return f, err
+	}
+	changes, err := review.Changes(ctx, d.Repo, from, to)
+	if err != nil {
+		return f, err
+	}
+	f.EmptyDiff = len(changes) == 0 && !d.AllowEmpty && t.Merges == "" // all conflicts may be for one side
+	f.ForeignPaths = foreignPaths(changes)
+	r := d.Config().Review
+	gate := review.CountGate(review.Files(changes), t.Type, r.TestPaths)
+	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt || !r.Checks[review.TestCoverage].Enabled
+	return f, nil
+}
+
+// inWorktree lets HEAD mean the worktree's HEAD, not that of the main checkout.
+func inWorktree(rev, head string) string {
+	if rest, ok := strings.CutPrefix(rev, "HEAD"); ok && head != "" && (rest == "" || strings.ContainsAny(rest[:1], "~^@")) {
+		return head + rest
+	}
+	return rev
+}
+
+// foreignPaths lists what no agent may commit: files of Liza but its tracked
+// configuration, and gitlinks to task worktrees (G42).
+func foreignPaths(changes []review.Changed) []string {
+	var bad []string
+	for _, c := range changes {
+		if !MayBeTracked(c.Path) {
+			bad = append(bad, c.Path)
+		}
+	}
+	return bad
+}
+
+// MayBeTracked reports whether git may know a path: nothing below .worktrees/, and of .liza/
+// only what people write (specs/protocol.md#1.1).
+func MayBeTracked(path string) bool {
+	if path == ".liza" || path == ".worktrees" || strings.HasPrefix(path, ".worktrees/") {
+		return false
+	}
+	rest, ours := strings.CutPrefix(path, ".liza/")
+	switch {
+	case !ours, rest == "config.yaml", rest == "config.json", rest == "instructions.md", rest == ".gitignore":
+		return true
+	}
+	return strings.HasPrefix(rest, "roles/") || strings.HasPrefix(rest, "skills/")
+}
+
+// Intent records the pre-execution checkpoint of a claimed task.
+func (d *Service) Intent(ctx context.Context, id string, intent blackboard.Intent) (Done, error) {
+	texts := append(all("--assumption", &intent.Assumptions), all("--risk", &intent.Risks)...)
+	texts = append(append(texts, all("--file", &intent.FilesToModify)...), Text{"--intent", &intent.Intent}, Text{"--validation", &intent.Validation})
+	if err := d.Clean(texts...); err != nil {
+		return Done{Task: id}, err
+	}
+	return d.Event(ctx, "intent", id, func(s *blackboard.State, a transition.Actor) error {
+		return transition.RecordIntent(s, id, a, transition.Input{Intent: &intent,
+			Texts: []transition.Text{{Option: "--intent", Value: intent.Intent}, {Option: "--validation", Value: intent.Validation}}}, d.Now())
+	})
+}
+
+// Block stops a task with one to three questions.
+func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
+	texts := append(all("--question", &in.Questions), all("--attempted", &in.Attempted)...)
+	if err := d.Clean(append(texts, Text{"--reason", &in.Reason})...); err != nil {
+		return Done{Task: in.Task}, err
+	}
+	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
+		return Done{Task: in.Task}, &transition.Refusal{Guard: "G70", Exit: transition.ExitUsage, Next: "liza help block", Message: "--reason " + why}
+	}
+	if _, err := d.TakeOver(ctx, in.Task); err != nil {
+		return Done{Task: in.Task}, err
+	}
+	d.pushWork(ctx, in.Task)
+	return d.Event(ctx, "block", in.Task, func(s *blackboard.State, a transition.Actor) error {
+		before := len(s.Questions)
+		if t := s.Task(in.Task); t != nil && in.Output != nil {
+			t.Output = in.Output
+		}
+		err := transition.Block(s, in.Task, a, transition.Input{Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted}, d.Now())
+		if err == nil && in.Synthetic {
+			for _, q := range s.Questions[before:] {
+				q.Synthetic = true
+			}
+		}
+		if err == nil && in.Prompted != nil {
+			for _, q := range s.Questions[before:] {
+				q.Kind, q.Type, q.Options = "prompted", in.Prompted.Type, in.Prompted.Options
+			}
+		}
+		return err
+	})
+}
+
+// Handoff passes a half-done task on to the next run.
+func (d *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Done, error) {
+	texts := append(all("--file", &h.FilesModified), all("--step", &h.NextSteps)...)
+	texts = append(texts, Text{"--summary", &h.Summary}, Text{"--next-action", &h.NextAction}, Text{"--approach", &h.Approach}, Text{"--blockers", &h.Blockers})
+	if err := d.Clean(texts...); err != nil {
+		return Done{Task: id}, err
+	}
+	if _, err := d.TakeOver(ctx, id); err != nil {
+		return Done{Task: id}, err
+	}
+	d.pushWork(ctx, id)
+	return d.Event(ctx, "handoff", id, func(s *blackboard.State, a transition.Actor) error {
+		return transition.HandOff(s, id, a, transition.Input{Handoff: &h,
+			Texts: []transition.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, d.Now())
+	})
+}
+
+// Judged is the result of a verdict.
+type Judged struct {
+	Done
+	Verdict      Verdict `json:"verdict"`
+	OverruledBy  string  `json:"overruled_by,omitempty"`
+	OverruledWhy string  `json:"overruled_why,omitempty"`
+}
+
+func present[T any](list []*T) []*T {
+	return slices.DeleteFunc(slices.Clone(list), func(x *T) bool { return x == nil })
+}
+
+// Verdict stores the binding verdict on the exact commit that was submitted.
+func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
+	out := Judged{Verdict: in.Verdict, Done: Done{Task: in.Task}}
+	// Lists of an agent may have empty entries, other than those of the board.
+	in.Findings, in.Inject, in.Prior = present(in.Findings), present(in.Inject), present(in.Prior)
+	if err := d.cleanVerdict(&in); err != nil {
+		return out, err
+	}
+	if err := in.sizes(); err != nil {
+		return out, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return out, err
+	}
+	if in.Verdict == Reject && strings.TrimSpace(in.Reason) == "" {
+		in.Reason = in.said()
+	}
+	event := d.Input()
+	event.Reason, event.What = in.Reason, in.What
+	event.Verdict = &transition.VerdictInput{Findings: d.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
+	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == Approve {
+		facts, err := d.reviewFacts(ctx, s, t)
+		if err != nil {
+			return out, err
+		}
+		event.Review = &facts
+		if err := d.quorum(ctx, s, t, &event); err != nil {
+			return out, err
+		}
+		if t.Status == blackboard.ReadyForReview && (t.Review == nil || t.Review.Commit != t.ReviewCommit) { // no checks ran, so they have not said it
+			found, err := d.takenAway(ctx, s, t)
+			if err != nil {
+				return out, err
+			}
+			event.Verdict.Findings = append(event.Verdict.Findings, found...)
+		}
+	}
+	incomplete := d.incomplete(ctx, s.Task(in.Task), in)
+	if in.Verdict != Approve && incomplete == nil && d.judges(s, in.Task) { // before a coder can go on in the worktree
+		if back, err := d.PutBack(ctx, in.Task, d.caller()); err != nil {
+			out.Notices = append(out.Notices, err.Error())
+		} else if back != "" {
+			out.Notices = append(out.Notices, "the worktree is back at what was submitted; "+back)
+		}
+	}
+	lessons := d.lessons(ctx, s, in)
+	out.Done, err = d.Event(ctx, "verdict", in.Task, func(s *blackboard.State, a transition.Actor) (err error) {
+		now := d.Now()
+		switch in.Verdict {
+		case Approve:
+			out.OverruledWhy, err = transition.Approve(s, in.Task, a, event, now)
+		case Reject:
+			if err = transition.Reject(s, in.Task, a, event, now); err == nil { // after the guards: whose review it is comes first
+				err = incomplete
+			}
+		case Replan:
+			err = transition.Replan(s, in.Task, a, event, now)
+		case StuckReview:
+			if event.What == "" {
+				event.What = "stuck"
+			}
+			event.Texts = []transition.Text{{Option: "--reason", Value: in.Reason}}
+			if strings.TrimSpace(in.Reason) == "" {
+				return WrongUsage("liza help verdict", "--reason is empty: say what keeps the review from ending")
+			}
+			err = transition.ReleaseReview(s, in.Task, a, event, now)
+		default:
+			return WrongUsage("liza help verdict", "verdict '%s' is unknown; it must be approve, reject, replan or stuck", in.Verdict)
+		}
+		if err == nil {
+			d.learn(s, a, in, lessons, now)
+		}
+		return err
+	})
+	if out.OverruledWhy != "" {
+		out.OverruledBy = "gate"
+	}
+	if err == nil && (in.Verdict == Reject || in.Verdict == Approve) && !out.Already {
+		out.Notices = append(out.Notices, verdictNotices(s, in)...)
+	}
+	return out, err
+}
+
+func verdictNotices(before *blackboard.State, in VerdictInput) []string {
+	var n []string
+	if t := before.Task(in.Task); t != nil && t.RejectionReason != nil && len(in.Prior) == 0 {
+		n = append(n, "this is not the first review: say with --prior N=RESOLVED|PARTIAL|STILL_PRESENT what became of the points of the rejection before")
+	}
+	return n
+}
+
+func (d *Service) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task) (transition.ReviewFacts, error) {
+	var f transition.ReviewFacts
+	if t.Status == blackboard.ReadyForReview {
+		if err := d.EnsureWorktree(ctx, s, t); err != nil {
+			return f, err
+		}
+	}
+	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
+	if err != nil {
+		return f, err
+	}
+	f.Head, f.Dirty = w.Head, w.Dirty
+	if f.BranchTip, err = d.Repo.BranchTip(ctx, "task/"+t.ID); err != nil {
+		f.BranchTip = ""
+	}
+	return f, nil
+}
+
+// ParseFinding reads 'severity|check|file:line|message|fix' (specs/cli.md#3).
+func ParseFinding(text string) (*blackboard.Finding, error) {
+	parts := strings.SplitN(text, "|", 5)
+	if len(parts) < 4 || strings.TrimSpace(parts[3]) == "" {
+		return nil, WrongUsage("liza help verdict", "--finding %q must have the form 'severity|check|file:line|message|fix'", text)
+	}
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	f := &blackboard.Finding{Severity: parts[0], Check: parts[1], Message: parts[3]}
+	if f.Severity == "" {
+		f.Severity = "warning"
+	}
+	if f.Severity != "error" && f.Severity != "warning" && f.Severity != "info" {
+		return nil, WrongUsage("liza help verdict", "--finding: severity '%s' must be error, warning or info", f.Severity)
+	}
+	if len(parts) == 5 {
+		f.Fix = parts[4]
+	}
+	f.File = parts[2]
+	if i := strings.LastIndex(parts[2], ":"); i > 0 {
+		if _, err := fmt.Sscanf(parts[2][i+1:], "%d", &f.Line); err == nil {
+			f.File = parts[2][:i]
+		}
+	}
+	return f, nil
+}
+
+// judged gives findings that name a check of the project the severity of that check
+// (specs/roles-and-knowledge.md#5.3).
+func (d *Service) judged(findings []*blackboard.Finding) []*blackboard.Finding {
+	r := d.Config().Review
+	findings = slices.Clone(findings)
+	for i, f := range findings {
+		if r.Checks[f.Check].Enabled {
+			own := *f
+			own.Severity = r.Severity(f.Check)
+			findings[i] = &own
+		}
+	}
+	return findings
+}

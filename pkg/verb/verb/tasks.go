@@ -1,0 +1,425 @@
+package verb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
+	"liza/pkg/code/project"
+	"liza/pkg/verb/plan"
+)
+
+// NewTask describes a task to create (specs/cli.md#3, add-task).
+type NewTask struct {
+	Task    blackboard.Task
+	Stretch bool
+	Draft   bool
+	Fill    bool // an id and a spec_ref that are left out become the next free number and the spec of the goal
+}
+
+// SetLimits gives the task limits of its own. Two of them are fields of the task, the
+// others are in its limits.
+func (n *NewTask) SetLimits(limits map[string]int) {
+	for k, v := range limits {
+		switch k {
+		case "max_iterations":
+			n.Task.MaxIterations = v
+		case "max_review_cycles":
+			n.Task.MaxReviewCycles = v
+		default:
+			if n.Task.Limits == nil {
+				n.Task.Limits = blackboard.Settings{}
+			}
+			n.Task.Limits[k] = v
+		}
+	}
+}
+
+// AddTask creates a task, UNCLAIMED or DRAFT; it is validated before anything is written.
+func (d *Service) AddTask(ctx context.Context, n NewTask) (Done, error) {
+	if err := d.CleanTask(&n.Task); err != nil {
+		return Done{}, err
+	}
+	if n.Fill {
+		s, err := d.View(ctx)
+		if err != nil {
+			return Done{}, err
+		}
+		n.Task.ID = cmp.Or(n.Task.ID, plan.FreeID(s))
+		if s.Goal != nil {
+			n.Task.SpecRef = cmp.Or(n.Task.SpecRef, s.Goal.SpecRef)
+		}
+	}
+	in := d.Input()
+	in.RoleProblem = d.newRoleProblem(&n.Task)
+	var doubts []string
+	done, err := d.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a transition.Actor) error {
+		t := n.Task
+		if err := d.planRules(s, a).TaskProblem(s, &t); err != nil {
+			return err
+		}
+		plan.FillKind(s, &t)
+		if s.Goal != nil && t.Plan == "" {
+			t.Plan = s.Goal.PlanID
+		}
+		if n.Stretch && s.Sprint != nil {
+			if s.Sprint.Scope == nil {
+				s.Sprint.Scope = &blackboard.SprintScope{}
+			}
+			s.Sprint.Scope.Stretch = append(s.Sprint.Scope.Stretch, t.ID)
+		}
+		doubts = plan.Doubts(&t)
+		return transition.Create(s, &t, n.Draft, a, in, d.Now())
+	})
+	if err == nil {
+		done.Notices = append(done.Notices, doubts...)
+	}
+	return done, err
+}
+
+// Finalized is the result of Finalize.
+type Finalized struct {
+	Tasks    []string `json:"tasks"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Finalize turns drafts into claimable tasks, all or none.
+func (d *Service) Finalize(ctx context.Context, ids []string) (Finalized, error) {
+	if len(ids) == 0 {
+		return Finalized{}, WrongUsage("liza help finalize", "finalize needs the id of a draft")
+	}
+	out := Finalized{Tasks: ids}
+	err := d.Update(ctx, "finalize", func(s *blackboard.State, a transition.Actor) error {
+		out.Warnings = nil
+		if err := transition.Finalize(s, ids, a, d.Input(), d.Now()); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			out.Warnings = append(out.Warnings, plan.Doubts(s.Task(id))...)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// TaskEdit names what a person changes of a task; what is nil or empty stays.
+type TaskEdit struct {
+	Task                                string
+	Priority                            *int
+	Title, Description, DoneWhen, Scope string
+}
+
+// EditTask changes priority, title or texts of a task that is not terminal.
+func (d *Service) EditTask(ctx context.Context, e TaskEdit) (Done, error) {
+	err := d.Clean(Text{"--title", &e.Title}, Text{"--description", &e.Description}, Text{"--done", &e.DoneWhen}, Text{"--scope", &e.Scope})
+	if err != nil {
+		return Done{Task: e.Task}, err
+	}
+	var busy, doubts []string
+	done, err := d.Event(ctx, "edit", e.Task, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.OnlyPerson(s, a, "edit a task"); err != nil {
+			return err
+		}
+		err := transition.EditTask(s, e.Task, transition.TaskEdit{Priority: e.Priority, Title: e.Title, Description: e.Description, DoneWhen: e.DoneWhen, Scope: e.Scope}, a, d.Now())
+		if err == nil {
+			err = d.planRules(s, a).TaskProblem(s, s.Task(e.Task))
+		}
+		if err == nil {
+			busy, doubts = atWork(s, e.Task, "works without the change; next: liza restart"), plan.Doubts(s.Task(e.Task))
+		}
+		return err
+	})
+	if err == nil {
+		done.Notices = append(append(done.Notices, doubts...), busy...)
+	}
+	return done, err
+}
+
+// atWork says of each agent whose program runs on a task what that means, and the command that takes the agent.
+func atWork(s *blackboard.State, task, what string) (list []string) {
+	for _, id := range s.AgentIDs() {
+		if c := s.Agents[id].Child; c != nil && c.Task == task {
+			list = append(list, id+" "+what+" "+id)
+		}
+	}
+	return list
+}
+
+// Hold keeps everybody from picking the task; its status stays.
+func (d *Service) Hold(ctx context.Context, id, reason string) (Done, error) {
+	if err := d.Clean(Text{"--reason", &reason}); err != nil {
+		return Done{Task: id}, err
+	}
+	var busy []string
+	done, err := d.Event(ctx, "hold", id, func(s *blackboard.State, a transition.Actor) error {
+		busy = atWork(s, id, "goes on with its run; next: liza stop")
+		return transition.HoldTask(s, id, a, transition.Input{Reason: reason}, d.Now())
+	})
+	done.Notices = append(done.Notices, busy...)
+	return done, err
+}
+
+// Unhold ends a hold.
+func (d *Service) Unhold(ctx context.Context, id string) (Done, error) {
+	return d.Event(ctx, "unhold", id, func(s *blackboard.State, a transition.Actor) error {
+		return transition.UnholdTask(s, id, a, transition.Input{}, d.Now())
+	})
+}
+
+// WayOut says how a blocked or unwanted task leaves its status.
+type WayOut struct {
+	Task, Reason, RootCause string
+	By                      []string // replacements of a supersede
+	DependsOn               []string // new dependencies of an unblock; nil keeps them
+}
+
+// Unblock lets a BLOCKED task start over from the integration head.
+func (d *Service) Unblock(ctx context.Context, w WayOut) (Done, error) {
+	return d.leave(ctx, "unblock", w, transition.Unblock)
+}
+
+// Supersede replaces a task by others; what depends on it depends on those.
+func (d *Service) Supersede(ctx context.Context, w WayOut) (Done, error) {
+	return d.leave(ctx, "supersede", w, transition.Supersede)
+}
+
+// Abandon drops a task.
+func (d *Service) Abandon(ctx context.Context, w WayOut) (Done, error) {
+	var drafts []string
+	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) (err error) {
+		drafts, err = transition.Abandon(s, id, a, in, now)
+		return err
+	})
+	for _, id := range drafts {
+		done.Notices = append(done.Notices, "draft "+id+" depends on it")
+	}
+	return done, err
+}
+
+// WayEvent is an event of the board that gives a worktree up.
+type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) error
+
+// leave carries out an event that gives a worktree up: the guards are tried on a copy, the
+// work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
+func (d *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent) (Done, error) {
+	if err := d.Clean(Text{"--reason", &w.Reason}, Text{"--root-cause", &w.RootCause}); err != nil {
+		return Done{Task: w.Task}, err
+	}
+	in := d.Input()
+	in.Reason, in.RootCause, in.By, in.DependsOn = w.Reason, w.RootCause, w.By, w.DependsOn
+	if done, err := d.Try(ctx, w.Task, in, event); err != nil {
+		return d.already(ctx, done, err)
+	}
+	in.Attic, in.SaveError = d.Save(ctx, w.Task, op)
+	done, err := d.Event(ctx, op, w.Task, func(s *blackboard.State, a transition.Actor) error {
+		return event(s, w.Task, a, in, d.Now())
+	})
+	if err != nil || done.Already {
+		return done, err
+	}
+	done.Attic = in.Attic
+	if err := d.DropWorktree(ctx, w.Task); err != nil {
+		done.Notices = append(done.Notices, err.Error())
+	}
+	return done, nil
+}
+
+// Try tries the event on a copy, so that a refused one saves and removes nothing.
+func (d *Service) Try(ctx context.Context, task string, in transition.Input, event WayEvent) (Done, error) {
+	id, err := d.Identify()
+	if err != nil {
+		return Done{}, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	return Done{Task: task}, event(s.Clone(), task, id.Actor(s), in, d.Now())
+}
+
+// Save puts the work of a task's worktree and branch into the attic. It returns the ref,
+// and the reason when that failed.
+func (d *Service) Save(ctx context.Context, task, reason string) (attic, problem string) {
+	if d.Rehearsal {
+		return "", ""
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return "", err.Error()
+	}
+	t := s.Task(task)
+	if t == nil || t.KindOf() == blackboard.MessageTask {
+		return "", ""
+	}
+	head := d.provenTip(ctx, s)
+	ref, _, err := d.Repo.Save(ctx, git.Work{ID: task, Path: d.WorktreeOf(ctx, task), Reason: reason, Integration: head, Base: t.BaseCommit})
+	if err != nil {
+		return "", err.Error()
+	}
+	return ref, ""
+}
+
+// ReleaseInput says which claim to free.
+type ReleaseInput struct {
+	Task, Reason string
+	Coder        bool // the coder's claim; without either, what the status says
+	Reviewer     bool // the review claim
+	Force        bool
+}
+
+// Release frees a claim or a review claim. Work in the worktree is kept, and what is not
+// committed is saved besides.
+func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
+	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
+		return Done{Task: in.Task}, err
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	t := s.Task(in.Task)
+	event := d.Input()
+	event.Reason, event.Force = in.Reason, in.Force
+	event.Texts = []transition.Text{{Option: "--reason", Value: in.Reason}}
+	reviewer := in.Reviewer || !in.Coder && t != nil && t.Status == blackboard.ReadyForReview
+	if reviewer {
+		return d.Event(ctx, "release", in.Task, func(s *blackboard.State, a transition.Actor) error {
+			return transition.ReleaseReview(s, in.Task, a, event, d.Now())
+		})
+	}
+	if done, err := d.Try(ctx, in.Task, event, transition.Release); err != nil {
+		return d.already(ctx, done, err)
+	}
+	event.Claim = &transition.ClaimFacts{}
+	if problem := d.stopHolder(ctx, s, t); problem != "" {
+		event.Claim.ChildError = problem
+	}
+	if _, err := d.takeOver(ctx, s, t); err != nil {
+		return Done{Task: in.Task}, err
+	}
+	if d.elsewhere(t) {
+		if event.HasWork, err = d.brought(ctx, t); err != nil {
+			return Done{Task: in.Task}, err
+		}
+	} else {
+		event.HasWork, event.Attic = d.workOf(ctx, t)
+		d.pushWork(ctx, in.Task)
+		if event.Attic != "" {
+			if _, err := d.publishAttic(ctx, in.Task, event.Attic); err != nil {
+				d.Progressf("%s: cannot push %s: %v", in.Task, event.Attic, err)
+			}
+		}
+	}
+	done, err := d.Event(ctx, "release", in.Task, func(s *blackboard.State, a transition.Actor) error {
+		holder := t.AssignedTo
+		if err := transition.Release(s, in.Task, a, event, d.Now()); err != nil {
+			return err
+		}
+		if e := s.Agents[holder]; e != nil && holder != d.Caller.AgentID {
+			e.Child = nil
+		}
+		return nil
+	})
+	done.Attic = event.Attic
+	return done, err
+}
+
+// stopHolder stops the process of a claim that somebody else gives away by force.
+func (d *Service) stopHolder(ctx context.Context, s *blackboard.State, t *blackboard.Task) string {
+	e := s.Agents[t.AssignedTo]
+	if e == nil || e.Child == nil || t.AssignedTo == d.Caller.AgentID || e.Host != d.Proc.Host || e.BootID != d.Proc.BootID || d.Proc.StopOrphan == nil {
+		return ""
+	}
+	if err := d.Proc.StopOrphan(ctx, t.AssignedTo, *e.Child, s.Duration("kill_grace")); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// workOf reports whether a task's worktree holds commits or changes; uncommitted ones are
+// saved to the attic.
+func (d *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic string) {
+	if t.KindOf() == blackboard.MessageTask {
+		return false, ""
+	}
+	w, err := d.Repo.Inspect(ctx, filepath.Join(d.Project.Root, t.Worktree))
+	if err != nil || !w.Exists {
+		return false, ""
+	}
+	if len(w.Dirty) > 0 {
+		attic, _ = d.Save(ctx, t.ID, "release")
+	}
+	return len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix, attic
+}
+
+// IsRefusal reports whether err is a rule's refusal.
+func IsRefusal(err error) bool {
+	_, ok := errors.AsType[*transition.Refusal](err)
+	return ok
+}
+
+// SpecCommitted refuses a spec file that is not committed as it stands: agents work in worktrees,
+// which have what commits have and nothing else.
+func SpecCommitted(ctx context.Context, p *project.Project, repo *git.Repo, spec string) error {
+	spec, _, _ = strings.Cut(spec, "#")
+	spec = filepath.ToSlash(filepath.Clean(spec))
+	how, err := repo.Uncommitted(ctx, spec)
+	if err != nil {
+		return err
+	}
+	if real, err := SpecFile(p.Root, spec); how == "" && err == nil { // behind a symbolic link
+		root, _ := filepath.EvalSymlinks(p.Root)
+		if rel, err := filepath.Rel(root, real); err == nil && filepath.ToSlash(rel) != spec {
+			spec = filepath.ToSlash(rel)
+			if how, err = repo.Uncommitted(ctx, spec); err != nil {
+				return err
+			}
+		}
+	}
+	file, why, force := quoted(spec), "it is not committed", ""
+	switch how {
+	case "":
+		return nil
+	case git.Ignored:
+		why, force = "git ignores it", " --force"
+	case git.Modified:
+		why = "it has changes that are not committed"
+	}
+	return Refuse("git add"+force+" "+file+" && git commit -m 'Write the spec' -- "+file,
+		"agents would not see the spec file %s as it stands: %s, and their worktrees have only what is committed", spec, why)
+}
+
+// quoted is a path as a shell takes it for one word.
+func quoted(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("/._-+,@%", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r < 0x80
+	}) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
+
+// KeepSettings commits what people write in .liza, and nothing of the board.
+const KeepSettings = "git add .liza && git commit -m 'Settings of Liza' -- .liza"
+
+// SettingsKept reports whether what people write in .liza is committed: git clean -fdx takes the rest away. Without a
+// settings file there is nothing to keep.
+func SettingsKept(ctx context.Context, p *project.Project, repo *git.Repo) (bool, error) {
+	for _, name := range []string{"config.yaml", "config.json"} {
+		if _, err := os.Lstat(filepath.Join(p.Liza, name)); err != nil {
+			continue // there are the defaults
+		}
+		how, err := repo.Uncommitted(ctx, filepath.Join(".liza", name))
+		if err != nil || how == git.Untracked || how == git.Ignored {
+			return false, err
+		}
+	}
+	return true, nil
+}

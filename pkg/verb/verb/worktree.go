@@ -1,0 +1,417 @@
+package verb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
+	"liza/pkg/code/review"
+)
+
+// TaskWorktree is one line of `liza worktree list`.
+type TaskWorktree struct {
+	Task   string            `json:"task"`
+	Path   string            `json:"path"`
+	Branch string            `json:"branch,omitempty"`
+	Head   string            `json:"head,omitempty"`
+	Status blackboard.Status `json:"status,omitempty"` // "": no task of that id
+	Dirty  int               `json:"dirty"`            // number of paths that are not committed
+}
+
+// Worktrees lists the worktrees under .worktrees/.
+func (d *Service) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.Repo.Worktrees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []TaskWorktree{}
+	for _, w := range all {
+		i := strings.LastIndex(w.Path, "/.worktrees/")
+		if w.Main || i < 0 {
+			continue
+		}
+		x := TaskWorktree{Task: w.Path[i+len("/.worktrees/"):], Path: d.Rel(w.Path), Branch: w.Branch, Head: w.Head}
+		if t := s.Task(x.Task); t != nil {
+			x.Status = t.Status
+		}
+		if f, err := d.Repo.Inspect(ctx, w.Path); err == nil {
+			x.Dirty = len(f.Dirty)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// CreateWorktree provides the worktree of a task that has one on the board but not on disk
+// (specs/protocol.md#7.3); an existing one is left as it is.
+func (d *Service) CreateWorktree(ctx context.Context, id string) (TaskWorktree, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return TaskWorktree{}, err
+	}
+	t := s.Task(id)
+	if t == nil {
+		return TaskWorktree{}, d.Unknown(s, id)
+	}
+	if t.Status.Terminal() || t.Worktree == "" {
+		return TaskWorktree{}, &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza claim " + id,
+			Message: fmt.Sprintf("task %s is %s and has no worktree; a claim makes it", id, t.Status)}
+	}
+	p, err := d.provideAgain(ctx, s, t)
+	if err != nil {
+		return TaskWorktree{}, err
+	}
+	return TaskWorktree{Task: id, Path: d.Rel(p.Path), Branch: p.Branch, Head: p.Head, Status: t.Status}, nil
+}
+
+// EnsureWorktree makes the worktree of a task again whose folder is gone. Its work is on its
+// branch; what was not committed went with the folder.
+func (d *Service) EnsureWorktree(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
+	if d.Rehearsal || t == nil || t.Worktree == "" || t.KindOf() == blackboard.MessageTask {
+		return nil
+	}
+	if d.elsewhere(t) {
+		if tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err == nil && tip != t.ReviewCommit && t.ReviewCommit != "" {
+			if err := d.shelve(ctx, s, t); err != nil { // of an earlier claim or review here
+				return err
+			}
+		}
+	}
+	_, err := os.Lstat(filepath.Join(d.Repo.WorktreePath(t.ID), ".git"))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil // what else is wrong with it is told by anyone who uses it
+	}
+	p, err := d.provideAgain(ctx, s, t)
+	if err != nil {
+		return err
+	}
+	if d.elsewhere(t) {
+		return nil // this host never had it
+	}
+	text := fmt.Sprintf("the folder %s was gone; it was made again at %.9s", t.Worktree, p.Head)
+	if p.Lost != "" {
+		text += ", and what was there was moved to " + d.Rel(p.Lost)
+	}
+	d.Progressf("%s: %s", t.ID, text)
+	d.Warn(ctx, t.ID, blackboard.ActionWorktreeMadeAgain, text)
+	return nil
+}
+
+// provideAgain is ProvideWorktree for a task that has a worktree on the board.
+func (d *Service) provideAgain(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Provided, error) {
+	head, err := d.IntegrationHead(ctx, s)
+	if err != nil {
+		return git.Provided{}, err
+	}
+	nonce, err := d.RandomHex(8)
+	if err != nil {
+		return git.Provided{}, err
+	}
+	if err := d.fetch(ctx, t.ReviewCommit, lastCommit(t), t.BaseCommit); err != nil {
+		return git.Provided{}, err
+	}
+	if d.elsewhere(t) && t.ReviewCommit != "" {
+		if there, err := d.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
+			return git.Provided{}, err
+		} else if !there {
+			return git.Provided{}, &transition.Refusal{Exit: transition.ExitRefused, Next: fmt.Sprintf("git push %s %s, on host %s", d.Remote(), git.TaskBranch(t.ID), t.Host),
+				Message: fmt.Sprintf("commit %.9s of task %s is neither here nor on the remote %s: host %s has not pushed it", t.ReviewCommit, t.ID, d.Remote(), t.Host)}
+		}
+	}
+	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: cmp.Or(t.BaseCommit, head), Keep: true,
+		Candidates: []string{t.ReviewCommit, lastCommit(t)}, Nonce: nonce, Now: d.Now()})
+	if err != nil {
+		return p, err
+	}
+	if p.Created {
+		if err := d.SetUp(ctx, t.ID); err != nil {
+			return p, errors.Join(err, d.Repo.Abandon(context.WithoutCancel(ctx), t.ID, nonce))
+		}
+	}
+	return p, d.Repo.UnlockWorktree(ctx, t.ID)
+}
+
+// RemoveWorktree removes worktree and branch of a task, but only with proof that nothing
+// is lost (specs/decisions.md#D21).
+func (d *Service) RemoveWorktree(ctx context.Context, id string) error {
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	if t := s.Task(id); t != nil && t.Status.Active() && t.Worktree != "" {
+		return &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza show " + id,
+			Message: fmt.Sprintf("task %s is %s and needs its worktree", id, t.Status)}
+	}
+	_, branch := d.Repo.BranchTip(ctx, "task/"+id)
+	if d.WorktreeOf(ctx, id) == "" && branch != nil {
+		return NothingToDo(fmt.Sprintf("task %s has no worktree and no branch", id))
+	}
+	return d.DropWorktree(ctx, id)
+}
+
+// Unknown is the refusal for a task that is not there.
+func (d *Service) Unknown(s *blackboard.State, id string) error {
+	return transition.UnholdTask(s.Clone(), id, transition.Actor{ID: blackboard.Human}, transition.Input{}, d.Now())
+}
+
+// SetUp runs the project's worktree.setup commands in a task's worktree.
+func (d *Service) SetUp(ctx context.Context, task string) error {
+	for _, command := range d.Config().Worktree.Setup {
+		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,
+			Timeout: d.Config().Limits.CheckTimeout}.RunIn(ctx, d.Enclose)
+		if res.Err != nil || res.ExitCode != 0 {
+			e := &SetupError{Task: task, Tail: strings.Split(review.TailOf(d.Project.SetupLog(task)), "\n")}
+			e.Message = fmt.Sprintf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, d.Project.SetupLog(task), res.Unreached())
+			if ctx.Err() != nil { // it was stopped
+				return errors.New(e.Message)
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+// SetupError says that a command of worktree.setup failed. Of a claim it is counted with the crashes of the task.
+type SetupError struct {
+	Task    string
+	Message string
+	Tail    []string // its last lines
+	Times   int      // crashes and such failures of the task in a row; 0: not counted
+	Blocked bool     // it was the last one that limits.task_crashes allows
+}
+
+func (e *SetupError) Error() string { return e.Message }
+
+// DropWorktree removes worktree and branch of a task whose work is saved (specs/decisions.md#D21).
+func (d *Service) DropWorktree(ctx context.Context, task string) error {
+	if d.Rehearsal {
+		return nil
+	}
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	head := d.provenTip(ctx, s)
+	d.Failpoint("drop.worktree")
+	return d.Repo.Remove(ctx, task, git.Proof{Integration: head})
+}
+
+// TakeOver brings what the run of a coder has committed into the repository, where the task is still being worked on.
+// Anyone who works in the worktree without a git folder of a run has committed to the repository already.
+func (d *Service) TakeOver(ctx context.Context, id string) (git.Taken, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return git.Taken{}, err
+	}
+	return d.takeOver(ctx, s, s.Task(id))
+}
+
+func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Taken, error) {
+	if d.Rehearsal || t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.elsewhere(t) {
+		return git.Taken{}, nil
+	}
+	integration, err := d.knownTip(ctx, s)
+	if err != nil {
+		return git.Taken{}, err
+	}
+	taken, err := d.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), integration)})
+	if taken.Moved {
+		d.Failpoint("taken over")
+	}
+	return taken, err
+}
+
+// knownTip is where the integration branch is, or was left by Liza when somebody else has moved it; "" without one. Its
+// commits are here.
+func (d *Service) knownTip(ctx context.Context, s *blackboard.State) (string, error) {
+	tip, err := d.tipHere(ctx, s)
+	if err != nil && !errors.Is(err, git.ErrNotFound) {
+		return "", err
+	}
+	if s.ForeignTip(tip) { // commits that nobody has decided about are not known yet
+		return d.orSeen(ctx, s, s.Tip())
+	}
+	return tip, nil
+}
+
+// GitFolder is what a run of an agent on a task, or with "" in the main checkout, needs of git: a folder of its own.
+// With keep its commits are the task's work. With redirect, so without a wall, it also knows the remotes: policy.push decides
+// about them.
+func (d *Service) GitFolder(ctx context.Context, s *blackboard.State, t *blackboard.Task, agent string, keep, redirect bool) (*git.Folder, error) {
+	tip, err := d.knownTip(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	spec := git.FolderSpec{Agent: agent, Redirect: redirect, Remotes: redirect, Branches: map[string]string{s.IntegrationBranch(): tip}}
+	if t != nil {
+		spec.Task, spec.Keep, spec.Known = t.ID, keep, append(t.Bases(), tip)
+	}
+	return d.Repo.OpenFolder(ctx, spec)
+}
+
+// CloseGitFolder ends the use of a folder when its run is over. What was committed after the submission, or after the
+// claim of the run went to somebody else, is saved in the attic and told.
+func (d *Service) CloseGitFolder(ctx context.Context, f *git.Folder, id string, m Mark) error {
+	s, err := d.View(ctx)
+	if err != nil {
+		return err
+	}
+	t := s.Task(id)
+	late := t == nil || t.Status.Terminal() || atRest(t) || t.Status == blackboard.Claimed && (t.AssignedTo != m.Agent || t.ClaimSeq != m.ClaimSeq)
+	taken, err := f.Close(ctx, late)
+	return errors.Join(err, d.tellTaken(ctx, id, taken, late))
+}
+
+// tellTaken tells of commits that are not on the task's branch.
+func (d *Service) tellTaken(ctx context.Context, id string, taken git.Taken, late bool) error {
+	if len(taken.Others) > 0 {
+		d.Warn(ctx, id, blackboard.ActionCommitsElsewhere, "commits on other branches, or in the stash, were saved as "+prose.Few(taken.Others, 5))
+	}
+	if taken.Attic == "" && taken.Refused == "" {
+		return nil
+	}
+	what, kept := fmt.Sprintf("commit %.9s", taken.Commit), ""
+	if taken.Attic != "" {
+		kept = "; saved as " + taken.Attic
+	}
+	if late {
+		text := "work after the submission: " + what + kept
+		d.Progressf("%s: %s", id, text)
+		return d.NoteAnomaly(ctx, id, blackboard.AnomalyLateWork, text)
+	}
+	d.Warn(ctx, id, blackboard.ActionCommitsRefused, prose.FirstLine(what+" was not taken over: "+taken.Refused+kept))
+	return nil
+}
+
+// SettleFolders takes over what runs have left whose supervisors were killed. It returns what it did, for the log.
+func (d *Service) SettleFolders(ctx context.Context) ([]string, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var did []string
+	for _, id := range d.Repo.LeftFolders() {
+		t := s.Task(id)
+		late := t == nil || t.Status.Terminal() || atRest(t)
+		taken, err := d.Repo.Settle(ctx, id, late)
+		if err == nil {
+			err = d.tellTaken(ctx, id, taken, late)
+		}
+		if err != nil {
+			return did, err
+		}
+		if taken.Moved {
+			did = append(did, fmt.Sprintf("took over commit %.9s of %s, whose run was killed", taken.Commit, id))
+		}
+	}
+	return did, d.Repo.ClearFolders(ctx)
+}
+
+// atRest reports whether a task was submitted and no coder can be at work on it.
+func atRest(t *blackboard.Task) bool {
+	if t == nil || t.ReviewCommit == "" || t.Worktree == "" || !t.ChangesFiles() {
+		return false
+	}
+	switch t.Status {
+	case blackboard.ReadyForReview, blackboard.Approved, blackboard.Blocked:
+		return true
+	case blackboard.Rejected:
+		return t.Claiming == nil
+	}
+	return false
+}
+
+// PutBack brings branch and worktree of a task back to the commit that was submitted, saves
+// what differs in the attic, and makes a folder that is gone again. What differs is the work of
+// reviewer, who had the worktree last; with "", and as long as the coder's program still runs,
+// it came late. The text says what the reviewer changed, "" for nothing.
+//
+// Nobody may be at work there: once a coder has claimed rejected work, the worktree is left
+// alone.
+func (d *Service) PutBack(ctx context.Context, id, reviewer string) (string, error) {
+	s, err := d.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	t := s.Task(id)
+	if d.Rehearsal || !atRest(t) {
+		return "", nil
+	}
+	if _, err := d.Repo.Relink(ctx, id); err != nil {
+		return "", err
+	}
+	if taken, err := d.Repo.Settle(ctx, id, true); err != nil {
+		return "", err
+	} else if err := d.tellTaken(ctx, id, taken, true); err != nil {
+		return "", err
+	}
+	if err := d.EnsureWorktree(ctx, s, t); err != nil {
+		return "", err
+	}
+	reason, left := "put back before a review", ""
+	if reviewer != "" {
+		if left, err = d.Repo.Left(ctx, id, reviewer); err != nil {
+			return "", err
+		}
+		reason = "made during the review of " + reviewer
+	}
+	back, err := d.Repo.PutBack(ctx, git.Work{ID: id, Reason: reason, Base: t.BaseCommit, Left: left}, t.ReviewCommit, func() (bool, error) {
+		s, err := d.View(ctx)
+		if err != nil {
+			return false, err
+		}
+		now := s.Task(id)
+		return atRest(now) && now.ReviewCommit == t.ReviewCommit, nil
+	})
+	if err != nil || len(back.Changes) == 0 {
+		return "", err
+	}
+	what := prose.Few(back.Changes, 10)
+	if back.Attic != "" {
+		what += "; saved as " + back.Attic
+	}
+	coder := s.Agents[t.AssignedTo]
+	if reviewer == "" || coder != nil && coder.Child != nil && coder.Child.Task == id {
+		d.Progressf("%s: work after the submission: %s", id, what)
+		return "", d.NoteAnomaly(ctx, id, blackboard.AnomalyLateWork, "work after the submission: "+what)
+	}
+	return what, d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
+		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyReviewerChanges, blackboard.Settings{"agent": reviewer, "what": what}, d.Now())
+		return nil
+	})
+}
+
+// judges reports whether the caller has the review claim of a task.
+func (d *Service) judges(s *blackboard.State, id string) bool {
+	t := s.Task(id)
+	if t == nil || t.Status != blackboard.ReadyForReview || t.ReviewingBy == "" || t.ReviewingBy != d.caller() {
+		return false
+	}
+	who, err := d.Identify()
+	if err != nil {
+		return false
+	}
+	_, err = transition.Identify(s.Clone(), who.Actor(s), d.Now())
+	return err == nil
+}
+
+// caller is the agent as which the caller acts, "" for a person.
+func (d *Service) caller() string { return cmp.Or(d.Caller.AgentID, d.Caller.As) }
+
+// ChangedByReviewer is what a reviewer is told who approves work that it has changed.
+func ChangedByReviewer(t *blackboard.Task, what string) string {
+	return fmt.Sprintf("you changed the work that you judge, so this approval does not count: %s. The worktree is back at %.9s, what was submitted. Judge that without changing it", what, t.ReviewCommit)
+}
