@@ -3,7 +3,9 @@ package prose
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -13,15 +15,14 @@ func FirstLine(text string) string {
 	return line
 }
 
-// Line is a text of unknown origin on one line, without what moves a cursor or turns the direction of writing.
+// Line returns a text of unknown origin on one line: control characters become spaces, and characters that are not shown or
+// turn the direction of writing are left out.
 func Line(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t' || r == '\r':
+		case unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp):
 			return ' '
-		case r == '\u200d': // joins emoji
-			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r):
+		case unicode.Is(unicode.Cf, r):
 			return -1
 		}
 		return r
@@ -51,4 +52,32 @@ func Few(list []string, most int) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), more)
 	}
 	return strings.Join(list, ", ")
+}
+
+// Plain returns text without the escape sequences of terminals and without control characters, but for line feeds and tabs.
+// A carriage return ends a line: what it would overwrite stays. Bytes that are not UTF-8 become U+FFFD.
+func Plain(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if strings.ContainsRune(text, '\x1b') {
+		text = escapes().ReplaceAllString(text, "")
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]+[0-~]|.)")
+})
+
+// Cut returns the beginning of text in at most most bytes, whole characters; a text that was cut ends in "…".
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max(0, most-len("…"))], "") + "…"
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -194,4 +196,10 @@ func stamp(st *unix.Stat_t) Stamp {
 // differ, as after a rename, cannot come again.
 func (s Stamp) Settled(now time.Time) bool {
 	return s.Mtime != s.Ctime || now.Sub(time.Unix(0, s.Ctime)) > clockTick
+}
+
+// Within reports whether path is folder or below it, by the text of both. No link is followed.
+func Within(path, folder string) bool {
+	path, folder = filepath.Clean(path), filepath.Clean(folder)
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }

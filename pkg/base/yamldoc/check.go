@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"liza/pkg/base/prose"
 )
 
 // A Problem is a place of the file that does not fit the Go type that reads it.
@@ -267,14 +269,7 @@ func shape(node *yaml.Node) string {
 	case node.Kind == yaml.SequenceNode:
 		return "a list"
 	case node.ShortTag() != "!!str":
-		return cut(node.Value)
+		return prose.OneLine(node.Value, 60)
 	}
-	return quoted(cut(node.Value))
-}
-
-func cut(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:60]) + "…"
-	}
-	return s
+	return quoted(prose.OneLine(node.Value, 60))
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"liza/pkg/base/prose"
 )
 
 // anyLarge is the upper bound of numbers that have none of their own: as seconds
@@ -259,16 +261,9 @@ func shown(n *yaml.Node) string {
 	case n.ShortTag() == "!!null":
 		return "nothing"
 	case n.ShortTag() == "!!str":
-		return strconv.Quote(short(n.Value))
+		return strconv.Quote(prose.OneLine(n.Value, 60))
 	}
-	return short(n.Value)
-}
-
-func short(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:60]) + "…"
-	}
-	return s
+	return prose.OneLine(n.Value, 60)
 }
 
 // deref follows an alias (*name) to what it stands for.

@@ -18,6 +18,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 )
@@ -37,17 +38,6 @@ func (j Journal) mask(s string) string {
 		return s
 	}
 	return j.Mask(s)
-}
-
-// oneLine makes one line of at most maxDetail characters.
-func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
-		return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029
-	}), " ")
-	if runes := []rune(s); len(runes) > maxDetail {
-		s = string(runes[:maxDetail-1]) + "…"
-	}
-	return s
 }
 
 // plain matches what needs no quotes: words, ids and times.
@@ -329,7 +319,7 @@ func (j Journal) line(b *bytes.Buffer, e blackboard.Entry, prev Link) error {
 	if e.Task != "" {
 		task = word(e.Task)
 	}
-	detail := j.mask(oneLine(j.mask(e.Detail))) // before it is cut, and what a line break was in
+	detail := j.mask(prose.OneLine(j.mask(e.Detail), maxDetail)) // before it is cut, and what a line break was in
 	fmt.Fprintf(b, "- {timestamp: %s, rev: %d, agent: %s, action: %s, task: %s, detail: %s",
 		word(string(e.Timestamp)), e.Rev, word(e.Agent), word(string(e.Action)), task, quote(detail))
 	for _, key := range slices.Sorted(maps.Keys(e.Extra)) {

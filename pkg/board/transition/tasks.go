@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 )
 
@@ -437,13 +438,7 @@ func blank(text string) bool { return strings.TrimSpace(text) == "" }
 func clone(list blackboard.List) blackboard.List { return append(blackboard.List(nil), list...) }
 
 // oneLine makes a text fit for a journal line: one line, at most 500 characters.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 500 {
-		s = string(r[:499]) + "…"
-	}
-	return s
-}
+func oneLine(s string) string { return prose.OneLine(s, 500) }
 
 func describeFinding(f *blackboard.Finding) string {
 	text := f.Message

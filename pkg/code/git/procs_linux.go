@@ -67,7 +67,7 @@ func gitWorksIn(proc string, folders []string) (bool, error) {
 	}
 	for _, path := range paths {
 		for _, folder := range folders {
-			if within(path, folder) {
+			if safefile.Within(path, folder) {
 				return true, nil
 			}
 		}

@@ -348,12 +348,6 @@ func readCore(common string) coreConfig {
 	return core
 }
 
-// within reports whether path is dir or below it.
-func within(path, dir string) bool {
-	path, dir = filepath.Clean(path), filepath.Clean(dir)
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
 // isFolder reports whether a path has the form of the git folder of a run, in any repository.
 func isFolder(path string) bool {
 	return filepath.Base(path) == "git" && strings.HasSuffix(filepath.Dir(filepath.Dir(path)), "/"+foldersDir)

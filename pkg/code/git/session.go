@@ -74,7 +74,7 @@ func (s *session) clearStale(ctx context.Context, path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil || !before.Mode().IsRegular() || !within(path, s.place.CommonDir) {
+	if err != nil || !before.Mode().IsRegular() || !safefile.Within(path, s.place.CommonDir) {
 		return fmt.Errorf("%s is not a lock file of this repository", path)
 	}
 	folders, err := s.folders(ctx)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
 )
 
@@ -21,7 +22,7 @@ import (
 // sorted; the result is empty for an output that reports nothing.
 func Failures(output string) []string {
 	s := scan{names: map[string]bool{}, times: map[string]int{}, packages: map[string]bool{}}
-	output = clean(output)
+	output = prose.Plain(output)
 	if begin, end := strings.Index(output, "<testsuite"), strings.LastIndex(output, "</testsuite"); begin >= 0 && end > begin {
 		for _, name := range junit(output[begin:end]) {
 			s.names[name] = true
@@ -55,7 +56,7 @@ type CompileError struct{ File, Text string }
 func CompileErrors(output string) []CompileError {
 	var list []CompileError
 	inGo, text := false, ""
-	for line := range strings.Lines(clean(output)) {
+	for line := range strings.Lines(prose.Plain(output)) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "# "): // the package whose errors follow
@@ -323,10 +324,7 @@ var (
 	absent = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`replacement directory|no required module provides|is not in std|cannot find (?:module|package)|missing go\.sum entry|updates to go\.mod needed`)
 	})
-	finding = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\S+\.\w+:\d+:\d+:? `) })
-	escapes = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[()][0-9A-Z])")
-	})
+	finding  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\S+\.\w+:\d+:\d+:? `) })
 	checkout = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s"'(=:]*/\.worktrees/[^/\s]+/?`) })
 	bad      = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:^|[\s\["'(*:])(?:errors?|err|fail(?:s|ed|ing|ure|ures)?|fatal|panic(?:ked)?|exception|traceback|undefined|unresolved|unexpected|expected|mismatch|missing|denied|refused|abort(?:ed)?|crash(?:ed)?|cannot|can't|couldn't|could not|no such|not found|not ok|does not|segmentation fault|core dumped|assert(?:ion)?)(?:$|[\s:!,;\])"'=]|\.(?:$|\s))` +
@@ -381,11 +379,6 @@ func normal(line string) string {
 // unplaced leaves out the folder that a tree was checked out in.
 func unplaced(text string) string { return checkout().ReplaceAllString(text, "") }
 
-// clean is an output without what a terminal acts on; what a carriage return would overwrite is a line of its own.
-func clean(output string) string {
-	return strings.ReplaceAll(escapes().ReplaceAllString(strings.ToValidUTF8(output, "\uFFFD"), ""), "\r", "\n")
-}
-
 // tailLines is how many of the last lines of a check are handed on, tailBytes how much of them.
 const (
 	tailLines = 40
@@ -395,14 +388,8 @@ const (
 
 // Tail is the end of an output, without control characters: what a person or an agent reads first.
 func Tail(output string) string {
-	lines := strings.Split(strings.TrimRight(strings.ToValidUTF8(output, "\uFFFD"), "\n"), "\n")
-	lines = lines[max(0, len(lines)-tailLines):]
-	text := strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, strings.Join(lines, "\n"))
+	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
+	text := prose.Plain(strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
 	if len(text) > tailBytes {
 		text = "…" + strings.ToValidUTF8(text[len(text)-tailBytes:], "")
 	}

@@ -367,8 +367,8 @@ func (p *page) doings(agents []Agent) {
 			first = false
 		}
 		figures := a.Doing.Figures()
-		room := max(minWidth/2, p.width-2-widthOf(a.ID)-2-2-widthOf(figures))
-		p.line("  " + a.ID + "  " + p.paint(cyan, fit(a.Doing.String(), room)) + "  " + p.paint(faint, figures))
+		room := max(minWidth/2, p.width-2-WidthOf(a.ID)-2-2-WidthOf(figures))
+		p.line("  " + a.ID + "  " + p.paint(cyan, Fit(a.Doing.String(), room)) + "  " + p.paint(faint, figures))
 	}
 }
 

@@ -278,7 +278,7 @@ func DiffStat(d *Diff, width int, colour bool) string {
 		if f.Binary {
 			counts[i] = "Bin"
 		}
-		nameWidth, countWidth, most = max(nameWidth, widthOf(names[i])), max(countWidth, len(counts[i])), max(most, f.Added+f.Removed)
+		nameWidth, countWidth, most = max(nameWidth, WidthOf(names[i])), max(countWidth, len(counts[i])), max(most, f.Added+f.Removed)
 	}
 	nameWidth = min(nameWidth, max(20, width*5/8-10))
 	room := max(10, width-nameWidth-countWidth-12)
@@ -308,11 +308,11 @@ func share(n, room, most int) int {
 
 // tail is the end of a path that is too long: the beginning says less.
 func tail(name string, width int) string {
-	if widthOf(name) <= width {
+	if WidthOf(name) <= width {
 		return name
 	}
 	r := []rune(name)
-	for len(r) > 0 && widthOf(string(r)) > width-1 {
+	for len(r) > 0 && WidthOf(string(r)) > width-1 {
 		r = r[1:]
 	}
 	return "…" + string(r)

@@ -165,7 +165,7 @@ func (g *graph) parent(i int) int {
 
 func (g *graph) label(i int) string {
 	t := g.tasks[i]
-	text := fmt.Sprintf("%s %s %s  %s", sign(t.Status), plain(t.ID), t.Status, fit(plain(t.TitleText()), 60))
+	text := fmt.Sprintf("%s %s %s  %s", sign(t.Status), plain(t.ID), t.Status, Fit(plain(t.TitleText()), 60))
 	if len(t.SupersededBy) > 0 {
 		text += " → " + plain(strings.Join(t.SupersededBy, ", "))
 	}
@@ -217,7 +217,7 @@ func (g *graph) mermaid() string {
 	used := map[blackboard.Status]bool{}
 	for i, t := range g.tasks {
 		class := strings.ToLower(strings.ReplaceAll(plain(string(t.Status)), " ", "_"))
-		fmt.Fprintf(&b, "  t%d[\"%s: %s<br/>%s\"]", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)), escape.Replace(plain(StatusWords(t.Status))))
+		fmt.Fprintf(&b, "  t%d[\"%s: %s<br/>%s\"]", i, escape.Replace(plain(t.ID)), escape.Replace(Fit(plain(t.TitleText()), 60)), escape.Replace(plain(StatusWords(t.Status))))
 		if fills[t.Status] != "" {
 			used[t.Status] = true
 			b.WriteString(":::" + class)
@@ -244,7 +244,7 @@ func (g *graph) dot() string {
 	b.WriteString("digraph tasks {\n  rankdir=TB;\n  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\"];\n")
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for i, t := range g.tasks {
-		fmt.Fprintf(&b, "  t%d [label=\"%s\\n%s\\n%s\", fillcolor=\"%s\"];\n", i, escape.Replace(plain(t.ID)), escape.Replace(fit(plain(t.TitleText()), 60)),
+		fmt.Fprintf(&b, "  t%d [label=\"%s\\n%s\\n%s\", fillcolor=\"%s\"];\n", i, escape.Replace(plain(t.ID)), escape.Replace(Fit(plain(t.TitleText()), 60)),
 			escape.Replace(plain(StatusWords(t.Status))), cmp.Or(fills[t.Status], "#ffffff"))
 	}
 	g.edges(func(from, to int, superseded bool) {
@@ -423,9 +423,9 @@ func (g *graph) draw(b *strings.Builder, head ...string) {
 			class += " critical"
 		}
 		fmt.Fprintf(b, `<g><title>%s: %s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, escape(plain(t.ID)), escape(title), class, at.x, at.y, boxWidth, boxHeight)
-		fmt.Fprintf(b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(fit(plain(t.ID), svgLabel-12)),
+		fmt.Fprintf(b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(Fit(plain(t.ID), svgLabel-12)),
 			at.x+boxWidth-8, at.y+17, escape(plain(StatusWords(t.Status))))
-		fmt.Fprintf(b, `<text x="%d" y="%d">%s</text></g>`+"\n", at.x+8, at.y+35, escape(fit(title, svgLabel)))
+		fmt.Fprintf(b, `<text x="%d" y="%d">%s</text></g>`+"\n", at.x+8, at.y+35, escape(Fit(title, svgLabel)))
 	}
 	if len(g.tasks) == 0 {
 		fmt.Fprintf(b, `<text x="%d" y="%d">no tasks yet</text>`+"\n", svgMargin, svgMargin+12)

@@ -41,8 +41,8 @@ func (t *Transcript) Text(e activity.Event) string {
 	case activity.Run:
 		t.usage = activity.Event{}
 		what := strings.TrimSpace(e.Agent + after(", run ", number(e.Number)) + after(", ", e.Task) + after(", ", strings.TrimSpace(e.Program+" "+e.Model)))
-		title := fit("── "+plain(what)+" ", p.width-indent)
-		p.line(at + p.paint(bold, title+strings.Repeat("─", max(0, p.width-indent-widthOf(title)))))
+		title := Fit("── "+plain(what)+" ", p.width-indent)
+		p.line(at + p.paint(bold, title+strings.Repeat("─", max(0, p.width-indent-WidthOf(title)))))
 	case activity.Text:
 		if e.Text != "" {
 			say(none, e.Text)
@@ -102,5 +102,5 @@ func number(n int) string {
 
 // cutRaw is cut for a line that is plain already, with its indent.
 func (p *page) cutRaw(indent int, c colour, line string) {
-	p.line(strings.Repeat(" ", indent) + p.paint(c, fit(line, max(minWidth/2, p.width-indent))))
+	p.line(strings.Repeat(" ", indent) + p.paint(c, Fit(line, max(minWidth/2, p.width-indent))))
 }

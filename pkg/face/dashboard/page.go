@@ -54,7 +54,7 @@ func (p *page) title(text string) {
 
 // cut writes a line that is cut at the edge of the page.
 func (p *page) cut(indent int, c colour, text string) {
-	p.line(strings.Repeat(" ", indent) + p.paint(c, fit(plain(text), max(minWidth/2, p.width-indent))))
+	p.line(strings.Repeat(" ", indent) + p.paint(c, Fit(plain(text), max(minWidth/2, p.width-indent))))
 }
 
 // wrap writes a text over as many lines as it takes.
@@ -71,14 +71,14 @@ func wrapText(text string, width int) []string {
 		switch {
 		case line == "":
 			line = word
-		case widthOf(line)+1+widthOf(word) <= width:
+		case WidthOf(line)+1+WidthOf(word) <= width:
 			line += " " + word
 		default:
 			lines = append(lines, line)
 			line = word
 		}
-		for widthOf(line) > width { // a word that is longer than a line
-			head := strings.TrimSuffix(fit(line, width+1), "…")
+		for WidthOf(line) > width { // a word that is longer than a line
+			head := strings.TrimSuffix(Fit(line, width+1), "…")
 			if head == "" {
 				break
 			}
@@ -98,7 +98,7 @@ func wrapItems(items []string, width int) []string {
 	for _, item := range items[1:] {
 		last := &lines[len(lines)-1]
 		*last += ","
-		if widthOf(*last)+1+widthOf(item)+1 <= width {
+		if WidthOf(*last)+1+WidthOf(item)+1 <= width {
 			*last += " " + item
 		} else {
 			lines = append(lines, item)

@@ -409,7 +409,7 @@ func (t ReportTask) Short() string {
 	if !t.files {
 		return ""
 	}
-	return shortCommit(t.MergeCommit)
+	return blackboard.ShortCommit(t.MergeCommit)
 }
 
 // Table is a part of the report that has a row of words for each entry.

@@ -359,7 +359,7 @@ func (r Report) TimelinePicture() template.HTML {
 	}
 	for i, l := range tl.Lanes {
 		y := top + i*laneHeight
-		fmt.Fprintf(&b, `<line class="tick" x1="0" y1="%d" x2="%d" y2="%d"/><text x="0" y="%d">%s</text>`+"\n", y, pictureWidth, y, y+17, html.EscapeString(fit(plain(l.Agent), 18)))
+		fmt.Fprintf(&b, `<line class="tick" x1="0" y1="%d" x2="%d" y2="%d"/><text x="0" y="%d">%s</text>`+"\n", y, pictureWidth, y, y+17, html.EscapeString(Fit(plain(l.Agent), 18)))
 		for _, sp := range l.Spans {
 			until := sp.Until
 			if until.None() {
@@ -370,7 +370,7 @@ func (r Report) TimelinePicture() template.HTML {
 			fmt.Fprintf(&b, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="3"><title>%s</title></rect>`, html.EscapeString(sp.Kind), x, y+4, width, laneHeight-8,
 				html.EscapeString(plain(clock(sp.From)+" "+sp.Kind+after(" on ", sp.Task)+after(": ", sp.Outcome))))
 			if room := int(width/7) - 1; sp.Task != "" && room > 3 {
-				fmt.Fprintf(&b, `<text class="on" x="%.1f" y="%d">%s</text>`, x+5, y+17, html.EscapeString(fit(plain(sp.Task), room)))
+				fmt.Fprintf(&b, `<text class="on" x="%.1f" y="%d">%s</text>`, x+5, y+17, html.EscapeString(Fit(plain(sp.Task), room)))
 			}
 			b.WriteString("\n")
 		}

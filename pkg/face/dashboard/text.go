@@ -7,7 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
@@ -40,8 +41,8 @@ func Text(v View, width int, colour bool) string {
 
 func (p *page) top(v View) {
 	field := func(name, text, status string) {
-		room := p.width - 8 - widthOf(status) - 2
-		left := fit(plain(text), room)
+		room := p.width - 8 - WidthOf(status) - 2
+		left := Fit(plain(text), room)
 		if status != "" {
 			left = pad(left, room) + "  " + p.paint(statusColours[status], plain(status))
 		}
@@ -362,7 +363,7 @@ func (p *page) table(heads []head, rows [][]cell) {
 		for i := range row {
 			row[i].text = plain(row[i].text)
 			if row[i].text != "" {
-				widths[i] = max(widths[i], widthOf(row[i].text), widthOf(heads[i].name))
+				widths[i] = max(widths[i], WidthOf(row[i].text), WidthOf(heads[i].name))
 			}
 		}
 	}
@@ -404,8 +405,8 @@ func (p *page) row(heads []head, widths []int, gap int, row []cell) {
 		if b.Len() > 0 {
 			b.WriteString(strings.Repeat(" ", gap))
 		}
-		text := fit(c.text, widths[i])
-		space := strings.Repeat(" ", max(0, widths[i]-widthOf(text)))
+		text := Fit(c.text, widths[i])
+		space := strings.Repeat(" ", max(0, widths[i]-WidthOf(text)))
 		if heads[i].right {
 			b.WriteString(space + p.paint(c.paint, text))
 		} else {
@@ -435,58 +436,39 @@ func indentOf(line string) string {
 	return strings.Repeat(" ", n)
 }
 
-// wide are the ranges of characters that take two columns of a terminal.
-var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
-	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1faff, 1}, {0x20000, 0x3fffd, 1}},
+// WidthOf returns how many columns a line takes on a terminal.
+func WidthOf(line string) int {
+	if isASCII(line) {
+		return len(line)
+	}
+	return ansi.StringWidthWc(line)
 }
 
-// runeWidth is how many columns a character takes.
-func runeWidth(r rune) int {
+// Fit cuts a line to n columns; one that was cut ends in "…".
+func Fit(line string, n int) string {
 	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case unicode.Is(wide, r):
-		return 2
-	}
-	return 1
-}
-
-// widthOf is how many columns a text takes.
-func widthOf(text string) int {
-	n := 0
-	for _, r := range text {
-		n += runeWidth(r)
-	}
-	return n
-}
-
-// fit cuts a text to n columns; one that was cut ends in "…".
-func fit(text string, n int) string {
-	if widthOf(text) <= n {
-		return text
-	}
-	if n <= 0 {
+	case n <= 0:
 		return ""
+	case WidthOf(line) <= n:
+		return line
+	case isASCII(line):
+		return strings.TrimRight(line[:n-1], " ") + "…"
 	}
-	used := 0
-	for i, r := range text {
-		w := runeWidth(r)
-		if used+w > n-1 {
-			return strings.TrimRight(text[:i], " ") + "…"
+	return strings.TrimRight(ansi.TruncateWc(line, n-1, ""), " ") + "…"
+}
+
+// isASCII reports whether line has printable ASCII alone, whose width is its length.
+func isASCII(line string) bool {
+	for i := range len(line) {
+		if line[i] < 0x20 || line[i] >= 0x7f {
+			return false
 		}
-		used += w
 	}
-	return text
+	return true
 }
 
 // Cut is a text of unknown origin on one line of at most n columns.
-func Cut(text string, n int) string { return fit(prose.Line(text), n) }
+func Cut(text string, n int) string { return Fit(prose.Line(text), n) }
 
 // pad fills a text up to n columns.
-func pad(text string, n int) string { return text + strings.Repeat(" ", max(0, n-widthOf(text))) }
-
-// WidthOf is how many columns a line takes on a terminal.
-func WidthOf(line string) int { return widthOf(line) }
+func pad(text string, n int) string { return text + strings.Repeat(" ", max(0, n-WidthOf(text))) }

@@ -77,8 +77,8 @@ func TestNoLineIsWiderThanThePage(t *testing.T) {
 			f := facts()
 			f.Vocabulary = view
 			for _, l := range strings.Split(Text(Build(s, f), width, false), "\n") {
-				if command := strings.HasPrefix(l, "    liza "); widthOf(l) > width && !command {
-					t.Errorf("width %d, %s: %d columns in %q", width, view, widthOf(l), l)
+				if command := strings.HasPrefix(l, "    liza "); WidthOf(l) > width && !command {
+					t.Errorf("width %d, %s: %d columns in %q", width, view, WidthOf(l), l)
 				}
 			}
 		}
@@ -175,8 +175,8 @@ func TestMissingSectionsNeverPanic(t *testing.T) {
 func TestAWidthCountsColumns(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "abc": 3, "äöü": 3, "漢字": 4, "e\u0301": 1, "😀": 2, "✓": 1} {
-		if got := widthOf(text); got != want {
-			t.Errorf("widthOf(%q) = %d, want %d", text, got, want)
+		if got := WidthOf(text); got != want {
+			t.Errorf("WidthOf(%q) = %d, want %d", text, got, want)
 		}
 	}
 	for _, tt := range []struct {
@@ -184,13 +184,13 @@ func TestAWidthCountsColumns(t *testing.T) {
 		n    int
 		want string
 	}{{"hello", 5, "hello"}, {"hello!", 5, "hell…"}, {"漢字漢字", 5, "漢字…"}, {"漢字漢字", 4, "漢…"}, {"hello", 0, ""}, {"hello", 1, "…"}, {"one two", 5, "one…"}} {
-		if got := fit(tt.text, tt.n); got != tt.want {
-			t.Errorf("fit(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
+		if got := Fit(tt.text, tt.n); got != tt.want {
+			t.Errorf("Fit(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
 		}
 	}
 	for _, l := range wrapText(strings.Repeat("x", 25)+" 漢字漢字漢字 end", 10) {
-		if widthOf(l) > 10 {
-			t.Errorf("a wrapped line has %d columns: %q", widthOf(l), l)
+		if WidthOf(l) > 10 {
+			t.Errorf("a wrapped line has %d columns: %q", WidthOf(l), l)
 		}
 	}
 }

@@ -297,8 +297,8 @@ func happening(task string, h *blackboard.HistoryEntry) Happening {
 	add("replaced by ", strings.Join(h.By, ", "))
 	add("taken over from ", h.PreviousAssignee)
 	add("held by ", h.Holder)
-	add("commit ", shortCommit(h.Commit))
-	add("merge commit ", shortCommit(h.MergeCommit))
+	add("commit ", blackboard.ShortCommit(h.Commit))
+	add("merge commit ", blackboard.ShortCommit(h.MergeCommit))
 	add("files ", strings.Join(h.Files, ", "))
 	add("without tests: ", h.NoTests)
 	add("work saved in ", h.Attic)
@@ -316,7 +316,7 @@ func reviewOf(t *blackboard.Task) []string {
 	if r == nil || r.Status == "" {
 		return list
 	}
-	list = append(list, r.Status+after(" by ", r.By)+after(" at ", string(r.At))+after(" on ", shortCommit(r.Commit))+after(", review.mode ", string(r.Mode))+after(": ", r.Reason))
+	list = append(list, r.Status+after(" by ", r.By)+after(" at ", string(r.At))+after(" on ", blackboard.ShortCommit(r.Commit))+after(", review.mode ", string(r.Mode))+after(": ", r.Reason))
 	for _, s := range r.Suggestions {
 		list = append(list, "suggestion: "+s)
 	}
@@ -375,8 +375,6 @@ func placeOf(f *blackboard.Finding) string {
 	}
 	return f.File
 }
-
-func shortCommit(commit string) string { return commit[:min(9, len(commit))] }
 
 // ReportAnnotation is a finding of the latest review of a task, at its place in the code.
 type ReportAnnotation struct {

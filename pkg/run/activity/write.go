@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
 )
 
@@ -128,7 +127,7 @@ func (w *Writer) tellLeft() {
 }
 
 func (w *Writer) write(e Event) {
-	e.At, e.Text, e.Tool = e.At.UTC().Truncate(time.Millisecond), clean(w.mask(e.Text)), clean(w.mask(e.Tool))
+	e.At, e.Text, e.Tool = e.At.UTC().Truncate(time.Millisecond), prose.Cut(prose.Plain(w.mask(e.Text)), MaxText), prose.Cut(prose.Plain(w.mask(e.Tool)), MaxText)
 	line, err := json.Marshal(e)
 	if err != nil {
 		return // a time or a number that JSON cannot say
@@ -196,20 +195,6 @@ func Append(path string, e Event) {
 	w := &Writer{path: path, mask: func(text string) string { return text }, file: f}
 	w.write(e)
 	_ = f.Close()
-}
-
-// clean is a text as it is kept: bounded, and without control characters: printing
-// the file must not move a cursor.
-func clean(text string) string {
-	if len(text) > MaxText {
-		text = strings.ToValidUTF8(text[:MaxText-len("…")], "") + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 // readHead is the head of a file, empty when it has none.

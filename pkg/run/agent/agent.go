@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"liza/pkg/base/prose"
 )
 
 // Spec describes one run of an agent program.
@@ -380,7 +382,7 @@ func (v *Versions) Of(ctx context.Context, a Adapter) string {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	said, _ := p.ask(ctx, p.entry.Version)
-	version := versionNumber().FindString(firstLine(clean(said)))
+	version := versionNumber().FindString(firstLine(prose.Plain(said)))
 	if v.known == nil {
 		v.known = map[string]string{}
 	}
@@ -420,7 +422,7 @@ func Probe(ctx context.Context, a Adapter) (Probed, error) {
 		if err != nil {
 			return found, err
 		}
-		found.Version, _, _ = strings.Cut(strings.TrimSpace(clean(said)), "\n")
+		found.Version, _, _ = strings.Cut(strings.TrimSpace(prose.Plain(said)), "\n")
 	}
 	if len(p.entry.Help) == 0 || len(p.entry.Needs) == 0 {
 		return found, nil

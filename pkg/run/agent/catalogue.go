@@ -17,6 +17,8 @@ import (
 	"sync"
 
 	"gopkg.in/yaml.v3"
+
+	"liza/pkg/base/prose"
 )
 
 // Entry describes one agent program: an entry of the catalogue, or of agents: in the settings
@@ -352,7 +354,7 @@ func answered(text string) Event {
 	if len(text) > maxResult {
 		text = strings.ToValidUTF8(text[:maxResult/2], "") + "\n[…]\n" + strings.ToValidUTF8(text[len(text)-maxResult/2:], "")
 	}
-	return Event{Kind: EventResult, Text: clean(strings.TrimSpace(text))}
+	return Event{Kind: EventResult, Text: prose.Plain(strings.TrimSpace(text))}
 }
 
 // plainText is a JSON string without its quotes, and any other value as it is written.

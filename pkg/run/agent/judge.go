@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"liza/pkg/base/prose"
 )
 
 // sign is something that may tell how a run ended: an error of the program, or a line.
@@ -331,7 +333,7 @@ func lastLines(text string, n int) []string {
 		i := strings.LastIndexByte(text, '\n')
 		line := text[i+1:]
 		text = text[:max(i, 0)]
-		if line = strings.TrimSpace(clean(line[:min(len(line), maxMessage)])); line != "" {
+		if line = strings.TrimSpace(prose.Plain(line[:min(len(line), maxMessage)])); line != "" {
 			lines = append(lines, line)
 		}
 	}
@@ -376,7 +378,7 @@ func asked(line string) *Question {
 	if i := strings.LastIndexByte(strings.TrimRight(line, "\r"), '\r'); i >= 0 {
 		line = line[i+1:] // it was redrawn
 	}
-	text := strings.TrimSpace(clean(line))
+	text := strings.TrimSpace(prose.Plain(line))
 	if text == "" || strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
 		return nil
 	}
@@ -558,7 +560,7 @@ func waits(line []byte) (Event, bool) {
 		return Event{}, false
 	}
 	d := duration(string(m[1]), string(m[2]))
-	return Event{Kind: EventError, Retry: true, Text: clean(string(line)), RetryAfter: d}, d > 0 && d <= longestDelay
+	return Event{Kind: EventError, Retry: true, Text: prose.Plain(string(line)), RetryAfter: d}, d > 0 && d <= longestDelay
 }
 
 // duration reads a number with a unit; without one it is seconds.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"liza/pkg/base/prose"
 )
 
 // output takes what a child prints: whole lines to Spec.Output, lines of stdout to the reader,
@@ -210,7 +212,7 @@ type lineTeller struct {
 
 func (t *lineTeller) Line(line []byte) bool {
 	t.line++
-	if text := clean(string(line[:min(len(line), maxMessage)])); t.listen != nil && strings.TrimSpace(text) != "" {
+	if text := prose.Plain(string(line[:min(len(line), maxMessage)])); t.listen != nil && strings.TrimSpace(text) != "" {
 		t.listen(Event{Kind: EventOutput, Line: t.line, Text: text})
 	}
 	return false
@@ -308,7 +310,7 @@ func (f *follower) Line(line []byte) bool {
 	switch {
 	case len(line) == 0:
 	case line[0] != '{':
-		f.plain[f.plainEnd%plainLines] = clean(string(line[:min(len(line), maxMessage)]))
+		f.plain[f.plainEnd%plainLines] = prose.Plain(string(line[:min(len(line), maxMessage)]))
 		f.plainEnd++
 		f.hear(Event{Kind: EventOutput, Line: f.line, Text: f.plain[(f.plainEnd-1)%plainLines]})
 	case !f.format.decode(line, f.take):

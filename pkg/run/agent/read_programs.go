@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"liza/pkg/base/prose"
 )
 
 // clineFormat is the output of `cline --json` (specs/agents.md#what-programs-print): the last line, run_result, is what
@@ -54,7 +56,7 @@ func (clineFormat) decode(line []byte, emit func(Event)) bool {
 	case "text", "assistant":
 		emit(Event{Kind: EventTurn})
 		if l.Text != "" {
-			emit(Event{Kind: EventOutput, Text: clean(l.Text)})
+			emit(Event{Kind: EventOutput, Text: prose.Plain(l.Text)})
 		}
 	case "tool", "tool_call", "tool_use":
 		emit(Event{Kind: EventTurn})

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"liza/pkg/base/prose"
 )
 
 // Place is where a command would run. Paths are absolute.
@@ -38,20 +40,12 @@ type Denial struct {
 }
 
 func (d *Denial) Error() string {
-	return fmt.Sprintf("denied: `%s` %s", shorten(d.Segment), d.Why)
+	return fmt.Sprintf("denied: `%s` %s", prose.OneLine(d.Segment, 200), d.Why)
 }
 
 // Hint says how the task can go on after a denial.
 func (d *Denial) Hint() string {
 	return "say it without this command, or let a person allow it in policy.allow of .liza/config.yaml"
-}
-
-func shorten(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "…"
-	}
-	return text
 }
 
 const (
@@ -309,7 +303,7 @@ func unread(err error) error {
 		if _, quote, found := strings.Cut(parse.Text, "without closing quote "); found {
 			return fmt.Errorf("a quote is not closed: %s in line %d, column %d", strings.Trim(quote, "`"), parse.Pos.Line(), parse.Pos.Col())
 		}
-		return fmt.Errorf("the command cannot be read: line %d: %s", parse.Pos.Line(), shorten(parse.Text))
+		return fmt.Errorf("the command cannot be read: line %d: %s", parse.Pos.Line(), prose.OneLine(parse.Text, 200))
 	}
 	return fmt.Errorf("the command cannot be read: %v", err)
 }

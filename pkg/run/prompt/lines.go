@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"liza/pkg/base/prose"
 )
 
 // lines collects the lines of a section.
@@ -28,11 +30,7 @@ func (l *lines) named(label, text string) {
 
 // oneLine makes a text of a list fit into one line of at most n bytes.
 func oneLine(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > n {
-		return firstBytes(text, n-len("…")) + "…"
-	}
-	return text
+	return prose.Cut(strings.Join(strings.Fields(text), " "), n)
 }
 
 // after is mark and text, or nothing.

@@ -114,7 +114,7 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 		return false, waiting{}, s.claimRefused(soft, hard, err)
 	}
 	s.failed.claims.end()
-	s.say(c.Task, "reviews %s", short(c.Commit))
+	s.say(c.Task, "reviews %s", blackboard.ShortCommit(c.Commit))
 	return true, waiting{}, s.work(soft, hard, c.Task)
 }
 

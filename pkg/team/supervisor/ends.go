@@ -352,7 +352,7 @@ func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 			done, err := s.Service.Submit(ctx, verb.SubmitInput{Task: u.task, Summary: "Handed in by the person who worked on it in the terminal."})
 			if err == nil {
 				s.shut = false
-				s.say(u.task, "submitted: %s", short(done.Commit))
+				s.say(u.task, "submitted: %s", blackboard.ShortCommit(done.Commit))
 				return nil
 			}
 			question = fmt.Sprintf("\ncannot submit: %v\n[s]ubmit again, [k]eep, or [g]ive back? ", err)

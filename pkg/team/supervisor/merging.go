@@ -106,10 +106,10 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) bool {
 		case blackboard.Merged:
 			merged = true
 			if len(r.Unverified) > 0 {
-				s.warn(r.Task, "merged as %s, not verified: red before and after: %s", short(r.MergeCommit), strings.Join(r.Unverified, "; "))
+				s.warn(r.Task, "merged as %s, not verified: red before and after: %s", blackboard.ShortCommit(r.MergeCommit), strings.Join(r.Unverified, "; "))
 				break
 			}
-			s.say(r.Task, "merged as %s", short(r.MergeCommit))
+			s.say(r.Task, "merged as %s", blackboard.ShortCommit(r.MergeCommit))
 		case blackboard.Approved:
 			if r.Asked {
 				s.waitForAnswer(ctx, r)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
 	"liza/pkg/run/agent"
@@ -295,7 +296,7 @@ func (s *Supervisor) handoffOf(ctx context.Context, t *blackboard.Task, r agent.
 	h := blackboard.Handoff{ContextUsed: "100%", NextAction: "Look at the worktree's commits and changes and go on from there"}
 	parts := []string{"The context was full before the work was done."}
 	if o := t.LastOutcome; o != nil && strings.TrimSpace(o.Summary) != "" {
-		parts = append(parts, "The summary before: "+cut(o.Summary, handoffText))
+		parts = append(parts, "The summary before: "+prose.Cut(o.Summary, handoffText))
 	}
 	if said := lastOutput(r); said != "" {
 		parts = append(parts, "The last output: "+said)
@@ -308,7 +309,7 @@ func (s *Supervisor) handoffOf(ctx context.Context, t *blackboard.Task, r agent.
 	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(t.ID))
 	if err == nil && w.Exists && w.Head != "" && t.BaseCommit != "" {
 		if stat, err := s.Service.Repo.DiffStat(ctx, t.BaseCommit, w.Head); err == nil && strings.TrimSpace(stat) != "" {
-			parts = append(parts, "Committed since the base:\n"+cut(strings.Trim(stat, "\n"), handoffStat))
+			parts = append(parts, "Committed since the base:\n"+prose.Cut(strings.Trim(stat, "\n"), handoffStat))
 		}
 		if changed, err := s.Service.Repo.ChangedFiles(ctx, t.BaseCommit, w.Head); err == nil {
 			for _, c := range changed[:min(len(changed), handoffFiles)] {
@@ -316,7 +317,7 @@ func (s *Supervisor) handoffOf(ctx context.Context, t *blackboard.Task, r agent.
 			}
 		}
 		if n := len(w.Dirty); n > 0 {
-			h.NextSteps = blackboard.List{fmt.Sprintf("%d files are not committed: %s", n, cut(strings.Join(w.Dirty, ", "), handoffText))}
+			h.NextSteps = blackboard.List{fmt.Sprintf("%d files are not committed: %s", n, prose.Cut(strings.Join(w.Dirty, ", "), handoffText))}
 		}
 	}
 	h.Summary = strings.Join(parts, "\n")
@@ -327,20 +328,12 @@ func (s *Supervisor) handoffOf(ctx context.Context, t *blackboard.Task, r agent.
 func lastOutput(r agent.Result) string {
 	text := strings.TrimSpace(strings.Join(r.Tail, "\n"))
 	if text == "" {
-		return cut(strings.TrimSpace(r.Error), handoffText)
+		return prose.Cut(strings.TrimSpace(r.Error), handoffText)
 	}
 	if n := len(text) - handoffText; n > 0 {
 		text = "…" + strings.ToValidUTF8(text[n:], "")
 	}
 	return text
-}
-
-// cut is the beginning of a text, whole characters of at most n bytes.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
 // intentLate reports whether the coder committed in this attempt before it said what it would

@@ -113,8 +113,6 @@ type waiting struct {
 	board  *blackboard.State // that was looked at; nil: none could be
 }
 
-func short(commit string) string { return commit[:min(9, len(commit))] }
-
 func (s *Supervisor) say(task, format string, args ...any) {
 	if s.Print != nil {
 		s.Print(Line{Time: s.Service.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...)})

@@ -306,7 +306,7 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 		return false, nil // a coder has to look
 	}
 	if err == nil {
-		s.say(task, "%s: %s %s; no coder is needed", done.Status, short(in.Commit), why)
+		s.say(task, "%s: %s %s; no coder is needed", done.Status, blackboard.ShortCommit(in.Commit), why)
 	}
 	return true, err
 }

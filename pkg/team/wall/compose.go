@@ -170,7 +170,7 @@ func (r Run) repository(s *sandbox.Spec) {
 		if s.Level == sandbox.Closed { // elsewhere a run can make a link of it, and what that leads to could be read
 			s.Read = append(s.Read, filepath.Join(r.Dir, ".git"))
 		}
-	} else if within(r.Person.Real(r.Person.Home), r.Dir) { // the project is the home folder, or around it: only what git tracks is the project's
+	} else if safefile.Within(r.Person.Real(r.Person.Home), r.Dir) { // the project is the home folder, or around it: only what git tracks is the project's
 		s.Hide = append(s.Hide, r.Dir)
 		for _, name := range r.Tracked {
 			s.Read = append(s.Read, filepath.Join(r.Dir, name))
@@ -434,9 +434,4 @@ func upstream(environ []string) func(*url.URL) (*url.URL, error) {
 		return nil
 	}
 	return c.ProxyFunc()
-}
-
-// within reports whether a path is the folder top, or in it.
-func within(path, top string) bool {
-	return path == top || strings.HasPrefix(path, strings.TrimSuffix(top, "/")+"/")
 }

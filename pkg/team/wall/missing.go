@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/config"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/proxy"
@@ -131,7 +132,7 @@ func (l *looking) sees(path string) bool {
 		return true
 	}
 	rest, inHome := strings.CutPrefix(path, "~/")
-	return inHome && slices.ContainsFunc(l.plan.Copy, func(c sandbox.Mount) bool { return within(filepath.Join(l.plan.Spec.Home, rest), c.Target) })
+	return inHome && slices.ContainsFunc(l.plan.Copy, func(c sandbox.Mount) bool { return safefile.Within(filepath.Join(l.plan.Spec.Home, rest), c.Target) })
 }
 
 // written is a path as people write it.

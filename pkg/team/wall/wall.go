@@ -104,7 +104,7 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
 		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "" && !u.Look, Look: u.Look,
 		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
-	if !u.Write && within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
+	if !u.Write && safefile.Within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
 		r.Tracked = m.Tracked(ctx)
 	}
 	if (r.Job || r.Settings.Allow.Registries) && !r.Look && m.Merged != nil {
@@ -188,10 +188,10 @@ func (w *Wall) Shut() bool {
 	p := w.run.Project
 	own := append([]string{p.Liza, filepath.Join(p.GitDir, "liza"), p.Worktrees()}, w.run.Also...)
 	return !slices.ContainsFunc(w.Spec.Write, func(at string) bool {
-		if slices.ContainsFunc(own, func(top string) bool { return within(at, top) }) {
+		if slices.ContainsFunc(own, func(top string) bool { return safefile.Within(at, top) }) {
 			return false
 		}
-		return slices.ContainsFunc([]string{p.Root, p.GitDir}, func(top string) bool { return within(at, top) || within(top, at) })
+		return slices.ContainsFunc([]string{p.Root, p.GitDir}, func(top string) bool { return safefile.Within(at, top) || safefile.Within(top, at) })
 	})
 }
 

@@ -261,7 +261,7 @@ func (d *Service) publishAttic(ctx context.Context, id, ref string) (there strin
 	there = "refs/liza/attic/" + id + "/" + d.Proc.Host + "-" + filepath.Base(ref)
 	err = d.Repo.Push(ctx, d.Remote(), git.RemoteChange{Ref: there, New: commit})
 	if errors.Is(err, git.ErrRefMoved) { // a clone that was made again counts from the beginning
-		there += "-" + shortSHA(commit)
+		there += "-" + blackboard.ShortCommit(commit)
 		err = d.Repo.Push(ctx, d.Remote(), git.RemoteChange{Ref: there, New: commit})
 	}
 	return there, err

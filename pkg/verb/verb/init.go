@@ -219,7 +219,7 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 		return "", "", err
 	}
 	if head.Branch == "" {
-		return "", "", Refuse("liza init GOAL --from "+shortSHA(head.Commit), "HEAD is detached at %s; say with --from where the integration branch is to start", shortSHA(head.Commit))
+		return "", "", Refuse("liza init GOAL --from "+blackboard.ShortCommit(head.Commit), "HEAD is detached at %s; say with --from where the integration branch is to start", blackboard.ShortCommit(head.Commit))
 	}
 	return head.Commit, head.Branch, nil
 }
@@ -253,7 +253,7 @@ func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start stri
 	ahead, _ := repo.CountBetween(ctx, start, head)
 	behind, _ := repo.CountBetween(ctx, head, start)
 	return "", false, Refuse("liza init GOAL --reuse-branch",
-		"the branch %s exists already at %s, %d commits ahead of and %d behind %s where it would start; --reuse-branch accepts it, --branch NAME takes another", in.Branch, shortSHA(head), ahead, behind, shortSHA(start))
+		"the branch %s exists already at %s, %d commits ahead of and %d behind %s where it would start; --reuse-branch accepts it, --branch NAME takes another", in.Branch, blackboard.ShortCommit(head), ahead, behind, blackboard.ShortCommit(start))
 }
 
 // configComment names the settings that may be in the section config.
@@ -300,7 +300,7 @@ func specIn(ctx context.Context, repo *git.Repo, in InitInput, start string) err
 		return err
 	}
 	if !has {
-		return Refuse("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", shortSHA(start), spec)
+		return Refuse("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", blackboard.ShortCommit(start), spec)
 	}
-	return Refuse("git diff "+shortSHA(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout; --from HEAD starts at your checkout", shortSHA(start), spec)
+	return Refuse("git diff "+blackboard.ShortCommit(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout; --from HEAD starts at your checkout", blackboard.ShortCommit(start), spec)
 }

@@ -214,7 +214,7 @@ func (d *Service) RestoreIntegration(ctx context.Context, reason string) (Branch
 		if there, err := d.Repo.CommitExists(ctx, b.Known); err != nil {
 			return err
 		} else if !there {
-			return Fail("liza integration accept", "cannot restore %s: commit %s is gone", b.Branch, shortSHA(b.Known))
+			return Fail("liza integration accept", "cannot restore %s: commit %s is gone", b.Branch, blackboard.ShortCommit(b.Known))
 		}
 		if b.Tip != "" {
 			var err error
@@ -264,7 +264,7 @@ func (d *Service) decide(ctx context.Context, what, reason string, move func(*Br
 		return b, err
 	}
 	if !b.Moved {
-		return b, NothingToDo(fmt.Sprintf("%s is where Liza left it, at %s", b.Branch, shortSHA(b.Tip)))
+		return b, NothingToDo(fmt.Sprintf("%s is where Liza left it, at %s", b.Branch, blackboard.ShortCommit(b.Tip)))
 	}
 	if err := move(&b, s); err != nil {
 		return b, err

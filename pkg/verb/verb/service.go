@@ -423,13 +423,6 @@ func Fail(next, format string, args ...any) error {
 	return &transition.Refusal{Exit: transition.ExitFailure, Next: next, Message: fmt.Sprintf(format, args...)}
 }
 
-func shortSHA(s string) string {
-	if len(s) > 9 {
-		return s[:9]
-	}
-	return s
-}
-
 // WrongUsage refuses what a command was given (exit 2).
 func WrongUsage(next, format string, args ...any) error {
 	return &transition.Refusal{Exit: transition.ExitUsage, Next: next, Message: fmt.Sprintf(format, args...)}

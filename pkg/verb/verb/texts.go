@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 )
 
@@ -16,12 +17,7 @@ func CleanText(name, text string) (string, error) {
 	if len(text) > maxText {
 		return "", WrongUsage("liza help", "%s has %d bytes; 1 MiB is the limit", name, len(text))
 	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\uFFFD")), nil
+	return prose.Plain(strings.ReplaceAll(text, "\r\n", "\n")), nil
 }
 
 // Text is something that a caller said, and the option that says it.

@@ -140,7 +140,7 @@ func TestDoingIsOfProgramsThatRun(t *testing.T) {
 	w.Add(activity.Event{At: nine, Kind: activity.Usage, In: 12000, Out: 345, Cents: &cents})
 	w.Add(activity.Event{At: nine, Kind: activity.Tool, Tool: "bash", Text: "go test ./...\x1b[2J\nmore"})
 	d := s.Doing(t.Context())["coder-1"]
-	if d.Kind != "tool" || d.Tool != "bash" || d.Seconds < 240 || d.String() != "› bash  go test ./...[2J" || d.Figures() != "4m, 12k tokens, $0.31" {
+	if d.Kind != "tool" || d.Tool != "bash" || d.Seconds < 240 || d.String() != "› bash  go test ./..." || d.Figures() != "4m, 12k tokens, $0.31" {
 		t.Errorf("got %+v: %s, %s", d, d, d.Figures())
 	}
 	v, err := s.View(t.Context())

@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
+
+	"liza/pkg/face/dashboard"
 )
 
 // ask is something that the person is asked for: a text, or yes or no.
@@ -105,7 +107,7 @@ func (a *ask) foot(width int) line {
 		return line{{" y ", accent}, {"yes  ", normal}, {" n ", accent}, {"no", normal}}
 	}
 	const behind = "   enter sends, esc gives up"
-	before, under, after := a.input.parts(max(10, width-widthOf(a.label)-widthOf(behind)-3))
+	before, under, after := a.input.parts(max(10, width-dashboard.WidthOf(a.label)-dashboard.WidthOf(behind)-3))
 	l := line{{" " + a.label + " ", accent}, {before, normal}, {under, inverse}, {after, normal}}
 	if a.filters {
 		return l
@@ -183,7 +185,7 @@ func (e editor) press(k tea.KeyPressMsg) editor {
 // parts are the text before the cursor, as much of it as room has columns, that under it, and that behind it.
 func (e editor) parts(room int) (before, under, after string) {
 	from := max(0, e.at-room)
-	for widthOf(clean(string(e.text[from:e.at]))) > room-1 {
+	for dashboard.WidthOf(clean(string(e.text[from:e.at]))) > room-1 {
 		from++
 	}
 	before = clean(string(e.text[from:e.at]))

@@ -17,7 +17,7 @@ func (m Model) header() []line {
 	}
 	v := m.view
 	status := cmp.Or(v.Sprint.Status, v.Goal.Status)
-	room := m.width - widthOf(clean(status)) - 3
+	room := m.width - dashboard.WidthOf(clean(status)) - 3
 	goal := line{{" ", normal}, cell(bold, cmp.Or(oneLine(v.Goal.Description), "no goal yet"), room-1), gap(1), {clean(status), statusOfSprint(status)}}
 	return []line{goal, m.progress(), m.tabs()}
 }
@@ -42,7 +42,7 @@ func (m Model) progress() line {
 	}
 	if o := v.Offline; o != nil {
 		text := fmt.Sprintf(" NO CONNECTION: the board as of %s, %s ago; nothing can be decided until it is back ", clock(o.Since), elapsed(o.Seconds+m.since()))
-		return line{{" ", normal}, {fit(text, m.width-1), inverse}}
+		return line{{" ", normal}, {dashboard.Fit(text, m.width-1), inverse}}
 	}
 	if len(v.Control) > 0 {
 		c := v.Control[0]
@@ -51,7 +51,7 @@ func (m Model) progress() line {
 		if c.Reason != "" {
 			text += ": " + oneLine(c.Reason)
 		}
-		return line{{" ", normal}, {fit(text, m.width/2) + " ", inverse}, {"  ", normal}, {m.doneOf(), normal}, {"  ", normal}, {money(v.Cost), normal}}
+		return line{{" ", normal}, {dashboard.Fit(text, m.width/2) + " ", inverse}, {"  ", normal}, {m.doneOf(), normal}, {"  ", normal}, {money(v.Cost), normal}}
 	}
 	n, open := m.counted()
 	l := line{{" ", normal}}
@@ -154,7 +154,7 @@ func (m Model) tabs() line {
 // filterShown is the filter of the pane, unless it is being typed.
 func (m Model) filterShown() string {
 	if text := m.filters[m.pane]; text != "" && (m.ask == nil || !m.ask.filters) {
-		return fit(" /"+clean(text), max(8, m.width/4))
+		return dashboard.Fit(" /"+clean(text), max(8, m.width/4))
 	}
 	return ""
 }
@@ -179,10 +179,10 @@ func (m Model) tabList() []tab {
 				text += fmt.Sprintf("(%d)", n)
 			}
 			list = append(list, tab{k, text + space})
-			wide += widthOf(text + space)
+			wide += dashboard.WidthOf(text + space)
 		}
 		switch {
-		case wide+widthOf(m.filterShown()) <= m.width || named == 0:
+		case wide+dashboard.WidthOf(m.filterShown()) <= m.width || named == 0:
 			return list
 		case space != "":
 			space = ""

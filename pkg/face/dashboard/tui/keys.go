@@ -200,7 +200,7 @@ func columns(all []line, width, height int) []line {
 func (l line) cut(n int) line {
 	var out line
 	for _, s := range l {
-		w := min(widthOf(s.text), n)
+		w := min(dashboard.WidthOf(s.text), n)
 		out = append(out, cell(s.paint, s.text, w))
 		n -= w
 	}

@@ -466,7 +466,7 @@ func (m Model) View() tea.View {
 	switch {
 	case m.width <= 0 || m.height <= 0:
 	case m.width < minColumns || m.height < minLines:
-		v.Content = fit("too small for liza top", m.width)
+		v.Content = dashboard.Fit("too small for liza top", m.width)
 	default:
 		v.Content = strings.Join(m.screen(), "\n")
 	}

@@ -32,7 +32,7 @@ func TestEveryScreenFitsEveryTerminal(t *testing.T) {
 
 func TestATerminalThatIsTooSmallIsToldSo(t *testing.T) {
 	t.Parallel()
-	if got := begin(midSprint(), 15, 3).View().Content; got != "too small for …" {
+	if got := begin(midSprint(), 15, 3).View().Content; got != "too small for…" {
 		t.Errorf("it shows %q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/face/dashboard"
 )
 
 func repeat(text string, n int) string { return strings.Repeat(text, max(0, n)) }
@@ -181,7 +182,7 @@ func (m Model) click(at tea.Mouse) (Model, tea.Cmd) {
 	if at.Y == headLines-1 {
 		x := 0
 		for _, t := range m.tabList() {
-			if x += widthOf(t.text); at.X < x {
+			if x += dashboard.WidthOf(t.text); at.X < x {
 				return m.turnTo(t.kind), nil
 			}
 		}

@@ -72,7 +72,7 @@ func (m Model) agentLine(a dashboard.Agent, width int) line {
 	if d.Cents != nil {
 		tail += " " + d.Cents.Dollars()
 	}
-	room := width - l.width() - widthOf(tail) - 1
+	room := width - l.width() - dashboard.WidthOf(tail) - 1
 	return append(l, doingSegs(d, room)...).with(gap(1), seg{tail, faint})
 }
 
@@ -119,7 +119,7 @@ func doingSegs(d *dashboard.Doing, n int) []seg {
 		return []seg{cell(p, text, n)}
 	}
 	tool := clean(d.Tool) + " "
-	return []seg{{fit(tool, n), accent}, cell(p, text, n-widthOf(tool))}
+	return []seg{{dashboard.Fit(tool, n), accent}, cell(p, text, n-dashboard.WidthOf(tool))}
 }
 
 func livenessOf(a dashboard.Agent) (paint, string) {

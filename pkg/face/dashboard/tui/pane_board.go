@@ -63,8 +63,8 @@ func rowsOf(tasks []dashboard.Task, filter string) taskRows {
 		g := groupOf(t.Status)
 		if match(t.ID, t.Title, string(t.Status), groupName(g), t.ViewStatus, t.Who, t.Note) {
 			index[g] = append(index[g], i)
-			r.ids, r.who = max(r.ids, widthOf(clean(t.ID))), max(r.who, min(15, widthOf(clean(t.Who))))
-			r.cost, r.rounds = max(r.cost, widthOf(money(t.Cost))), max(r.rounds, widthOf(rounds(t)))
+			r.ids, r.who = max(r.ids, dashboard.WidthOf(clean(t.ID))), max(r.who, min(15, dashboard.WidthOf(clean(t.Who))))
+			r.cost, r.rounds = max(r.cost, dashboard.WidthOf(money(t.Cost))), max(r.rounds, dashboard.WidthOf(rounds(t)))
 		}
 	}
 	for g, list := range index {
@@ -170,7 +170,7 @@ func (r *taskRows) line(t dashboard.Task, width, since int) line {
 	}
 	room := width - l.width()
 	note := flat(t.Note)
-	title = fit(title, max(room/3, room-widthOf(note)-3))
+	title = dashboard.Fit(title, max(room/3, room-dashboard.WidthOf(note)-3))
 	return append(l, seg{title, normal}, seg{" · ", faint}, seg{note, status})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
 )
 
@@ -197,4 +198,4 @@ func (p *page) history(list []dashboard.Happening) {
 
 func spaced(action string) string { return clean(strings.ReplaceAll(action, "_", " ")) }
 
-func short(commit string) string { return clean(commit[:min(9, len(commit))]) }
+func short(commit string) string { return clean(blackboard.ShortCommit(commit)) }

@@ -119,7 +119,7 @@ func (d *drawnTimeline) hours(width int) line {
 		text := "╷" + time.Unix(at, 0).UTC().Format(layout)
 		if x := d.column(at, width); x >= used && x+len(layout) < width {
 			l = append(l, gap(x-used), seg{text, faint})
-			used = x + widthOf(text)
+			used = x + dashboard.WidthOf(text)
 		}
 	}
 	return l
@@ -143,11 +143,11 @@ func (d *drawnTimeline) bars(spans []dashboard.Span, width int) line {
 		if s.Until.None() {
 			end = "▸"
 		}
-		if n < 12 && widthOf(name) >= n { // the beginning of a name would say nothing
+		if n < 12 && dashboard.WidthOf(name) >= n { // the beginning of a name would say nothing
 			name = ""
 		}
-		name = fit(name, n-1)
-		l = append(l, gap(from-used), seg{name + repeat("━", n-widthOf(name)-widthOf(end)) + end, spanPaint(s)})
+		name = dashboard.Fit(name, n-1)
+		l = append(l, gap(from-used), seg{name + repeat("━", n-dashboard.WidthOf(name)-dashboard.WidthOf(end)) + end, spanPaint(s)})
 		used = until
 	}
 	return l

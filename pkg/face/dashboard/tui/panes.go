@@ -162,7 +162,7 @@ func (m Model) graphContent() content {
 			rows = append(rows, row{head: fmt.Sprintf("Step %d", depth+1)})
 		}
 		rows = append(rows, row{node: n})
-		ids = max(ids, widthOf(clean(n.ID)))
+		ids = max(ids, dashboard.WidthOf(clean(n.ID)))
 	}
 	empty := "no tasks yet"
 	if !ok {
@@ -190,7 +190,7 @@ func (m Model) graphContent() content {
 				return append(l, seg{flat(n.Title), normal})
 			}
 			tail := "← " + clean(start(strings.Join(after, ", ")))
-			room := max((width-l.width())/2, width-l.width()-widthOf(tail)-1)
+			room := max((width-l.width())/2, width-l.width()-dashboard.WidthOf(tail)-1)
 			return append(l, cell(normal, flat(n.Title), room), gap(1), seg{tail, faint})
 		}}
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/face/dashboard"
 )
 
 // maxLine is how many bytes of a text are looked at for one line; no terminal shows more.
@@ -50,7 +51,7 @@ func clean(text string) string {
 			continue
 		}
 		b.WriteRune(r)
-		column += widthOf(string(r))
+		column += dashboard.WidthOf(string(r))
 	}
 	return b.String()
 }
@@ -88,7 +89,7 @@ func paragraphs(text string, width int) []string {
 }
 
 func wrapped(text string, width int) []string {
-	if widthOf(text) <= width {
+	if dashboard.WidthOf(text) <= width {
 		return []string{text}
 	}
 	lines := strings.Split(ansi.WrapWc(text, max(1, width), ""), "\n")
@@ -96,26 +97,6 @@ func wrapped(text string, width int) []string {
 		lines = lines[1:]
 	}
 	return lines
-}
-
-func widthOf(text string) int {
-	if isPlain(text) {
-		return len(text)
-	}
-	return ansi.StringWidthWc(text)
-}
-
-// fit cuts a clean text to n columns; one that was cut ends in "…".
-func fit(text string, n int) string {
-	switch {
-	case n <= 0:
-		return ""
-	case widthOf(text) <= n:
-		return text
-	case isPlain(text):
-		return text[:n-1] + "…"
-	}
-	return ansi.TruncateWc(text, n, "…")
 }
 
 // oneLine is the first line of a text that has something on it.
@@ -225,14 +206,14 @@ func say(p paint, text string) line { return line{{text, p}} }
 
 // cell is a piece of exactly n columns.
 func cell(p paint, text string, n int) seg {
-	text = fit(text, n)
-	return seg{text + strings.Repeat(" ", max(0, n-widthOf(text))), p}
+	text = dashboard.Fit(text, n)
+	return seg{text + strings.Repeat(" ", max(0, n-dashboard.WidthOf(text))), p}
 }
 
 // right is a cell whose text is at its right end.
 func right(p paint, text string, n int) seg {
-	text = fit(text, n)
-	return seg{strings.Repeat(" ", max(0, n-widthOf(text))) + text, p}
+	text = dashboard.Fit(text, n)
+	return seg{strings.Repeat(" ", max(0, n-dashboard.WidthOf(text))) + text, p}
 }
 
 func gap(n int) seg { return seg{strings.Repeat(" ", max(0, n)), normal} }
@@ -240,7 +221,7 @@ func gap(n int) seg { return seg{strings.Repeat(" ", max(0, n)), normal} }
 func (l line) width() int {
 	n := 0
 	for _, s := range l {
-		n += widthOf(s.text)
+		n += dashboard.WidthOf(s.text)
 	}
 	return n
 }
@@ -257,8 +238,8 @@ func (t *theme) draw(l line, n int, under bool) string {
 		if left <= 0 {
 			break
 		}
-		text := fit(s.text, left)
-		left -= widthOf(text)
+		text := dashboard.Fit(s.text, left)
+		left -= dashboard.WidthOf(text)
 		t.write(&b, styles, s.paint, text, under)
 	}
 	if left > 0 {

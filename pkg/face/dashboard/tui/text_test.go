@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"liza/pkg/face/dashboard"
 )
 
 // A terminal counts characters or clusters of them; a text that is not as wide as it is counted shifts the rest of its line.
@@ -15,19 +17,19 @@ func TestATextIsAsWideAsItIsCounted(t *testing.T) {
 		"\xff\xfeab", "#\ufe0f\u20e3", "\U0001F44D\U0001F3FD", "\U0001F468\u200d\U0001F469\u200d\U0001F467", "z" + strings.Repeat("\u0301\u0316", 500), "a\tb\t漢\tc", "\x9b31m\u0085",
 	} {
 		c := clean(text)
-		if wc, clusters := ansi.StringWidthWc(c), ansi.StringWidth(c); wc != clusters || wc != widthOf(c) {
+		if wc, clusters := ansi.StringWidthWc(c), ansi.StringWidth(c); wc != clusters || wc != dashboard.WidthOf(c) {
 			t.Errorf("%q becomes %q: %d columns, %d as clusters", text, c, wc, clusters)
 		}
 		if len(c) > 3*len(text) && len(c) > 100 || strings.Count(c, "\u0301") > maxMarks {
 			t.Errorf("%.20q becomes %d bytes", text, len(c))
 		}
 		for n := range 12 {
-			if got := fit(c, n); widthOf(got) > n || ansi.StringWidth(got) > n {
+			if got := dashboard.Fit(c, n); dashboard.WidthOf(got) > n || ansi.StringWidth(got) > n {
 				t.Errorf("%q on %d columns is %q", c, n, got)
 			}
 		}
 		for _, l := range wrapped(strings.Repeat(c+" ", 9), 7) {
-			if widthOf(l) > 7 {
+			if dashboard.WidthOf(l) > 7 {
 				t.Errorf("%q is wrapped to %q", c, l)
 			}
 		}
