@@ -135,28 +135,6 @@ func (l List) Has(s string) bool {
 	return false
 }
 
-// Terminal reports whether no event leaves the status.
-func (s Status) Terminal() bool { return s == Merged || s == Abandoned || s == Superseded }
-
-// Known reports whether s is one of the eleven statuses.
-func (s Status) Known() bool {
-	for _, x := range Statuses {
-		if s == x {
-			return true
-		}
-	}
-	return false
-}
-
-// Active reports whether work on the task is under way (specs/protocol.md#0).
-func (s Status) Active() bool {
-	switch s {
-	case Claimed, ReadyForReview, Rejected, Approved, IntegrationFailed:
-		return true
-	}
-	return false
-}
-
 // CompareAgentIDs puts coder-2 before coder-10, and malformed ids last.
 func CompareAgentIDs(a, b string) int {
 	roleA, numberA, okA := ParseAgentID(a)

@@ -129,27 +129,12 @@ func (in Interaction) masked(mask func(string) string) Interaction {
 	return in
 }
 
-// jobStates are the names that the Logist document has for statuses (roles and knowledge 11).
-var jobStates = map[blackboard.Status]string{
-	blackboard.Draft:             "DRAFT",
-	blackboard.Unclaimed:         "PENDING",
-	blackboard.Claimed:           "RUNNING",
-	blackboard.ReadyForReview:    "REVIEW_REQUIRED",
-	blackboard.Rejected:          "PENDING",
-	blackboard.Approved:          "RUNNING",
-	blackboard.Merged:            "SUCCESS",
-	blackboard.Blocked:           "INTERVENTION_REQUIRED",
-	blackboard.IntegrationFailed: "INTERVENTION_REQUIRED",
-	blackboard.Superseded:        "CANCELED",
-	blackboard.Abandoned:         "CANCELED",
-}
-
 // JobState is the status of a task in the words of the Logist document. reviewed tells
 // that somebody has the review. Without a task, for a planner, it is PENDING.
 func JobState(t *blackboard.Task, reviewed bool) string {
 	switch {
 	case t == nil:
-		return jobStates[blackboard.Unclaimed]
+		return blackboard.Unclaimed.Info().Logist
 	case t.Hold != nil && !t.Status.Terminal():
 		return "SUSPENDED"
 	case t.Status == blackboard.ReadyForReview && reviewed:
@@ -159,7 +144,7 @@ func JobState(t *blackboard.Task, reviewed bool) string {
 	case t.Status == blackboard.Blocked && t.Halt != nil && haltStates[t.Halt.Kind] != "":
 		return haltStates[t.Halt.Kind]
 	}
-	return jobStates[t.Status]
+	return t.Status.Info().Logist
 }
 
 var haltStates = map[string]string{"cost": "HALTED_COST", "time": "HALTED_TIME", "iteration": "HALTED_ITERATION"}

@@ -83,24 +83,6 @@ func (g *graph) measure() {
 	}
 }
 
-// symbols stand for statuses in the text form.
-var symbols = []struct {
-	status blackboard.Status
-	sign   string
-}{
-	{blackboard.Draft, "·"}, {blackboard.Unclaimed, "○"}, {blackboard.Claimed, "▶"}, {blackboard.ReadyForReview, "◆"}, {blackboard.Rejected, "↺"},
-	{blackboard.Approved, "●"}, {blackboard.IntegrationFailed, "!"}, {blackboard.Blocked, "✗"}, {blackboard.Merged, "✓"}, {blackboard.Abandoned, "–"}, {blackboard.Superseded, "»"},
-}
-
-func sign(s blackboard.Status) string {
-	for _, x := range symbols {
-		if x.status == s {
-			return x.sign
-		}
-	}
-	return "?"
-}
-
 // tree draws each task once, under the dependency that is deepest: below it is what
 // can begin when it is merged. Further dependencies are named in the line.
 func (g *graph) tree() string {
@@ -165,7 +147,7 @@ func (g *graph) parent(i int) int {
 
 func (g *graph) label(i int) string {
 	t := g.tasks[i]
-	text := fmt.Sprintf("%s %s %s  %s", sign(t.Status), plain(t.ID), t.Status, Fit(plain(t.TitleText()), 60))
+	text := fmt.Sprintf("%s %s %s  %s", t.Status.Info().Glyph, plain(t.ID), t.Status, Fit(plain(t.TitleText()), 60))
 	if len(t.SupersededBy) > 0 {
 		text += " → " + plain(strings.Join(t.SupersededBy, ", "))
 	}
@@ -189,25 +171,18 @@ func (g *graph) label(i int) string {
 // legend explains the signs of the statuses that occur.
 func (g *graph) legend() string {
 	var list []string
-	for _, x := range symbols {
+	for _, x := range blackboard.StatusTable {
 		n := 0
 		for _, t := range g.tasks {
-			if t.Status == x.status {
+			if t.Status == x.Status {
 				n++
 			}
 		}
 		if n > 0 {
-			list = append(list, fmt.Sprintf("%s %s (%d)", x.sign, x.status, n))
+			list = append(list, fmt.Sprintf("%s %s (%d)", x.Glyph, x.Status, n))
 		}
 	}
 	return strings.Join(list, "  ")
-}
-
-// fills are the colours of statuses in mermaid and dot.
-var fills = map[blackboard.Status]string{
-	blackboard.Draft: "#eeeeee", blackboard.Unclaimed: "#ffffff", blackboard.Claimed: "#cfe2ff", blackboard.ReadyForReview: "#cff4fc", blackboard.Rejected: "#fff3cd",
-	blackboard.Approved: "#d1e7dd", blackboard.IntegrationFailed: "#f8d7da", blackboard.Blocked: "#f8d7da", blackboard.Merged: "#a3cfbb", blackboard.Abandoned: "#dddddd",
-	blackboard.Superseded: "#dddddd",
 }
 
 func (g *graph) mermaid() string {
@@ -217,8 +192,8 @@ func (g *graph) mermaid() string {
 	used := map[blackboard.Status]bool{}
 	for i, t := range g.tasks {
 		class := strings.ToLower(strings.ReplaceAll(plain(string(t.Status)), " ", "_"))
-		fmt.Fprintf(&b, "  t%d[\"%s: %s<br/>%s\"]", i, escape.Replace(plain(t.ID)), escape.Replace(Fit(plain(t.TitleText()), 60)), escape.Replace(plain(StatusWords(t.Status))))
-		if fills[t.Status] != "" {
+		fmt.Fprintf(&b, "  t%d[\"%s: %s<br/>%s\"]", i, escape.Replace(plain(t.ID)), escape.Replace(Fit(plain(t.TitleText()), 60)), escape.Replace(plain(t.Status.Info().Words)))
+		if t.Status.Known() {
 			used[t.Status] = true
 			b.WriteString(":::" + class)
 		}
@@ -233,7 +208,7 @@ func (g *graph) mermaid() string {
 	})
 	for _, st := range blackboard.Statuses {
 		if used[st] {
-			fmt.Fprintf(&b, "  classDef %s fill:%s,stroke:#555,color:#000\n", strings.ToLower(string(st)), fills[st])
+			fmt.Fprintf(&b, "  classDef %s fill:%s,stroke:#555,color:#000\n", strings.ToLower(string(st)), st.Info().Fill)
 		}
 	}
 	return b.String()
@@ -245,7 +220,7 @@ func (g *graph) dot() string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for i, t := range g.tasks {
 		fmt.Fprintf(&b, "  t%d [label=\"%s\\n%s\\n%s\", fillcolor=\"%s\"];\n", i, escape.Replace(plain(t.ID)), escape.Replace(Fit(plain(t.TitleText()), 60)),
-			escape.Replace(plain(StatusWords(t.Status))), cmp.Or(fills[t.Status], "#ffffff"))
+			escape.Replace(plain(t.Status.Info().Words)), t.Status.Info().Fill)
 	}
 	g.edges(func(from, to int, superseded bool) {
 		if superseded {
@@ -424,7 +399,7 @@ func (g *graph) draw(b *strings.Builder, head ...string) {
 		}
 		fmt.Fprintf(b, `<g><title>%s: %s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, escape(plain(t.ID)), escape(title), class, at.x, at.y, boxWidth, boxHeight)
 		fmt.Fprintf(b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(Fit(plain(t.ID), svgLabel-12)),
-			at.x+boxWidth-8, at.y+17, escape(plain(StatusWords(t.Status))))
+			at.x+boxWidth-8, at.y+17, escape(plain(t.Status.Info().Words)))
 		fmt.Fprintf(b, `<text x="%d" y="%d">%s</text></g>`+"\n", at.x+8, at.y+35, escape(Fit(title, svgLabel)))
 	}
 	if len(g.tasks) == 0 {

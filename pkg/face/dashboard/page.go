@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"liza/pkg/board/blackboard"
@@ -22,11 +21,12 @@ const (
 	bold   colour = "1"
 )
 
-var statusColours = map[string]colour{
-	"CLAIMED": blue, "READY_FOR_REVIEW": cyan, "REJECTED": yellow, "APPROVED": green, "MERGED": green, "BLOCKED": red,
-	"INTEGRATION_FAILED": red, "ABANDONED": faint, "SUPERSEDED": faint, "DRAFT": faint,
-	blackboard.AtCheckpoint: yellow, blackboard.Aborted: red, blackboard.Completed: green,
-}
+// toneColours are the colours of statuses.
+var toneColours = map[blackboard.Tone]colour{blackboard.ToneBad: red, blackboard.ToneWait: yellow, blackboard.ToneWork: blue, blackboard.ToneReview: cyan,
+	blackboard.ToneGood: green, blackboard.ToneQuiet: faint}
+
+// goalColours are those of what a goal is, where it is not calm.
+var goalColours = map[string]colour{blackboard.AtCheckpoint: yellow, blackboard.Aborted: red, blackboard.Completed: green}
 
 // page collects lines of at most width columns.
 type page struct {
@@ -108,16 +108,6 @@ func wrapItems(items []string, width int) []string {
 }
 
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
-
-// rank orders statuses by how much a person wants to see them when not all fit.
-func rank(s blackboard.Status) int {
-	order := []blackboard.Status{blackboard.Blocked, blackboard.IntegrationFailed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected,
-		blackboard.Approved, blackboard.Unclaimed, blackboard.Draft}
-	if i := slices.Index(order, s); i >= 0 {
-		return i
-	}
-	return len(order)
-}
 
 // age is a duration for people: 45s, 12m, 3h, 2d.
 func age(seconds int) string {

@@ -309,7 +309,7 @@ func (r Report) Delivered() []ReportTask {
 // Open are the tasks that are not done, what needs somebody first.
 func (r Report) Open() []ReportTask {
 	list := r.tasks(func(t ReportTask) bool { return !t.Status.Terminal() })
-	slices.SortStableFunc(list, func(a, b ReportTask) int { return cmp.Compare(rank(a.Status), rank(b.Status)) })
+	slices.SortStableFunc(list, func(a, b ReportTask) int { return cmp.Compare(a.Status.Rank(), b.Status.Rank()) })
 	return list
 }
 
@@ -395,14 +395,14 @@ func (t ReportTask) Why() string {
 	if t.Status == blackboard.Blocked {
 		_, text, _ = strings.Cut(text, ": ") // the kind of block says less than its reason
 	}
-	for status, words := range statusWords {
-		text = strings.ReplaceAll(text, "("+string(status)+")", "("+words+")")
+	for _, i := range blackboard.StatusTable {
+		text = strings.ReplaceAll(text, "("+string(i.Status)+")", "("+i.Words+")")
 	}
 	return text
 }
 
 // State is the status in words.
-func (t ReportTask) State() string { return StatusWords(t.Status) }
+func (t ReportTask) State() string { return t.Status.Info().Words }
 
 // Short is the merge commit as people write it, "" for work that changes no files.
 func (t ReportTask) Short() string {

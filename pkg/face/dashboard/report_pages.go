@@ -168,15 +168,11 @@ func (r Report) share(s Spending) int {
 
 // statusClass says how urgent a status is.
 func statusClass(s blackboard.Status) string {
-	switch s {
-	case blackboard.Blocked, blackboard.IntegrationFailed:
-		return "bad"
-	case blackboard.Rejected:
-		return "wait"
-	case blackboard.Merged, blackboard.Approved:
-		return "good"
+	switch tone := s.Info().Tone; tone {
+	case blackboard.ToneBad, blackboard.ToneWait, blackboard.ToneGood:
+		return string(tone)
 	}
-	return "calm"
+	return string(blackboard.ToneCalm)
 }
 
 // Style is the page's, with that of the graph.

@@ -44,7 +44,7 @@ func (p *page) top(v View) {
 		room := p.width - 8 - WidthOf(status) - 2
 		left := Fit(plain(text), room)
 		if status != "" {
-			left = pad(left, room) + "  " + p.paint(statusColours[status], plain(status))
+			left = pad(left, room) + "  " + p.paint(goalColours[status], plain(status))
 		}
 		p.line(p.paint(bold, pad(name, 8)) + left)
 	}
@@ -105,7 +105,7 @@ func shown(tasks []Task) []Task {
 		index[i] = i
 	}
 	slices.SortStableFunc(index, func(a, b int) int {
-		ra, rb := rank(tasks[a].Status), rank(tasks[b].Status)
+		ra, rb := tasks[a].Status.Rank(), tasks[b].Status.Rank()
 		if ra == rb && tasks[a].Status.Terminal() {
 			return tasks[a].AgeSeconds - tasks[b].AgeSeconds // what ended last
 		}
@@ -143,7 +143,7 @@ func (p *page) tasks(v View) {
 		if t.Iteration > 0 {
 			it = fmt.Sprint(t.Iteration)
 		}
-		cells = append(cells, []cell{{t.ID, none}, {status, statusColours[string(t.Status)]}, {t.Who, none}, {it, none}, {age(t.AgeSeconds), none}, {money(t.Cost), near(t)}, {t.Title, none}})
+		cells = append(cells, []cell{{t.ID, none}, {status, toneColours[t.Status.Info().Tone]}, {t.Who, none}, {it, none}, {age(t.AgeSeconds), none}, {money(t.Cost), near(t)}, {t.Title, none}})
 	}
 	p.table(heads, cells)
 	if hidden := len(v.Tasks) - len(rows); hidden > 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
 )
 
 // Views are the vocabularies that status and show know (specs/roles-and-knowledge.md#11). Liza's
@@ -17,43 +18,30 @@ func ViewStatus(t *blackboard.Task, view string) string {
 	return viewStatus(t, view, t.ReviewingBy != "")
 }
 
-// viewWords are the statuses without a qualifier, in the order logist, coven, kiso.
-var viewWords = map[blackboard.Status][3]string{
-	blackboard.Draft:             {"DRAFT", "draft", "draft"},
-	blackboard.Unclaimed:         {"PENDING", "open", "pending"},
-	blackboard.Claimed:           {"RUNNING", "in_progress", "running"},
-	blackboard.ReadyForReview:    {"REVIEW_REQUIRED", "in_review", "reviewing"},
-	blackboard.Rejected:          {"PENDING", "in_progress", "needs_fix"},
-	blackboard.Approved:          {"RUNNING", "merging", "running"},
-	blackboard.Merged:            {"SUCCESS", "closed", "done"},
-	blackboard.Blocked:           {"INTERVENTION_REQUIRED", "blocked", "failed"},
-	blackboard.IntegrationFailed: {"INTERVENTION_REQUIRED", "conflict", "failed"},
-	blackboard.Superseded:        {"CANCELED", "closed", "superseded"},
-	blackboard.Abandoned:         {"CANCELED", "cancelled", "cancelled"},
-}
-
 func viewStatus(t *blackboard.Task, view string, liveReview bool) string {
-	col := column(view)
-	words, known := viewWords[t.Status]
-	if col < 0 || !known {
-		return string(t.Status)
+	info, held := t.Status.Info(), t.Hold != nil && !t.Status.Terminal()
+	switch view {
+	case "logist":
+		return history.JobState(t, liveReview)
+	case "coven":
+		if held {
+			return "paused"
+		}
+		if waitsForMerge(t) {
+			return "pending_merge"
+		}
+		return info.Coven
+	case "kiso":
+		if held {
+			return "pending"
+		}
+		if t.Status == blackboard.Blocked && t.BlockedKind == blackboard.BlockedForReplan {
+			return "replan"
+		}
+		return info.Kiso
 	}
-	switch {
-	case t.Hold != nil && !t.Status.Terminal():
-		words = [3]string{"SUSPENDED", "paused", "pending"}
-	case t.Status == blackboard.ReadyForReview && liveReview:
-		words[0] = "REVIEWING"
-	case waitsForMerge(t):
-		words = [3]string{"APPROVAL_REQUIRED", "pending_merge", "running"}
-	case t.Status == blackboard.Blocked && t.Halt != nil && haltWords[t.Halt.Kind] != "":
-		words[0] = haltWords[t.Halt.Kind]
-	case t.Status == blackboard.Blocked && t.BlockedKind == blackboard.BlockedForReplan:
-		words[2] = "replan"
-	}
-	return words[col]
+	return string(t.Status)
 }
-
-var haltWords = map[string]string{"cost": "HALTED_COST", "time": "HALTED_TIME", "iteration": "HALTED_ITERATION"}
 
 // column is the vocabulary's place in the tables, -1 for Liza's own and unknown ones.
 func column(view string) int {
@@ -133,19 +121,6 @@ func (b builder) viewRole(a *blackboard.Agent) string {
 		word += " (" + t.ResolvedRole.Name + ")"
 	}
 	return word
-}
-
-var statusWords = map[blackboard.Status]string{
-	blackboard.Draft: "draft", blackboard.Unclaimed: "not begun", blackboard.Claimed: "in work", blackboard.ReadyForReview: "in review", blackboard.Rejected: "sent back",
-	blackboard.Approved: "approved", blackboard.IntegrationFailed: "merge failed", blackboard.Blocked: "blocked", blackboard.Merged: "merged", blackboard.Abandoned: "given up", blackboard.Superseded: "replaced",
-}
-
-// StatusWords is a status in words for somebody who does not know Liza.
-func StatusWords(s blackboard.Status) string {
-	if w := statusWords[s]; w != "" {
-		return w
-	}
-	return strings.ToLower(strings.ReplaceAll(string(s), "_", " "))
 }
 
 // day and clock are a time of the board for people, in UTC; what is not a time is shown as it is.

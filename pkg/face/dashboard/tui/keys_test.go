@@ -71,7 +71,7 @@ var keyCases = map[string][]keyCase{
 	"tab":       {{keys: []string{"tab"}, shows: "code_reviewer · codex"}},
 	"shift+tab": {{keys: []string{"shift+tab"}, shows: "still at it"}},
 	"1":         {{keys: []string{"5", "1"}, shows: "⚑"}, {keys: []string{"5"}, shows: "Step 2"}, {keys: []string{"7"}, shows: "So far"}, {keys: []string{"8"}, shows: "task-2━━"}},
-	"v":         {{keys: []string{"v"}, shows: "Stuck 1"}, {keys: []string{"v", "v"}, hides: "Stuck 1"}},
+	"v":         {{keys: []string{"v"}, shows: "Done 2"}, {keys: []string{"v", "v"}, hides: "Done 2"}},
 	"T": {{keys: []string{"4", "down", "down", "T"}, shows: "AS IT WAS 11:57:00  revision 38 of 41 · T: now"}, {keys: []string{"T"}, text: "39", shows: "revision 39 of 41"}, {keys: []string{"<", "T"}, shows: "this is the board as it is now", hides: "AS IT WAS"},
 		{keys: []string{"T"}, text: "x", shows: "'x' is not a revision"}, {keys: []string{"T"}, text: "50", hides: "AS IT WAS"}, {keys: []string{"T"}, text: "2", shows: "what is kept goes from revision 5 to 41", hides: "AS IT WAS"}},
 	"<": {{keys: []string{"<"}, shows: "AS IT WAS 11:59:00  revision 40 of 41", hides: "task-10"}, {keys: []string{"4", "<"}, hides: "AS IT WAS"}},

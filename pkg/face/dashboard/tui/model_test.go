@@ -119,7 +119,7 @@ func TestTheCursorStaysOnItsTaskWhenTheBoardChanges(t *testing.T) {
 	if got := m.picked().task; got != "task-3" {
 		t.Errorf("the cursor is on %s", got)
 	}
-	must(t, plainScreen(m), "▌● task-3")
+	must(t, plainScreen(m), "▌✓ task-3")
 }
 
 func TestAChangeOfTheBoardIsReadAndSoAreThePagesOnTheScreen(t *testing.T) {

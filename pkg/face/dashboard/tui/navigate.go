@@ -50,7 +50,7 @@ func marks(direction int) func(Model) (Model, tea.Cmd) {
 
 func lanes(by int) func(Model) (Model, tea.Cmd) {
 	return func(m Model) (Model, tea.Cmd) {
-		m.lane = max(0, min(m.lane+by, len(laneNames)-1))
+		m.lane = max(0, min(m.lane+by, len(blackboard.Lanes)-1))
 		s := m.scrolls[place{kind: board}]
 		s.key = ""
 		return m.withScroll(place{kind: board}, s).settled(), nil
@@ -210,7 +210,7 @@ func (m Model) clickRow(b box, y, x int) (Model, tea.Cmd) {
 		}
 	}
 	if b.place.kind == board && m.lanes {
-		m.lane = max(0, min(x/max(1, b.w/len(laneNames)), len(laneNames)-1))
+		m.lane = max(0, min(x/max(1, b.w/len(blackboard.Lanes)), len(blackboard.Lanes)-1))
 	}
 	c, s := m.content(b.place, b.w), m.scrolls[b.place]
 	i := s.top + y

@@ -10,42 +10,11 @@ import (
 	"liza/pkg/face/dashboard"
 )
 
-// groups are the statuses in the order in which a person wants to see them, with what they mean.
-var groups = [...]struct {
-	status blackboard.Status
-	name   string
-	lane   int
-}{
-	{blackboard.Blocked, "Blocked", 4}, {blackboard.IntegrationFailed, "Could not be merged", 4}, {blackboard.Claimed, "In progress", 1},
-	{blackboard.ReadyForReview, "In review", 2}, {blackboard.Rejected, "Rejected", 1}, {blackboard.Approved, "Approved", 3}, {blackboard.Unclaimed, "To do", 0},
-	{blackboard.Draft, "Drafts", 0}, {blackboard.Merged, "Merged", 3}, {blackboard.Superseded, "Replaced", -1}, {blackboard.Abandoned, "Given up", -1},
-}
-
-var laneNames = [...]string{"To do", "In progress", "In review", "Done", "Stuck"}
-
-// groupOf is the place of a status in groups; one that people invented comes last.
-func groupOf(s blackboard.Status) int {
-	for i := range groups {
-		if groups[i].status == s {
-			return i
-		}
-	}
-	return len(groups)
-}
-
-// groupName is the heading of a group, "" for statuses that people invented.
-func groupName(g int) string {
-	if g == len(groups) {
-		return ""
-	}
-	return groups[g].name
-}
-
 // taskRows are the rows of the board: tasks by status, below a heading, and in lanes.
 type taskRows struct {
 	tasks []dashboard.Task
 	rows  []taskRow
-	lanes [len(laneNames)][]int // indexes of tasks
+	lanes [][]int // indexes of tasks
 
 	ids, who, cost, rounds int // widths of columns, 0 for one that is empty
 }
@@ -56,34 +25,30 @@ type taskRow struct {
 }
 
 func rowsOf(tasks []dashboard.Task, filter string) taskRows {
-	r := taskRows{tasks: tasks}
-	var index [len(groups) + 1][]int
+	r := taskRows{tasks: tasks, lanes: make([][]int, len(blackboard.Lanes))}
+	index := make([][]int, len(blackboard.StatusTable)+1) // statuses that people invented come last
 	match := matcher(filter)
 	for i, t := range tasks {
-		g := groupOf(t.Status)
-		if match(t.ID, t.Title, string(t.Status), groupName(g), t.ViewStatus, t.Who, t.Note) {
+		g := t.Status.Rank()
+		if match(t.ID, t.Title, string(t.Status), t.Status.Info().Title, t.ViewStatus, t.Who, t.Note) {
 			index[g] = append(index[g], i)
 			r.ids, r.who = max(r.ids, dashboard.WidthOf(clean(t.ID))), max(r.who, min(15, dashboard.WidthOf(clean(t.Who))))
 			r.cost, r.rounds = max(r.cost, dashboard.WidthOf(money(t.Cost))), max(r.rounds, dashboard.WidthOf(rounds(t)))
 		}
 	}
-	for g, list := range index {
+	for _, list := range index {
 		if len(list) == 0 {
 			continue
 		}
-		name, lane := cmp.Or(groupName(g), string(tasks[list[0]].Status)), 0
-		if g < len(groups) {
-			lane = groups[g].lane
-		}
-		if tasks[list[0]].Status.Terminal() { // what ended last is first
+		status := tasks[list[0]].Status.Info()
+		lane := slices.Index(blackboard.Lanes, status.Lane)
+		if status.Terminal { // what ended last is first
 			slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(tasks[a].AgeSeconds, tasks[b].AgeSeconds) })
 		}
-		r.rows = append(r.rows, taskRow{head: fmt.Sprintf("%s %d", clean(name), len(list)), task: -1})
+		r.rows = append(r.rows, taskRow{head: fmt.Sprintf("%s %d", clean(status.Title), len(list)), task: -1})
 		for _, i := range list {
 			r.rows = append(r.rows, taskRow{task: i})
-			if lane >= 0 {
-				r.lanes[lane] = append(r.lanes[lane], i)
-			}
+			r.lanes[lane] = append(r.lanes[lane], i)
 		}
 	}
 	return r
@@ -211,11 +176,11 @@ func (m Model) laneContent(empty string) content {
 		},
 		row: func(i, width int) line {
 			var l line
-			wide := width/len(laneNames) - 1
+			wide := width/len(blackboard.Lanes) - 1
 			for k, list := range r.lanes {
 				switch {
 				case i == 0:
-					l = append(l, cell(bold, fmt.Sprintf("%s %d", laneNames[k], len(list)), wide))
+					l = append(l, cell(bold, fmt.Sprintf("%s %d", blackboard.Lanes[k], len(list)), wide))
 				case i > len(list):
 					l = append(l, gap(wide))
 				default:

@@ -256,42 +256,10 @@ func (t *theme) write(b *strings.Builder, styles *[paints]lipgloss.Style, p pain
 	b.WriteString(styles[p].Render(text))
 }
 
-// paintOf is the colour of a status.
-func paintOf(s blackboard.Status) paint {
-	switch s {
-	case blackboard.Claimed:
-		return info
-	case blackboard.ReadyForReview:
-		return accent
-	case blackboard.Rejected:
-		return warn
-	case blackboard.Approved, blackboard.Merged:
-		return good
-	case blackboard.Blocked, blackboard.IntegrationFailed:
-		return bad
-	case blackboard.Abandoned, blackboard.Superseded, blackboard.Draft:
-		return faint
-	}
-	return normal
-}
+// tonePaints are the colours of statuses.
+var tonePaints = map[blackboard.Tone]paint{blackboard.ToneBad: bad, blackboard.ToneWait: warn, blackboard.ToneWork: info, blackboard.ToneReview: accent,
+	blackboard.ToneGood: good, blackboard.ToneQuiet: faint}
 
-// glyph is a status in one column, for those who do not see its colour.
-func glyph(s blackboard.Status) string {
-	switch s {
-	case blackboard.Claimed:
-		return "▸"
-	case blackboard.ReadyForReview:
-		return "◎"
-	case blackboard.Rejected:
-		return "↺"
-	case blackboard.Approved:
-		return "✓"
-	case blackboard.Merged:
-		return "●"
-	case blackboard.Blocked, blackboard.IntegrationFailed:
-		return "✗"
-	case blackboard.Superseded, blackboard.Abandoned:
-		return "–"
-	}
-	return "○"
-}
+func paintOf(s blackboard.Status) paint { return tonePaints[s.Info().Tone] }
+
+func glyph(s blackboard.Status) string { return s.Info().Glyph }

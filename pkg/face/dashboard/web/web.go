@@ -268,6 +268,16 @@ const (
 //go:embed page
 var files embed.FS
 
+// statuses returns how each status is shown, as a module of the page.
+func statuses() ([]byte, error) {
+	lanes, err := json.Marshal(blackboard.Lanes)
+	if err != nil {
+		return nil, err
+	}
+	table, err := json.Marshal(blackboard.StatusTable)
+	return fmt.Appendf(nil, "export const lanes = %s;\nexport const statuses = %s;\n", lanes, table), err
+}
+
 // page serves the few files of the page itself.
 func (o Options) page(w http.ResponseWriter, r *http.Request) (any, error) {
 	name := "page/index.html"
@@ -275,6 +285,9 @@ func (o Options) page(w http.ResponseWriter, r *http.Request) (any, error) {
 		name = "page/" + path.Base(r.URL.Path)
 	}
 	data, err := files.ReadFile(name)
+	if r.URL.Path == "/page/statuses.js" {
+		data, err = statuses()
+	}
 	if err != nil {
 		return nil, notFound("file", r.URL.Path)
 	}

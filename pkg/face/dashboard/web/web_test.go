@@ -134,6 +134,7 @@ func TestEverythingThatThereIsToSeeIsServed(t *testing.T) {
 		"/metrics":                            `liza_tasks{status="UNCLAIMED"} 1`,
 		"/":                                   `<script src="/page/main.js"`,
 		"/page/live.js":                       `EventSource`,
+		"/page/statuses.js":                   `"status":"BLOCKED","title":"Blocked"`,
 		"/page/page.css":                      `color-scheme`,
 		"/page/liza.svg":                      `<svg`,
 	} {

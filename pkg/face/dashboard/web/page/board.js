@@ -1,15 +1,12 @@
 // The board in lanes, now or at a revision. Of a long lane the first cards are drawn, the others
 // on request, so that 2,000 tasks cost what is seen.
+import { lanes, statuses } from "./statuses.js";
 import { h, inline, status, age, cost, later, clock } from "./dom.js";
 import { board, get, taken } from "./live.js";
 import { waitCards } from "./waits.js";
 import { question } from "./forms.js";
 
-const lanes = [
-  ["To do", ["DRAFT", "UNCLAIMED"]], ["In work", ["CLAIMED", "REJECTED", "INTEGRATION_FAILED"]], ["In review", ["READY_FOR_REVIEW"]],
-  ["Approved", ["APPROVED"]], ["Blocked", ["BLOCKED"]], ["Done", ["MERGED", "SUPERSEDED", "ABANDONED"]],
-];
-const laneOf = Object.fromEntries(lanes.flatMap(([, list], i) => list.map((s) => [s, i])));
+const laneOf = Object.fromEntries(statuses.map((s) => [s.status, lanes.indexOf(s.lane)]));
 const first = 40;
 let sought = "";
 
@@ -62,7 +59,7 @@ export function show(root, { query }) {
   const progress = h("div", { class: "progress", role: "img" });
   const travel = h("a", { class: "button", href: "#/board", title: "the board as it was (t)" }, "Time travel");
   const time = h("div", { class: "past", hidden: true }), before = h("div", {});
-  const columns = lanes.map(([title], i) => {
+  const columns = lanes.map((title, i) => {
     const n = h("span", { class: "n" }), cardsOf = h("div", { class: "cards" });
     const more = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => { limit[i] += 200; draw(); } });
     const lane = h("section", { class: "lane", "aria-label": title }, h("h2", {}, title, " ", n), cardsOf, more);
@@ -104,11 +101,11 @@ export function show(root, { query }) {
   }
 
   function bar() {
-    const counts = lanes.map(([, list]) => from.view.counts.filter((c) => list.includes(c.status)).reduce((n, c) => n + c.n, 0));
+    const counts = lanes.map((_, i) => from.view.counts.filter((c) => laneOf[c.status] === i).reduce((n, c) => n + c.n, 0));
     const all = counts.reduce((a, b) => a + b, 0);
-    progress.setAttribute("aria-label", all ? lanes.map(([title], i) => `${title} ${counts[i]}`).join(", ") : "no task yet");
+    progress.setAttribute("aria-label", all ? lanes.map((title, i) => `${title} ${counts[i]}`).join(", ") : "no task yet");
     progress.replaceChildren(...[5, 3, 2, 1, 4, 0].map((i) => {
-      const part = h("i", { class: `l${i}`, title: `${lanes[i][0]}: ${counts[i]}` });
+      const part = h("i", { class: `l${i}`, title: `${lanes[i]}: ${counts[i]}` });
       part.style.flexGrow = counts[i];
       return part;
     }));

@@ -1,6 +1,8 @@
 // Elements, and how times and amounts are written. Everything that comes from the board goes
 // into the page as text (textContent, text nodes), never as markup.
 
+import { statuses } from "./statuses.js";
+
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
 // Characters that nobody sees, or that reorder what stands beside them, are named.
@@ -76,7 +78,9 @@ export function clock(at, minutes) {
 export const when = (at) => h("time", { datetime: at, title: at }, clock(at));
 export const short = (commit) => (commit ? h("code", { title: commit }, commit.slice(0, 9)) : null);
 export const words = (s) => (s ?? "").toLowerCase().replaceAll("_", " ");
-export const status = (s) => h("span", { class: `status s-${s}` }, words(s));
+const tones = Object.fromEntries(statuses.map((s) => [s.status, s.tone]));
+export const tone = (s) => `s-${s} t-${tones[s] ?? "calm"}`;
+export const status = (s) => h("span", { class: `status ${tone(s)}` }, words(s));
 export const taskLink = (id, part) => h("a", { class: "id", href: `#/task/${encodeURIComponent(id)}${part ? `/${part}` : ""}` }, id);
 export const agentLink = (id) => h("a", { class: "id", href: `#/agent/${encodeURIComponent(id)}` }, id);
 

@@ -1,12 +1,12 @@
 // The task graph, as the server has laid it out. Wheel and drag, + - 0 and arrows move it.
-import { h, svg, words, plain, later } from "./dom.js";
+import { h, svg, words, plain, later, tone } from "./dom.js";
 import { get, path } from "./live.js";
 
 const cut = (s, n) => (s.length > n ? `${s.slice(0, n - 1)}…` : s);
 
 function node(n) {
   const title = plain(n.title);
-  return svg("a", { href: `#/task/${path(n.id)}`, class: `node s-${n.status}${n.critical ? " critical" : ""}`, "data-row": true },
+  return svg("a", { href: `#/task/${path(n.id)}`, class: `node ${tone(n.status)}${n.critical ? " critical" : ""}`, "data-row": true },
     svg("title", {}, `${n.id}: ${title}`), svg("rect", { x: n.x, y: n.y, width: n.w, height: n.h, rx: 6 }), svg("circle", { cx: n.x + 13, cy: n.y + 14, r: 4 }),
     svg("text", { class: "id", x: n.x + 23, y: n.y + 18 }, cut(plain(n.id), 22)), svg("text", { class: "st", x: n.x + n.w - 8, y: n.y + 18, "text-anchor": "end" }, words(n.status)),
     svg("text", { x: n.x + 10, y: n.y + 36 }, cut(title, Math.floor(n.w / 7))));

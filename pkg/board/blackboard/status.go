@@ -1,0 +1,89 @@
+package blackboard
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Tone says how much a status asks for attention. Each view has a colour for it.
+type Tone string
+
+// The tones, the most urgent first.
+const (
+	ToneBad    Tone = "bad"    // a person or a planner has to act
+	ToneWait   Tone = "wait"   // it goes back
+	ToneWork   Tone = "work"   // an agent works on it
+	ToneReview Tone = "review" // it is judged
+	ToneGood   Tone = "good"
+	ToneCalm   Tone = "calm"
+	ToneQuiet  Tone = "quiet"
+)
+
+// Lanes are the columns of the board in the order in which work passes them.
+var Lanes = []string{"To do", "In progress", "In review", "Approved", "Blocked", "Done"}
+
+// StatusInfo says how a status is shown, and what other vocabularies call it.
+type StatusInfo struct {
+	Status   Status `json:"status"`
+	Title    string `json:"title"` // heading of a list of such tasks
+	Words    string `json:"words"` // for readers who do not know Liza
+	Glyph    string `json:"glyph"` // one column wide, for readers who do not see the colour
+	Tone     Tone   `json:"tone"`
+	Lane     string `json:"lane"`
+	Fill     string `json:"fill"` // background in drawings
+	Terminal bool   `json:"terminal"`
+
+	Logist string `json:"-"` // job state (specs/roles-and-knowledge.md#11)
+	Coven  string `json:"-"`
+	Kiso   string `json:"-"`
+}
+
+// StatusTable has each status once, ordered by how much people want to see such tasks when not all fit.
+var StatusTable = []StatusInfo{
+	{Blocked, "Blocked", "blocked", "✗", ToneBad, "Blocked", "#f8d7da", false, "INTERVENTION_REQUIRED", "blocked", "failed"},
+	{IntegrationFailed, "Could not be merged", "merge failed", "!", ToneBad, "In progress", "#f8d7da", false, "INTERVENTION_REQUIRED", "conflict", "failed"},
+	{Claimed, "In progress", "in work", "▸", ToneWork, "In progress", "#cfe2ff", false, "RUNNING", "in_progress", "running"},
+	{ReadyForReview, "In review", "in review", "◎", ToneReview, "In review", "#cff4fc", false, "REVIEW_REQUIRED", "in_review", "reviewing"},
+	{Rejected, "Rejected", "sent back", "↺", ToneWait, "In progress", "#fff3cd", false, "PENDING", "in_progress", "needs_fix"},
+	{Approved, "Approved", "approved", "●", ToneGood, "Approved", "#d1e7dd", false, "RUNNING", "merging", "running"},
+	{Unclaimed, "To do", "not begun", "○", ToneCalm, "To do", "#ffffff", false, "PENDING", "open", "pending"},
+	{Draft, "Drafts", "draft", "·", ToneQuiet, "To do", "#eeeeee", false, "DRAFT", "draft", "draft"},
+	{Merged, "Merged", "merged", "✓", ToneGood, "Done", "#a3cfbb", true, "SUCCESS", "closed", "done"},
+	{Superseded, "Replaced", "replaced", "»", ToneQuiet, "Done", "#dddddd", true, "CANCELED", "closed", "superseded"},
+	{Abandoned, "Given up", "given up", "–", ToneQuiet, "Done", "#dddddd", true, "CANCELED", "cancelled", "cancelled"},
+}
+
+// Rank returns the place of s in StatusTable; that of a status which people invented is behind all others.
+func (s Status) Rank() int {
+	for i := range StatusTable {
+		if StatusTable[i].Status == s {
+			return i
+		}
+	}
+	return len(StatusTable)
+}
+
+// Info returns how s is shown. A status that people invented is shown by its name.
+func (s Status) Info() StatusInfo {
+	if at := s.Rank(); at < len(StatusTable) {
+		return StatusTable[at]
+	}
+	words := strings.ToLower(strings.ReplaceAll(string(s), "_", " "))
+	return StatusInfo{Status: s, Title: string(s), Words: words, Glyph: "○", Tone: ToneCalm, Lane: Lanes[0], Fill: "#ffffff",
+		Logist: string(s), Coven: string(s), Kiso: string(s)}
+}
+
+// Terminal reports whether no event leaves the status.
+func (s Status) Terminal() bool { return s == Merged || s == Abandoned || s == Superseded }
+
+// Known reports whether s is one of the eleven statuses.
+func (s Status) Known() bool { return slices.Contains(Statuses, s) }
+
+// Active reports whether work on the task is under way (specs/protocol.md#0).
+func (s Status) Active() bool {
+	switch s {
+	case Claimed, ReadyForReview, Rejected, Approved, IntegrationFailed:
+		return true
+	}
+	return false
+}
