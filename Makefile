@@ -20,7 +20,7 @@ export CGO_ENABLED ?= 0
 # The race detector needs cgo. A program with it sleeps for a second before it ends, and tests start hundreds of them.
 QUICKLY := CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory
 
-.PHONY: help demo test check build race bench bench-hosts bench-store fuzz crash load model sequences mutants e2e-agents e2e-gitea mcp-inspector hosts generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-hosts bench-store fuzz crash load model sequences mutants e2e-agents e2e-gitea mcp-inspector hosts figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ release-check: ## build a release twice, in two folders, and compare (PLATFORMS=
 
 man: ## one man page for each command, in man/man1
 	go run ./cmd/liza man man/man1
+
+figures: ## lines, files, methods of a type, exported names (COMMIT=c for another commit)
+	@scripts/figures $(COMMIT)
 
 generate: ## write the generated parts of the documentation again
 	@for dir in $$(grep -rl --include='*_test.go' 'func TestGenerated' pkg | xargs -r -n 1 dirname | sort -u); do \
