@@ -184,6 +184,7 @@ const (
 	AlertCrashLoop             AlertKind = "CRASH_LOOP"
 	AlertHeldBySystem          AlertKind = "HELD_BY_SYSTEM"
 	AlertBreaker               AlertKind = "BREAKER"
+	AlertCheckpointOpen        AlertKind = "CHECKPOINT_OPEN"
 	AlertCheckpointStale       AlertKind = "CHECKPOINT_STALE"
 	AlertCheckpointStuck       AlertKind = "CHECKPOINT_STUCK"
 	AlertCheckpointAbandoned   AlertKind = "CHECKPOINT_ABANDONED"

@@ -319,10 +319,14 @@ type Checkpoint struct {
 	By        string `yaml:"by"`                   // who stopped the sprint
 	Message   string `yaml:"message,omitempty"`    // why
 	File      string `yaml:"file,omitempty"`       // the summary for people
+	Until     string `yaml:"until,omitempty"`      // answered: it ends with the answers to the questions that were open |  | a person ends it
 	Decision  string `yaml:"decision,omitempty"`   // CONTINUE, ADJUST_SPECS, ADJUST_CONTRACTS, REPLAN, PIVOT or STOP | resume | not decided
 	DecidedBy string `yaml:"decided_by,omitempty"` // name of the person | resume | not decided
 	DecidedAt Time   `yaml:"decided_at,omitempty"` // when | resume | not decided
 }
+
+// UntilAnswered is the Until of a checkpoint that ends with the answers to the questions that were open when it was made.
+const UntilAnswered = "answered"
 
 // Metrics are the stored figures of specs/protocol.md#12; nil rates are undefined (0 of 0).
 // Written by: every transition that changes a figure.

@@ -1,6 +1,7 @@
 package transition
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,6 +154,33 @@ func CheckpointSprint(s *blackboard.State, message, file string, a Actor, now ti
 	s.Sprint.Checkpoints = append(s.Sprint.Checkpoints, &blackboard.Checkpoint{N: len(s.Sprint.Checkpoints) + 1, At: at, By: a.name(), Message: message, File: file})
 	s.Record(blackboard.Entry{Timestamp: at, Agent: a.ID, Action: blackboard.ActionSprintCheckpoint, Detail: oneLine(message), Extra: via(a)})
 	return nil
+}
+
+// WaitForAnswers lets the checkpoint at which the sprint is end with the answers to the questions that are open; without any
+// a person ends it.
+func WaitForAnswers(s *blackboard.State) {
+	if slices.ContainsFunc(s.Questions, func(q *blackboard.Question) bool { return q.Status == blackboard.QuestionOpen }) {
+		s.Sprint.Checkpoints[len(s.Sprint.Checkpoints)-1].Until = blackboard.UntilAnswered
+	}
+}
+
+// EndsWithAnswer reports whether the sprint is at a checkpoint that waits for answers, and none of the questions that were
+// open when it was made is open any more.
+func EndsWithAnswer(s *blackboard.State) bool {
+	if s.Sprint == nil || s.Sprint.Status != blackboard.AtCheckpoint || len(s.Sprint.Checkpoints) == 0 {
+		return false
+	}
+	c := s.Sprint.Checkpoints[len(s.Sprint.Checkpoints)-1]
+	if cb := s.CircuitBreaker; c == nil || c.Until != blackboard.UntilAnswered || cb != nil && cb.Status == blackboard.BreakerTripped {
+		return false
+	}
+	made, _ := c.At.At()
+	for _, q := range s.Questions {
+		if asked, ok := q.Asked.At(); q.Status == blackboard.QuestionOpen && ok && !asked.After(made) {
+			return false
+		}
+	}
+	return true
 }
 
 // Decisions are the answers to a checkpoint (specs/protocol.md#13.6).

@@ -121,6 +121,9 @@ func newAnswer(env *Env) *urfave.Command {
 			if done.Unblocked {
 				line += fmt.Sprintf("; %s is %s again", done.Task, done.Status)
 			}
+			if done.GoesOn {
+				line += "; the checkpoint is over, the team goes on"
+			}
 			return env.Print(done, "%s\n", line)
 		}),
 	}

@@ -118,7 +118,7 @@ type alertMail struct {
 
 // toldOtherwise are the kinds of alert about what an event of its own tells people of.
 var toldOtherwise = []blackboard.AlertKind{blackboard.AlertBlocked, blackboard.AlertQuestionOpen, blackboard.AlertMergeApproval, blackboard.AlertIntegrationFailed,
-	blackboard.AlertApproachingLimit, blackboard.AlertCost, blackboard.AlertBreaker, blackboard.AlertRoleUnusable}
+	blackboard.AlertApproachingLimit, blackboard.AlertCost, blackboard.AlertBreaker, blackboard.AlertRoleUnusable, blackboard.AlertCheckpointOpen}
 
 // checkpointOld are the steps of the ladder of specs/protocol.md#10.4.
 var checkpointOld = []blackboard.AlertKind{blackboard.AlertCheckpointStale, blackboard.AlertCheckpointStuck, blackboard.AlertCheckpointAbandoned}

@@ -71,7 +71,6 @@ func (s *Supervisor) leave(cause error) error {
 	}
 	err := s.Service.Unregister(ctx, s.ID, false)
 	if err == nil || isLost(err) {
-		s.Service.Caller.Token = ""
 		return nil
 	}
 	return err

@@ -165,9 +165,18 @@ func (s *Supervisor) registered(soft, hard context.Context, work func(hard conte
 	life, stop := context.WithCancel(hard)
 	watchers.Go(func() { s.watchOrders(life, abort) })
 	watchers.Go(func() { s.beatContained(life) })
+	left := false
+	defer func() {
+		if left { // only now: the heartbeat, which has ended, reads it
+			s.Service.Caller.Token = ""
+		}
+	}()
 	defer watchers.Wait()
 	defer stop()
-	defer func() { err = errors.Join(err, s.leave(err)) }()
+	defer func() {
+		gone := s.leave(err)
+		left, err = gone == nil, errors.Join(err, gone)
+	}()
 	return work(hard)
 }
 

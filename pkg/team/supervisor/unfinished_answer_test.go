@@ -18,7 +18,7 @@ func recorded(t *testing.T, program, name string, exit int) agent.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := os.ReadFile(filepath.Join("../agent/testdata/corpus", program, name+".jsonl"))
+	said, err := os.ReadFile(filepath.Join("../../run/agent/testdata/corpus", program, name+".jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

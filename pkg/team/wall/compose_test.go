@@ -1,6 +1,8 @@
 package wall
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -104,6 +106,22 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 	}
 }
 
+// sorted returns a JSON text with its keys in order and its numbers as they are.
+func sorted(t *testing.T, text []byte) string {
+	t.Helper()
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
 // claude asks in every folder that it does not know whether it is trusted, and its default answer ends it. What a person
 // trusts is a field of each folder in the copy of the settings; the person's own file stays as it is.
 func TestAProgramIsToldThatThePersonTrustsTheWorktree(t *testing.T) {
@@ -125,7 +143,7 @@ func TestAProgramIsToldThatThePersonTrustsTheWorktree(t *testing.T) {
 		".claude.json":         `{"numStartups":12345678901234567890,"projects":{"/other":{"hasTrustDialogAccepted":false},"` + r.Project.Root + `":{"allowedTools":["a\u003cb"],"hasTrustDialogAccepted":true},` + trusted + `}}`,
 		".claude/.claude.json": `{"projects":{"` + r.Project.Root + `":{"hasTrustDialogAccepted":true},` + trusted + `}}`,
 	} {
-		if got, err := os.ReadFile(filepath.Join(w.Spec.Home, file)); err != nil || string(got) != want {
+		if got, err := os.ReadFile(filepath.Join(w.Spec.Home, file)); err != nil || sorted(t, got) != sorted(t, []byte(want)) {
 			t.Errorf("%s is %s, %v; want %s", file, got, err, want)
 		}
 	}

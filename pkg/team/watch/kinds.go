@@ -42,6 +42,7 @@ var Kinds = []Kind{
 	{blackboard.AlertCrashLoop, Error, "a supervisor gave up", "crash_limit", crashLoop},
 	{blackboard.AlertHeldBySystem, Warning, "a task is on hold by system", "", heldBySystem},
 	{blackboard.AlertBreaker, Error, "the circuit breaker is TRIGGERED", "", breakerTriggered},
+	{blackboard.AlertCheckpointOpen, Warning, "the sprint waits at a checkpoint for a person", "", checkpointOpen},
 	{blackboard.AlertCheckpointStale, Warning, "the CHECKPOINT file is as old as", "alert_checkpoint_stale", checkpointStale},
 	{blackboard.AlertCheckpointStuck, Error, "the CHECKPOINT file is as old as", "alert_checkpoint_stuck", checkpointStuck},
 	{blackboard.AlertCheckpointAbandoned, Error, "the CHECKPOINT file is as old as", "alert_checkpoint_abandoned", checkpointAbandoned},

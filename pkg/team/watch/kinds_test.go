@@ -132,6 +132,7 @@ var situations = []situation{
 		f.State.CircuitBreaker = &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped,
 			CurrentTrigger: &blackboard.BreakerTrigger{Pattern: "retry_cluster", Severity: "ARCHITECTURE_FLAW", ReportFile: ".liza/circuit_breaker_report.md"}}
 	}},
+	{kind: "CHECKPOINT_OPEN", subject: "CHECKPOINT", message: "half time: look; next: liza resume", make: atCheckpoint(minute)},
 	{kind: "CHECKPOINT_STALE", subject: "CHECKPOINT", message: "liza resume", make: atCheckpoint(31 * minute)},
 	{kind: "CHECKPOINT_STUCK", subject: "CHECKPOINT", message: "liza resume", also: []string{"CHECKPOINT_STALE CHECKPOINT"}, make: atCheckpoint(2 * time.Hour)},
 	{kind: "CHECKPOINT_ABANDONED", subject: "CHECKPOINT", message: "half time", also: []string{"CHECKPOINT_STALE CHECKPOINT", "CHECKPOINT_STUCK CHECKPOINT"}, make: atCheckpoint(8 * time.Hour)},

@@ -46,6 +46,18 @@ func breakerTriggered(c *check) {
 	c.raise("circuit_breaker", "%s; next: liza ack", text)
 }
 
+// checkpointOpen is for a checkpoint from its first moment; when it is old the alerts below take its place.
+func checkpointOpen(c *check) {
+	if c.Checkpoint == nil || c.isOld(c.Checkpoint, "alert_checkpoint_stale") {
+		return
+	}
+	text := "the team waits"
+	if c.Checkpoint.Reason != "" {
+		text += ": " + c.Checkpoint.Reason
+	}
+	c.raise("CHECKPOINT", "%s; next: liza resume", text)
+}
+
 func checkpointStale(c *check)     { c.old("CHECKPOINT", c.Checkpoint, "alert_checkpoint_stale") }
 func checkpointStuck(c *check)     { c.old("CHECKPOINT", c.Checkpoint, "alert_checkpoint_stuck") }
 func checkpointAbandoned(c *check) { c.old("CHECKPOINT", c.Checkpoint, "alert_checkpoint_abandoned") }

@@ -187,8 +187,8 @@ func TestACheckpointEscalates(t *testing.T) {
 			data, _ := os.ReadFile(filepath.Join(dir, "ESCALATION")) // "": not there
 			return string(data)
 		}
-		steps(29 * time.Minute)
-		steps(31*time.Minute, "RAISED CHECKPOINT_STALE")
+		steps(29*time.Minute, "RAISED CHECKPOINT_OPEN")
+		steps(31*time.Minute, "CLEARED CHECKPOINT_OPEN", "RAISED CHECKPOINT_STALE")
 		steps(119 * time.Minute)
 		if escalation() != "" {
 			t.Error("ESCALATION is there before the second step")

@@ -26,7 +26,7 @@ func Asked(ctx context.Context, d *verb.Service, r Run, how string, q verb.Promp
 			return nil
 		})
 		if err == nil {
-			_, err = sprint.SystemCheckpoint(ctx, d, "planner stuck: "+reason)
+			_, err = sprint.CheckpointUntilAnswered(ctx, d, "planner stuck: "+reason)
 		}
 		return out, err
 	case "code_reviewer":
@@ -60,7 +60,7 @@ func StopReplan(ctx context.Context, d *verb.Service, due transition.Trigger, wh
 // checkpointAnyway is a checkpoint for people; a sprint that has one, or is over, keeps it.
 func checkpointAnyway(ctx context.Context, d *verb.Service, message string) error {
 	var refusal *transition.Refusal
-	if _, err := sprint.SystemCheckpoint(ctx, d, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != transition.ExitRefused) {
+	if _, err := sprint.CheckpointUntilAnswered(ctx, d, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != transition.ExitRefused) {
 		return err
 	}
 	return nil

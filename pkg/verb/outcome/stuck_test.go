@@ -6,7 +6,9 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
+	"liza/pkg/code/project"
 	"liza/pkg/verb/outcome"
+	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
 )
@@ -43,5 +45,43 @@ func TestAStuckPlannerStopsNobodyWhenAPersonHasAnswered(t *testing.T) {
 				t.Errorf("at a checkpoint: %t", at)
 			}
 		})
+	}
+}
+
+// A planner that is stuck stops the sprint; the answer to the last question that was open then lets it go on.
+func TestTheLastAnswerEndsTheCheckpointOfAStuckPlanner(t *testing.T) {
+	t.Parallel()
+	p, ctx := verbtest.New(t), t.Context()
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	person := p.Service("")
+	p.AddTask("a")
+	must(person.Block(ctx, verb.BlockInput{Task: "a", Reason: "the schema of orders is missing", Questions: []string{"Which columns?", "Which keys?"}}))
+	must(nil, outcome.PlannerStuck(ctx, p.Supervised("planner-1"), "a has no schema"))
+	must(person.Answer(ctx, "q-1", "id and total"))
+	if got := p.State().Sprint.Status; got != blackboard.AtCheckpoint {
+		t.Errorf("after the first answer the sprint is %s", got)
+	}
+	done, err := person.Answer(ctx, "q-2", "id")
+	must(nil, err)
+	s := p.State()
+	if _, set := p.Project.Order(project.Checkpoint); !done.GoesOn || s.Sprint.Status != blackboard.InProgress || set {
+		t.Errorf("goes on: %t, the sprint is %s, the file is there: %t", done.GoesOn, s.Sprint.Status, set)
+	}
+	if c := s.Sprint.Checkpoints[0]; c.Decision != "CONTINUE" || c.DecidedBy == "" {
+		t.Errorf("the checkpoint says %+v", c)
+	}
+
+	// A checkpoint of a person waits for that person.
+	p.AddTask("b")
+	must(person.Block(ctx, verb.BlockInput{Task: "b", Reason: "the total has no currency", Questions: []string{"Which currency?"}}))
+	must(sprint.Checkpoint(ctx, person, "half time"))
+	must(person.Answer(ctx, "q-3", "euro"))
+	if got := p.State().Sprint.Status; got != blackboard.AtCheckpoint {
+		t.Errorf("the sprint is %s after an answer at a person's checkpoint", got)
 	}
 }

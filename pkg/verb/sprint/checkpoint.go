@@ -17,7 +17,7 @@ import (
 
 // Checkpoint stops the sprint for people and writes the summary (specs/protocol.md#13.6).
 func Checkpoint(ctx context.Context, d *verb.Service, message string) (Sprint, error) {
-	return checkpoint(ctx, d, message, func(s *blackboard.State, a transition.Actor) (transition.Actor, error) {
+	return checkpoint(ctx, d, message, false, func(s *blackboard.State, a transition.Actor) (transition.Actor, error) {
 		return a, d.OnlyPerson(s, a, "checkpoint")
 	})
 }
@@ -25,9 +25,18 @@ func Checkpoint(ctx context.Context, d *verb.Service, message string) (Sprint, e
 // SystemCheckpoint is Checkpoint by the system: the deadline has passed, a planner is
 // stuck, a limit is reached.
 func SystemCheckpoint(ctx context.Context, d *verb.Service, message string) (Sprint, error) {
-	return checkpoint(ctx, d, message, func(*blackboard.State, transition.Actor) (transition.Actor, error) {
+	return checkpoint(ctx, d, message, false, system(d))
+}
+
+// CheckpointUntilAnswered is SystemCheckpoint for a planner that is stuck. When questions are open, their answers end it.
+func CheckpointUntilAnswered(ctx context.Context, d *verb.Service, message string) (Sprint, error) {
+	return checkpoint(ctx, d, message, true, system(d))
+}
+
+func system(d *verb.Service) func(*blackboard.State, transition.Actor) (transition.Actor, error) {
+	return func(*blackboard.State, transition.Actor) (transition.Actor, error) {
 		return transition.SystemActor(d.Facts()), nil
-	})
+	}
 }
 
 // summaryTime is how long the writer of a checkpoint may take for its summary.
@@ -35,7 +44,7 @@ const summaryTime = 5 * time.Second
 
 // checkpoint is the one way into CHECKPOINT but for the circuit breaker's own write: file,
 // status and summary (S01).
-func checkpoint(ctx context.Context, d *verb.Service, message string, who func(*blackboard.State, transition.Actor) (transition.Actor, error)) (Sprint, error) {
+func checkpoint(ctx context.Context, d *verb.Service, message string, answers bool, who func(*blackboard.State, transition.Actor) (transition.Actor, error)) (Sprint, error) {
 	var out Sprint
 	if err := d.Clean(verb.Text{Name: "--message", Value: &message}); err != nil {
 		return out, err
@@ -52,7 +61,13 @@ func checkpoint(ctx context.Context, d *verb.Service, message string, who func(*
 		}
 		file = summaryOf(d, s)
 		out = Sprint{Sprint: blackboard.AtCheckpoint, File: d.Rel(file)}
-		return transition.CheckpointSprint(s, message, out.File, a, d.Now())
+		if err := transition.CheckpointSprint(s, message, out.File, a, d.Now()); err != nil {
+			return err
+		}
+		if answers {
+			transition.WaitForAnswers(s)
+		}
+		return nil
 	})
 	if err != nil {
 		return Sprint{}, err

@@ -243,6 +243,9 @@ var others = []attempt{
 	{name: "Unanswered, a planner at a checkpoint", as: "planner-1", board: atCheckpoint, call: unanswered("planner", "")},
 	{name: "Checkpoint", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
 	{name: "Checkpoint, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
+	{name: "CheckpointUntilAnswered", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return sprint.CheckpointUntilAnswered(ctx, d, "planner stuck: no schema")
+	}},
 	{name: "SystemCheckpoint", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return sprint.SystemCheckpoint(ctx, d, "The deadline has passed")
 	}},

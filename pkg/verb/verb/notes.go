@@ -6,7 +6,9 @@ import (
 	"errors"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
+	"liza/pkg/code/project"
 )
 
 // NoteInput is a note of a person.
@@ -70,8 +72,9 @@ type Answered struct {
 	Question  string            `json:"question"`
 	Task      string            `json:"task,omitempty"`
 	Unblocked bool              `json:"unblocked"`
-	Status    blackboard.Status `json:"status,omitempty"` // of the task
-	Attic     string            `json:"attic,omitempty"`  // ref that holds the saved work
+	GoesOn    bool              `json:"goes_on,omitempty"` // the sprint: its checkpoint waited for this answer
+	Status    blackboard.Status `json:"status,omitempty"`  // of the task
+	Attic     string            `json:"attic,omitempty"`   // ref that holds the saved work
 	Notices   []string          `json:"warnings,omitempty"`
 }
 
@@ -104,7 +107,14 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 		return Answered{}, err
 	}
 	var out Answered
-	err = d.Update(ctx, "answer", func(s *blackboard.State, a transition.Actor) error {
+	// The file goes before the change is written: whoever sees it without its checkpoint would make one.
+	clearFile := func([]store.Gone) error {
+		if !out.GoesOn {
+			return nil
+		}
+		return d.Project.Clear(project.Checkpoint)
+	}
+	err = d.UpdateAhead(ctx, "answer", clearFile, func(s *blackboard.State, a transition.Actor) error {
 		out = Answered{Question: id, Attic: in.Attic}
 		if err := d.OnlyPerson(s, a, "answer"); err != nil {
 			return err
@@ -127,6 +137,10 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 		out.Unblocked = last && err == nil
 		if t := s.Task(task); t != nil {
 			out.Status = t.Status
+		}
+		if err == nil && transition.EndsWithAnswer(s) {
+			out.GoesOn = true
+			err = transition.ResumeSprint(s, "", "the questions are answered", a, d.Now())
 		}
 		return err
 	})

@@ -264,7 +264,7 @@ func fromBefore(t *testing.T, p *verbtest.Place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verbtest.Write(t, p.Project.State(), regexp.MustCompile(`(?m)^    seal:\n(      .*\n)*`).ReplaceAllString(string(data), ""))
+	verbtest.Write(t, p.Project.State(), regexp.MustCompile(`(?m)^    seal:(?: \{.*\n|\n(?:      .*\n)*)`).ReplaceAllString(string(data), ""))
 	rewriteStamp(t, p)
 	record, err := os.ReadFile(path)
 	if err != nil {
