@@ -107,7 +107,7 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 		return Answered{}, err
 	}
 	var out Answered
-	// The file goes before the change is written: whoever sees it without its checkpoint would make one.
+	// The file goes before the change is written: a supervisor that sees it without its checkpoint would make one.
 	clearFile := func([]store.Gone) error {
 		if !out.GoesOn {
 			return nil
