@@ -474,3 +474,10 @@ func openFigures(s *blackboard.State) *blackboard.Metrics {
 	}
 	return m
 }
+
+// align appends to the goal's alignment history.
+func align(s *blackboard.State, event, summary string, now time.Time) {
+	if s.Goal != nil {
+		s.Goal.AlignmentHistory = append(s.Goal.AlignmentHistory, &blackboard.Alignment{Timestamp: blackboard.TimeOf(now), Event: event, Summary: summary})
+	}
+}

@@ -432,31 +432,3 @@ func endPauses(s *blackboard.State, now time.Time) {
 		}
 	}
 }
-
-// Wrote lists the agent programs whose commits are in the task's work.
-func Wrote(t *blackboard.Task) blackboard.List {
-	var names blackboard.List
-	for _, a := range t.Attempts {
-		coder := a.Kind == string(blackboard.RoleCoder) || a.Kind == ""
-		if coder && a.CLI != "" && a.Commit != "" && a.Commit != t.BaseCommit && !names.Has(a.CLI) {
-			names = append(names, a.CLI)
-		}
-	}
-	return names
-}
-
-// Conversation is the one in which the coder's last run of the task took place with that
-// program, nil when there is none, or when the work was another agent's since.
-func Conversation(t *blackboard.Task, agent, program string) *blackboard.Conversation {
-	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		a := t.Attempts[i]
-		if a == nil || a.Kind != string(blackboard.RoleCoder) {
-			continue
-		}
-		if a.Agent != agent || a.CLI != program {
-			return nil
-		}
-		return a.Session
-	}
-	return nil
-}

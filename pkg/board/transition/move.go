@@ -6,6 +6,24 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
+// move is one event on its way through the table. Nothing changes before apply.
+type move struct {
+	state *blackboard.State
+	task  *blackboard.Task
+	actor Actor
+	by    caller
+	party Party
+	now   time.Time
+	in    Input
+	rule  *Rule
+
+	h      blackboard.HistoryEntry                             // what the history entries of the event say
+	own    map[blackboard.HistoryEvent]blackboard.HistoryEntry // what the entry of one name says instead
+	detail string                                              // one line for the journal
+	about  map[blackboard.Action]string                        // the line for the entry of one action instead
+	extra  map[string]any                                      // further keys of the journal entries
+}
+
 // begin checks identity, role, existence and status (G01 to G06) and picks the rule.
 func begin(s *blackboard.State, event Event, id string, a Actor, in Input, now time.Time) (*move, error) {
 	by, err := identify(s, a, now)
@@ -107,6 +125,32 @@ func (m *move) lostOr(err error) error {
 	return r
 }
 
+// lostBy reports whether agent held the claim or the review claim and lost it to an
+// expiry, a forced release or another agent (specs/decisions.md#D24), and how.
+func lostBy(t *blackboard.Task, agent string) (at blackboard.Time, how string, lost bool) {
+	role, _, _ := blackboard.ParseAgentID(agent)
+	var takeover *blackboard.HistoryEntry
+	for h := range t.Backwards() {
+		switch {
+		case h.Event == blackboard.HistoryLeaseExpired && h.Holder == agent:
+			return h.Time, "its lease expired", true
+		case h.Event == blackboard.HistoryReassigned && h.PreviousAssignee == agent:
+			return h.Time, "reclaimed by " + h.Agent, true
+		case h.Event == blackboard.HistoryReleased && h.Holder == agent && h.Agent != agent:
+			return h.Time, "released by " + h.Agent + ": " + h.Reason, true
+		case h.Agent == agent:
+			holds := blackboard.IsClaimEvent(h.Event) || h.Event == blackboard.HistoryReviewClaimed || h.Event == blackboard.HistoryCheckpoint || h.Event == blackboard.HistoryHandoff
+			if holds && takeover != nil {
+				return takeover.Time, "reclaimed by " + takeover.Agent, true
+			}
+			return "", "", false
+		case role == blackboard.RoleCoder && blackboard.IsClaimEvent(h.Event), role == blackboard.RoleReviewer && h.Event == blackboard.HistoryReviewClaimed:
+			takeover = h
+		}
+	}
+	return "", "", false
+}
+
 // apply carries out the rule: registration, effects, status, history, metrics, journal.
 func (m *move) apply() {
 	admit(m.state, m.actor, m.by, m.now)
@@ -186,4 +230,45 @@ func (m *move) authorOf(entry string) string {
 		return m.in.AsAgent
 	}
 	return m.actor.ID
+}
+
+// me is the actor's registration, nil for human and system.
+func (m *move) me() *blackboard.Agent { return m.by.entry }
+
+// says keeps what the history entry of that name says, when it is not what m.h says.
+func (m *move) says(name blackboard.HistoryEvent, e blackboard.HistoryEntry) {
+	if m.own == nil {
+		m.own = map[blackboard.HistoryEvent]blackboard.HistoryEntry{}
+	}
+	m.own[name] = e
+}
+
+// tells keeps the journal line of one action, when it is not m.detail.
+func (m *move) tells(action blackboard.Action, detail string) {
+	if m.about == nil {
+		m.about = map[blackboard.Action]string{}
+	}
+	m.about[action] = oneLine(detail)
+}
+
+func withExtra(extra map[string]any, key string, value any) map[string]any {
+	out := map[string]any{key: value}
+	for k, v := range extra {
+		out[k] = v
+	}
+	return out
+}
+
+// no refuses with the command that helps with most refusals: the help of the command
+// for a mistake in its use, else a look at the task.
+func (m *move) no(guard string, exit Exit, format string, args ...any) error {
+	if exit == ExitUsage {
+		return m.refuseNext("liza help "+commandOf(m.rule.Event), guard, exit, format, args...)
+	}
+	return m.refuseNext("liza show "+m.task.ID, guard, exit, format, args...)
+}
+
+// refuseNext refuses with a command of its own.
+func (m *move) refuseNext(next, guard string, exit Exit, format string, args ...any) error {
+	return refuse(guard, exit, next, format, args...)
 }

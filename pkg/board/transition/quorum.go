@@ -2,9 +2,55 @@ package transition
 
 import (
 	"fmt"
+	"time"
 
 	"liza/pkg/board/blackboard"
 )
+
+// quorumRules is the row of ask_again.
+var quorumRules = []Rule{
+	{ID: "T43", Event: EvAskAgain, From: from(blackboard.Approved), To: blackboard.ReadyForReview, Who: SReviewer | BySystem | ByHuman,
+		Needs:   needs(quorumShort),
+		Does:    does(askAgain),
+		History: records(blackboard.HistoryReviewAskedAgain), Log: names(blackboard.ActionReviewAskedAgain)},
+}
+
+// AskAgain puts approved work back in review: review.quorum asks for more approvals than there are (T43).
+func AskAgain(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
+	return run(s, EvAskAgain, id, a, in, now)
+}
+
+var quorumMet = &Condition{Text: "with it the approvals are as many as review.quorum asks for", Holds: func(m *move) bool {
+	return m.in.Quorum.Missing(append(m.task.Standing(), m.approvalNow())) == 0
+}}
+
+var quorumOpen = &Condition{Text: "review.quorum asks for more approvals", Holds: func(m *move) bool { return !quorumMet.Holds(m) }}
+
+// personDecides: with a quorum that has begun a person is one of the reviewers.
+func (m *move) personDecides() bool {
+	return m.in.ReviewMode == blackboard.ReviewDisabled || m.task.Quorum != nil && len(m.task.Standing()) > 0
+}
+
+var quorumShort = Guard{"", "review.quorum asks for more approvals than there are", func(m *move) error {
+	if m.in.Quorum.Missing(m.task.Given(m.state, m.reviewed().Tree)) == 0 {
+		return m.refuseNext("liza merge "+m.task.ID, "", ExitFailure, "the approvals of %s are enough", m.task.ID)
+	}
+	return nil
+}}
+
+var notApprovedBefore = Guard{"G68", "the reviewer has not approved this commit already: each approval of a quorum is another reviewer's", func(m *move) error {
+	if m.task.HasApprovalBy(m.actor.name()) {
+		return m.refuseNext("liza show "+m.task.ID, "G68", ExitRefused, "%s has approved %s already; another reviewer has to judge it: %s", m.actor.name(), m.task.ID, orSome(m.task.Quorum))
+	}
+	return nil
+}}
+
+func orSome(q *blackboard.Quorum) string {
+	if q == nil {
+		return "it needs several"
+	}
+	return "it needs " + q.Describe()
+}
 
 // approvalNow is the approval that the event gives.
 func (m *move) approvalNow() *blackboard.Approval {
@@ -40,44 +86,6 @@ func cloneQuorum(q *blackboard.Quorum) *blackboard.Quorum {
 }
 
 func dropApprovals(t *blackboard.Task) { t.Approvals, t.Quorum = nil, nil }
-
-var quorumMet = &Condition{Text: "with it the approvals are as many as review.quorum asks for", Holds: func(m *move) bool {
-	return m.in.Quorum.Missing(append(m.task.Standing(), m.approvalNow())) == 0
-}}
-
-var quorumOpen = &Condition{Text: "review.quorum asks for more approvals", Holds: func(m *move) bool { return !quorumMet.Holds(m) }}
-
-// personDecides: with a quorum that has begun a person is one of the reviewers.
-func (m *move) personDecides() bool {
-	return m.in.ReviewMode == blackboard.ReviewDisabled || m.task.Quorum != nil && len(m.task.Standing()) > 0
-}
-
-var personIsLast = &Condition{Text: "review.mode is disabled, or reviewers have approved and more approvals are needed; with it they are as many as review.quorum asks for",
-	Holds: func(m *move) bool { return m.personDecides() && quorumMet.Holds(m) }, Else: &reviewDisabled}
-
-var personIsNotLast = &Condition{Text: "the same, and review.quorum asks for more approvals",
-	Holds: func(m *move) bool { return m.personDecides() && quorumOpen.Holds(m) }, Else: &reviewDisabled}
-
-var notApprovedBefore = Guard{"G68", "the reviewer has not approved this commit already: each approval of a quorum is another reviewer's", func(m *move) error {
-	if m.task.HasApprovalBy(m.actor.name()) {
-		return m.refuseNext("liza show "+m.task.ID, "G68", ExitRefused, "%s has approved %s already; another reviewer has to judge it: %s", m.actor.name(), m.task.ID, orSome(m.task.Quorum))
-	}
-	return nil
-}}
-
-func orSome(q *blackboard.Quorum) string {
-	if q == nil {
-		return "it needs several"
-	}
-	return "it needs " + q.Describe()
-}
-
-var quorumShort = Guard{"", "review.quorum asks for more approvals than there are", func(m *move) error {
-	if m.in.Quorum.Missing(m.task.Given(m.state, m.reviewed().Tree)) == 0 {
-		return m.refuseNext("liza merge "+m.task.ID, "", ExitFailure, "the approvals of %s are enough", m.task.ID)
-	}
-	return nil
-}}
 
 var countApproval = Effect{"approvals and quorum; review_failures 0", func(m *move) {
 	t := m.task

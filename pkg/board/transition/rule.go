@@ -1,12 +1,8 @@
 package transition
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"liza/pkg/board/blackboard"
 )
@@ -48,71 +44,14 @@ type Effect struct {
 	Apply func(*move)
 }
 
-// move is one event on its way through the table. Nothing changes before apply.
-type move struct {
-	state *blackboard.State
-	task  *blackboard.Task
-	actor Actor
-	by    caller
-	party Party
-	now   time.Time
-	in    Input
-	rule  *Rule
-
-	h      blackboard.HistoryEntry                             // what the history entries of the event say
-	own    map[blackboard.HistoryEvent]blackboard.HistoryEntry // what the entry of one name says instead
-	detail string                                              // one line for the journal
-	about  map[blackboard.Action]string                        // the line for the entry of one action instead
-	extra  map[string]any                                      // further keys of the journal entries
-}
-
-// me is the actor's registration, nil for human and system.
-func (m *move) me() *blackboard.Agent { return m.by.entry }
-
-// says keeps what the history entry of that name says, when it is not what m.h says.
-func (m *move) says(name blackboard.HistoryEvent, e blackboard.HistoryEntry) {
-	if m.own == nil {
-		m.own = map[blackboard.HistoryEvent]blackboard.HistoryEntry{}
-	}
-	m.own[name] = e
-}
-
-// tells keeps the journal line of one action, when it is not m.detail.
-func (m *move) tells(action blackboard.Action, detail string) {
-	if m.about == nil {
-		m.about = map[blackboard.Action]string{}
-	}
-	m.about[action] = oneLine(detail)
-}
-
-func withExtra(extra map[string]any, key string, value any) map[string]any {
-	out := map[string]any{key: value}
-	for k, v := range extra {
-		out[k] = v
-	}
-	return out
-}
-
-// no refuses with the command that helps with most refusals: the help of the command
-// for a mistake in its use, else a look at the task.
-func (m *move) no(guard string, exit Exit, format string, args ...any) error {
-	if exit == ExitUsage {
-		return m.refuseNext("liza help "+commandOf(m.rule.Event), guard, exit, format, args...)
-	}
-	return m.refuseNext("liza show "+m.task.ID, guard, exit, format, args...)
-}
-
-// refuseNext refuses with a command of its own.
-func (m *move) refuseNext(next, guard string, exit Exit, format string, args ...any) error {
-	return refuse(guard, exit, next, format, args...)
-}
-
-// claim has the facts of a claim, none when the caller gave none.
-func (m *move) claim() ClaimFacts {
-	if m.in.Claim == nil {
-		return ClaimFacts{}
-	}
-	return *m.in.Claim
+// ruleGuards are the guards that every event on a task has, whatever its rule says.
+var ruleGuards = []Guard{
+	{ID: "G01", Text: "the caller is human, system, or an agent id of valid form with a registration"},
+	{ID: "G02", Text: "the token is that of the registration or, for an agent's own events, of its current run"},
+	{ID: "G03", Text: "the caller's role may cause the event (column who)"},
+	{ID: "G04", Text: "a process inside the process tree of an agent's run acts as that agent only"},
+	{ID: "G05", Text: "the task exists"},
+	{ID: "G06", Text: "the task's status is in column from"},
 }
 
 // Event names what happens to a task; it is the verb of specs/protocol.md#4.3.
@@ -159,6 +98,67 @@ const (
 	EvRestep            Event = "restep"
 )
 
+// Rules is the transition table of specs/protocol.md#4.3, in the order of its numbers. It is the only place that says which
+// event leads where, who may cause it, what has to hold and what changes. Each event has its rows in its own file.
+var Rules = slices.SortedStableFunc(slices.Values(slices.Concat(
+	createRules, claimRules, runRules, submitRules, reviewRules, verdictRules, quorumRules, mergeApprovalRules, mergeRules,
+	blockRules, unblockRules, supersedeRules, holdRules, releaseRules, rerunRules,
+)), func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
+
+func needs(g ...Guard) []Guard { return g }
+
+func does(e ...Effect) []Effect { return e }
+
+func from(s ...blackboard.Status) []blackboard.Status { return s }
+
+func names(n ...blackboard.Action) []blackboard.Action { return n }
+
+func records(h ...blackboard.HistoryEvent) []blackboard.HistoryEvent { return h }
+
+// ruleOf is the first rule of an event.
+func ruleOf(event Event) *Rule {
+	for i := range Rules {
+		if Rules[i].Event == event {
+			return &Rules[i]
+		}
+	}
+	return nil
+}
+
+func hasStatus(list []blackboard.Status, s blackboard.Status) bool { return slices.Contains(list, s) }
+
+// partiesOf is the union of the actors of an event.
+func partiesOf(event Event) Party {
+	var p Party
+	for _, r := range Rules {
+		if r.Event == event {
+			p |= r.Who
+		}
+	}
+	return p
+}
+
+// whoMay reports whether the actor may cause the event, from one status or, for "", at all.
+func whoMay(event Event, p Party, from blackboard.Status) bool {
+	for i := range Rules {
+		if r := &Rules[i]; r.Event == event && r.Who&p != 0 && (from == "" || hasStatus(r.From, from)) {
+			return true
+		}
+	}
+	return false
+}
+
+// fromOf names the statuses from which the actor may cause the event.
+func fromOf(event Event, p Party) []string {
+	var names []string
+	for _, st := range blackboard.Statuses {
+		if whoMay(event, p, st) {
+			names = append(names, string(st))
+		}
+	}
+	return names
+}
+
 func verbOf(event Event) string {
 	if event == EvMergeIntent { // a step of the verb
 		event = EvMerge
@@ -195,158 +195,4 @@ func commandOf(event Event) string {
 		return "run"
 	}
 	return string(event)
-}
-
-// What refusals and documents read from the table.
-
-func hasStatus(list []blackboard.Status, s blackboard.Status) bool { return slices.Contains(list, s) }
-
-// partiesOf is the union of the actors of an event.
-func partiesOf(event Event) Party {
-	var p Party
-	for _, r := range Rules {
-		if r.Event == event {
-			p |= r.Who
-		}
-	}
-	return p
-}
-
-// whoMay reports whether the actor may cause the event, from one status or, for "", at all.
-func whoMay(event Event, p Party, from blackboard.Status) bool {
-	for i := range Rules {
-		if r := &Rules[i]; r.Event == event && r.Who&p != 0 && (from == "" || hasStatus(r.From, from)) {
-			return true
-		}
-	}
-	return false
-}
-
-// fromOf names the statuses from which the actor may cause the event.
-func fromOf(event Event, p Party) []string {
-	var names []string
-	for _, st := range blackboard.Statuses {
-		if whoMay(event, p, st) {
-			names = append(names, string(st))
-		}
-	}
-	return names
-}
-
-// Exit is the class of a refusal; its value is the exit code of specs/protocol.md#0.6.
-type Exit int
-
-// The classes that rules can refuse with.
-const (
-	ExitFailure   Exit = 1
-	ExitUsage     Exit = 2
-	ExitInvalid   Exit = 3
-	ExitRefused   Exit = 4
-	ExitLeaseLost Exit = 6
-	ExitNothing   Exit = 7
-)
-
-// ErrAlreadyDone is returned for a repetition of the event that is the latest of its
-// task and still holds (specs/protocol.md#0.7): nothing changes, and the caller reports success.
-var ErrAlreadyDone = errors.New("already done")
-
-// Refusal says why an event is not allowed. The state is unchanged.
-type Refusal struct {
-	Guard   string // the guard of specs/protocol.md#4.2 that refused, "G31"
-	Exit    Exit
-	Message string // one sentence
-	Next    string // the one command that helps, without "next: "
-	Unsaved string // the task whose work could not be saved, where that is why
-}
-
-func (r *Refusal) Error() string { return r.Message }
-
-// Advice is the refusal with the command that helps, as an agent is told.
-func (r *Refusal) Advice() string {
-	if r.Next == "" {
-		return r.Message
-	}
-	return r.Message + " (next: " + r.Next + ")"
-}
-
-// Refuse is a refusal by no guard of the state: of what a command was given, or of what was found elsewhere.
-func Refuse(exit Exit, next, format string, args ...any) error {
-	return refuse("", exit, next, format, args...)
-}
-
-func refuse(guard string, exit Exit, next, format string, args ...any) *Refusal {
-	return &Refusal{Guard: guard, Exit: exit, Next: next, Message: fmt.Sprintf(format, args...)}
-}
-
-func unknownTask(s *blackboard.State, id string) error {
-	if a, ok := s.ArchivedTasks()[id]; ok {
-		return refuse("G05", ExitRefused, "liza show "+id, "task '%s' is archived (%s)", id, a.Status)
-	}
-	var ids []string
-	for t := range s.Tasks() {
-		ids = append(ids, t.ID)
-	}
-	hint := ""
-	if near := blackboard.Nearest(id, ids); near != "" {
-		hint = fmt.Sprintf("; did you mean '%s'?", near)
-	}
-	return refuse("G05", ExitRefused, "liza status", "no task '%s'%s", id, hint)
-}
-
-// withdrawQuestions ends the open questions of a task that left BLOCKED or is terminal.
-func withdrawQuestions(s *blackboard.State, task string) {
-	for _, q := range s.Questions {
-		if q.Task == task && q.Status == blackboard.QuestionOpen {
-			q.Status = blackboard.QuestionExpired
-		}
-	}
-}
-
-// align appends to the goal's alignment history.
-func align(s *blackboard.State, event, summary string, now time.Time) {
-	if s.Goal != nil {
-		s.Goal.AlignmentHistory = append(s.Goal.AlignmentHistory, &blackboard.Alignment{Timestamp: blackboard.TimeOf(now), Event: event, Summary: summary})
-	}
-}
-
-// ask adds a question under the next free id.
-func ask(s *blackboard.State, q *blackboard.Question) {
-	q.ID = nextID("q-", s.Questions, func(q *blackboard.Question) string { return q.ID })
-	s.Questions = append(s.Questions, q)
-}
-
-func addAnomaly(s *blackboard.State, a *blackboard.Anomaly) {
-	a.ID = nextID("anom-", s.Anomalies, func(a *blackboard.Anomaly) string { return a.ID })
-	s.Anomalies = append(s.Anomalies, a)
-	detail := string(a.Type)
-	for _, k := range []string{"what", "reason", "cycles", "failed_by"} {
-		if v, ok := a.Details[k]; ok {
-			detail += ": " + describe(v)
-			break
-		}
-	}
-	s.Record(blackboard.Entry{Timestamp: a.Timestamp, Agent: a.Reporter, Action: blackboard.ActionAnomaly, Task: a.Task, Detail: detail})
-}
-
-// nextID is prefix and one more than the highest number in use.
-func nextID[T any](prefix string, list []*T, id func(*T) string) string {
-	highest := 0
-	for _, x := range list {
-		if rest, ok := strings.CutPrefix(id(x), prefix); ok {
-			if n, err := strconv.Atoi(rest); err == nil {
-				highest = max(highest, n)
-			}
-		}
-	}
-	return prefix + strconv.Itoa(highest+1)
-}
-
-// anyPlanner is who reports for the planner: the first one, or system when there is none.
-func anyPlanner(s *blackboard.State) string {
-	for _, id := range s.AgentIDs() {
-		if role, _, _ := blackboard.ParseAgentID(id); role == blackboard.RolePlanner {
-			return id
-		}
-	}
-	return blackboard.System
 }

@@ -212,3 +212,103 @@ func add(u *blackboard.Usage, r RunResult) {
 		u.CostCents = u.CostCents.Plus(*r.Cost)
 	}
 }
+
+// addAttempt appends to attempts and keeps the newest ten.
+func addAttempt(t *blackboard.Task, a *blackboard.Attempt) {
+	a.Seq = 1
+	for _, old := range t.Attempts {
+		a.Seq = max(a.Seq, old.Seq+1)
+	}
+	t.Attempts = append(t.Attempts, a)
+	if n := len(t.Attempts); n > 10 {
+		t.Attempts = append([]*blackboard.Attempt(nil), t.Attempts[n-10:]...)
+	}
+}
+
+// attemptOutcomes is what an event of the task means for the run that led to it (
+// specs/protocol.md#2.3, attempts).
+var attemptOutcomes = map[blackboard.HistoryEvent]string{
+	blackboard.HistoryReadyForReview: "submitted", blackboard.HistoryApproved: "approved", blackboard.HistoryRejected: "rejected", blackboard.HistoryMerged: "merged", blackboard.HistoryBlocked: "blocked", blackboard.HistoryRetried: "retry",
+	blackboard.HistoryApprovalVoided: "submitted",
+}
+
+// finishedRun is the outcome of a run of which nothing is known yet but that it ended well.
+const finishedRun = "finished"
+
+// crashedRun is the outcome of a run whose program failed by itself.
+const crashedRun = "crashed"
+
+// judgeAttempt writes what came of the work into the newest run of the coder, and, for a
+// verdict, of the reviewer. Runs that ended badly keep how they ended.
+func judgeAttempt(t *blackboard.Task, event blackboard.HistoryEvent) {
+	outcome, ok := attemptOutcomes[event]
+	more := event == blackboard.HistoryApprovalRecorded // other reviewers judge the work yet
+	if more {
+		outcome, ok = "approved", true
+	}
+	if !ok {
+		return
+	}
+	judged := map[string]bool{}
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		a := t.Attempts[i]
+		if a == nil || judged[a.Kind] || a.ClaimSeq != t.ClaimSeq {
+			continue
+		}
+		judged[a.Kind] = true
+		reviewer := a.Kind == string(blackboard.RoleReviewer)
+		if more && !reviewer {
+			continue
+		}
+		switch a.Outcome {
+		case finishedRun:
+			a.Outcome = outcome
+		case "submitted", "approved", "rejected":
+			if !reviewer {
+				a.Outcome = outcome
+			}
+		}
+	}
+}
+
+// outcomeSoFar is what the board says of a coder's run that has just ended: its verbs may
+// have come before its end.
+func outcomeSoFar(t *blackboard.Task) string {
+	for h := range t.Backwards() {
+		if outcome, ok := attemptOutcomes[h.Event]; ok {
+			return outcome
+		}
+		if blackboard.IsClaimEvent(h.Event) {
+			break
+		}
+	}
+	return finishedRun
+}
+
+// Wrote lists the agent programs whose commits are in the task's work.
+func Wrote(t *blackboard.Task) blackboard.List {
+	var names blackboard.List
+	for _, a := range t.Attempts {
+		coder := a.Kind == string(blackboard.RoleCoder) || a.Kind == ""
+		if coder && a.CLI != "" && a.Commit != "" && a.Commit != t.BaseCommit && !names.Has(a.CLI) {
+			names = append(names, a.CLI)
+		}
+	}
+	return names
+}
+
+// Conversation is the one in which the coder's last run of the task took place with that
+// program, nil when there is none, or when the work was another agent's since.
+func Conversation(t *blackboard.Task, agent, program string) *blackboard.Conversation {
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		a := t.Attempts[i]
+		if a == nil || a.Kind != string(blackboard.RoleCoder) {
+			continue
+		}
+		if a.Agent != agent || a.CLI != program {
+			return nil
+		}
+		return a.Session
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 package transition
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,11 +36,6 @@ func settle(s *blackboard.State, of *blackboard.Task) {
 
 // Ask adds a question of an agent that is about no task.
 func Ask(s *blackboard.State, q *blackboard.Question) { ask(s, q) }
-
-// AddAnomaly records something that went differently than it should (specs/protocol.md#13.9).
-func AddAnomaly(s *blackboard.State, task, reporter string, kind blackboard.AnomalyKind, details blackboard.Settings, now time.Time) {
-	addAnomaly(s, &blackboard.Anomaly{Timestamp: blackboard.TimeOf(now), Task: task, Reporter: reporter, Type: kind, Details: details})
-}
 
 // AddNote stores a note of a person; one with an id that exists changes nothing (0.7).
 func AddNote(s *blackboard.State, n *blackboard.Note, a Actor, now time.Time) error {
@@ -178,4 +174,32 @@ func answersUnblock(s *blackboard.State, task string) bool {
 		}
 	}
 	return true
+}
+
+// withdrawQuestions ends the open questions of a task that left BLOCKED or is terminal.
+func withdrawQuestions(s *blackboard.State, task string) {
+	for _, q := range s.Questions {
+		if q.Task == task && q.Status == blackboard.QuestionOpen {
+			q.Status = blackboard.QuestionExpired
+		}
+	}
+}
+
+// ask adds a question under the next free id.
+func ask(s *blackboard.State, q *blackboard.Question) {
+	q.ID = nextID("q-", s.Questions, func(q *blackboard.Question) string { return q.ID })
+	s.Questions = append(s.Questions, q)
+}
+
+// nextID is prefix and one more than the highest number in use.
+func nextID[T any](prefix string, list []*T, id func(*T) string) string {
+	highest := 0
+	for _, x := range list {
+		if rest, ok := strings.CutPrefix(id(x), prefix); ok {
+			if n, err := strconv.Atoi(rest); err == nil {
+				highest = max(highest, n)
+			}
+		}
+	}
+	return prefix + strconv.Itoa(highest+1)
 }

@@ -349,3 +349,32 @@ func MergePriority(s *blackboard.State, c Candidate, now time.Time) int {
 	}
 	return max(1, p-int(now.Sub(c.Since)/step))
 }
+
+// lastReviewer is who claimed the review of what is submitted now, "" for nobody yet.
+func lastReviewer(t *blackboard.Task) string {
+	for h := range t.Backwards() {
+		switch h.Event {
+		case blackboard.HistoryReviewClaimed:
+			return h.Agent
+		case blackboard.HistoryReadyForReview, blackboard.HistorySubmittedForReview:
+			return ""
+		}
+	}
+	return ""
+}
+
+// awaits reports whether a task is left to the coder that it prefers: that one is registered and has no task, or may come.
+func awaits(s *blackboard.State, t *blackboard.Task, now time.Time) bool {
+	e := s.Agents[t.Prefer]
+	if e == nil {
+		created, ok := t.Created.At()
+		return ok && now.Sub(created) < preferTime
+	}
+	if stop := s.Stopped[t.Prefer]; stop != nil {
+		return stop.Restart
+	}
+	return (e.Status == blackboard.AgentIdle || e.Status == blackboard.AgentStarting) && e.CurrentTask == ""
+}
+
+// preferTime is how long a new task waits for its coder to register: a team that begins again registers one after the other.
+const preferTime = 30 * time.Second

@@ -1,0 +1,115 @@
+package transition
+
+import (
+	"slices"
+	"strings"
+
+	"liza/pkg/board/blackboard"
+)
+
+// repeated reports whether the event is the latest of its task, by the same actor with the
+// same arguments, and still holds (specs/protocol.md#0.7). A merge is nobody's in particular:
+// anyone who comes second finds it done.
+func (m *move) repeated(event Event) bool {
+	t, h, in := m.task, m.task.Last(), m.in
+	switch {
+	case event == EvMerge, event == EvMergeIntent:
+		return t.Status == blackboard.Merged && (m.merge().Commit == "" || m.merge().Commit == t.MergeCommit)
+	case h == nil || h.Agent != m.actor.ID:
+		return false
+	}
+	switch event {
+	case EvSubmit:
+		same := !t.ChangesFiles() || h.Commit != "" && h.Commit == m.submission().Commit
+		return t.Status == blackboard.ReadyForReview && h.Event == blackboard.HistoryReadyForReview && same && h.NoTests == in.NoTests
+	case EvApprove:
+		overruled := m.rejectedBefore() && Overruled(t)
+		if t.Status == blackboard.ReadyForReview && h.Event == blackboard.HistoryApprovalRecorded {
+			return m.sameApproval()
+		}
+		return (overruled || t.Status == blackboard.Approved && h.Event == blackboard.HistoryApproved && !h.Merge) && m.sameFindings()
+	case EvReject:
+		return m.rejectedBefore() && t.RejectionReason.Summary == in.Reason && m.sameFindings() && m.sameAdvice()
+	case EvReplan:
+		return t.Status == blackboard.Blocked && h.Event == blackboard.HistoryBlocked && h.Kind == blackboard.BlockedForReplan && t.BlockedReason == in.Reason && m.sameFindings()
+	case EvReviewRelease:
+		return in.What == "stuck" && t.Status == blackboard.ReadyForReview && h.Event == blackboard.HistoryHeld && t.Hold != nil && t.Hold.By == blackboard.System &&
+			t.Review != nil && t.Review.Status == "stuck" && t.Review.Reason == in.Reason
+	case EvBlock:
+		return t.Status == blackboard.Blocked && h.Event == blackboard.HistoryBlocked && t.BlockedReason == in.Reason &&
+			slices.Equal(t.BlockedQuestions, in.Questions) && slices.Equal(t.Attempted, in.Attempted)
+	case EvIntent:
+		return t.Status == blackboard.Claimed && h.Event == blackboard.HistoryCheckpoint && in.Intent != nil && blackboard.SameIntent(h.Checkpoint, in.Intent)
+	case EvHandoff:
+		return h.Event == blackboard.HistoryHandoff && t.HandoffPending && sameHandoff(m.state.Handoff[t.ID], in.Handoff)
+	case EvHold:
+		return h.Event == blackboard.HistoryHeld && t.Hold != nil && t.Hold.By == m.actor.name() && t.Hold.Reason == in.Reason
+	case EvUnhold:
+		return h.Event == blackboard.HistoryUnheld && t.Hold == nil
+	}
+	return false
+}
+
+// rejectedBefore reports whether the actor's rejection is the latest event, also when it
+// was the last one and blocked the task (T16).
+func (m *move) rejectedBefore() bool {
+	t, h := m.task, m.task.Last()
+	if t.RejectionReason == nil {
+		return false
+	}
+	return t.Status == blackboard.Rejected && h.Event == blackboard.HistoryRejected && !h.Merge ||
+		t.Status == blackboard.Blocked && h.Event == blackboard.HistoryBlocked && h.Kind == blackboard.BlockedByDeadlock
+}
+
+// sameFindings compares what the reviewer found and suggests with the stored review. The
+// findings of the checks come before the reviewer's own.
+func (m *move) sameFindings() bool {
+	v, r := m.in.Verdict, m.task.Review
+	if v == nil {
+		return true
+	}
+	if r == nil || len(r.Findings) < len(v.Findings) || !slices.Equal(r.Suggestions, v.Suggestions) {
+		return false
+	}
+	own := r.Findings[len(r.Findings)-len(v.Findings):]
+	return slices.EqualFunc(own, v.Findings, blackboard.SamePointed[blackboard.Finding])
+}
+
+// sameApproval compares what the reviewer found with its approval of a change that needs more.
+func (m *move) sameApproval() bool {
+	for _, a := range m.task.Standing() {
+		if a.Reviewer == m.actor.ID {
+			return m.in.Verdict == nil || slices.EqualFunc(a.Findings, m.in.Verdict.Findings, blackboard.SamePointed[blackboard.Finding])
+		}
+	}
+	return false
+}
+
+// sameAdvice compares the corrective steps and the list of earlier points.
+func (m *move) sameAdvice() bool {
+	v, t := m.in.Verdict, m.task
+	if v == nil {
+		return true
+	}
+	sameFix := func(a, b *blackboard.Fix) bool {
+		return a != nil && b != nil && a.Kind == b.Kind && a.Detail == b.Detail && a.Expect == b.Expect && a.Skill == b.Skill
+	}
+	return slices.EqualFunc(t.RejectionReason.Prior, v.Prior, blackboard.SamePointed[blackboard.Prior]) &&
+		(len(v.Inject) == 0 || slices.EqualFunc(t.Fixes, v.Inject, sameFix))
+}
+
+// sameHandoff compares what an agent said; a handoff that a run continues is over.
+func sameHandoff(was, is *blackboard.Handoff) bool {
+	return was != nil && is != nil && was.ConsumedBy == "" &&
+		was.Summary == is.Summary && was.NextAction == is.NextAction && was.ContextUsed == is.ContextUsed &&
+		was.Approach == is.Approach && was.Blockers == is.Blockers &&
+		slices.Equal(was.FilesModified, is.FilesModified) && slices.Equal(was.NextSteps, is.NextSteps)
+}
+
+// overruledPrefix begins the reason of a rejection that the gate made of an approval (G58).
+const overruledPrefix = "rejected by the gate: "
+
+// Overruled reports whether the rejection of a task is the gate's, of work that its reviewer approved.
+func Overruled(t *blackboard.Task) bool {
+	return t.RejectionReason != nil && strings.HasPrefix(t.RejectionReason.Summary, overruledPrefix)
+}
