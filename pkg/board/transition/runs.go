@@ -95,6 +95,18 @@ func EndRun(s *blackboard.State, a Actor, r RunResult, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	endRun(s, a.ID, e, r, now)
+	return nil
+}
+
+// EndRunOf is EndRun for an agent whose supervisor died before it could write the end of its run.
+func EndRunOf(s *blackboard.State, agent string, r RunResult, now time.Time) {
+	if e := s.Agents[agent]; e != nil {
+		endRun(s, agent, e, r, now)
+	}
+}
+
+func endRun(s *blackboard.State, agent string, e *blackboard.Agent, r RunResult, now time.Time) {
 	e.Child, e.ReservedCents, e.ProviderWait = nil, 0, nil
 	e.IterationsTotal++
 	endPauses(s, now)
@@ -130,7 +142,7 @@ func EndRun(s *blackboard.State, a Actor, r RunResult, now time.Time) error {
 		if r.Cost == nil && t.Usage.UnknownCostRuns == 1 {
 			warnOfUnknownCost(s, t, now)
 		}
-		r.Attempt.Ended, r.Attempt.Agent, r.Attempt.ClaimSeq = blackboard.TimeOf(now), a.ID, claimSeqOf(t, a.ID)
+		r.Attempt.Ended, r.Attempt.Agent, r.Attempt.ClaimSeq = blackboard.TimeOf(now), agent, claimSeqOf(t, agent)
 		r.Attempt.Seconds, r.Attempt.CostCents = r.Seconds, nil
 		if r.Cost != nil {
 			cost := *r.Cost
@@ -154,7 +166,6 @@ func EndRun(s *blackboard.State, a Actor, r RunResult, now time.Time) error {
 			t.Shorten()
 		}
 	}
-	return nil
 }
 
 // firstCrash reports whether a crash counts for the supervisor (specs/protocol.md#13.3). A task whose

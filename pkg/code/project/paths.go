@@ -65,6 +65,9 @@ func (p *Project) Output(task string) string { return p.in("output", task+".log"
 // OutputAgent is the raw output of an agent's programs that had no task (planner).
 func (p *Project) OutputAgent(agent string) string { return p.in("output", agent+".log") }
 
+// RunEnd is how the last run of an agent ended, until the board has it.
+func (p *Project) RunEnd(agent string) string { return p.in("output", agent+".ended.json") }
+
 // Activity is what the runs for a task, or of an agent that had none, do (package activity).
 func (p *Project) Activity(name string) string { return p.in("output", name+".events") }
 

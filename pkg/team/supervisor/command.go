@@ -62,7 +62,7 @@ func refused(format string, args ...any) jobEnd {
 // runJob runs a job in the worktree of a task (specs/roles-and-knowledge.md#9.3, specs/roles-and-knowledge.md#9.4). Only what ends the
 // work is an error.
 func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) (jobEnd, error) {
-	if why := s.Service.MayStart(st, t, j.kind); why != "" {
+	if why := u.board.MayStart(st, t, j.kind); why != "" {
 		return refused("%s", why), nil
 	}
 	c, stdout, why, err := s.command(ctx, st, t, j)
@@ -331,7 +331,7 @@ func tail(text string) string { return strings.ToValidUTF8(text[max(0, len(text)
 // specs/roles-and-knowledge.md#5.5). judge: there is something left to judge. Checks that cannot be done are a review
 // that failed: it is counted, given back, and tried again.
 func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error) {
-	c, err := s.Service.Check(ctx, u.task)
+	c, err := u.board.Check(ctx, u.task)
 	switch {
 	case ctx.Err() != nil:
 		return false, err
@@ -339,7 +339,7 @@ func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error)
 		return false, err
 	case err != nil:
 		s.warn(u.task, "%v", err)
-		_, err = s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: err.Error()})
+		_, err = u.board.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: err.Error()})
 		return false, err
 	case c.Rejected != "":
 		s.say(u.task, "rejected: %s", c.Rejected)

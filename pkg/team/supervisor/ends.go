@@ -30,7 +30,7 @@ func (s *Supervisor) askAgain(ctx context.Context, u *unit, r *run, problem stri
 		s.warn(u.task, "asks again (%d): %s", u.reasks, problem)
 		return next{again: true}, nil
 	}
-	_, err := outcome.Unanswered(ctx, s.Service, outcome.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
+	_, err := outcome.Unanswered(ctx, u.board, outcome.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
 	s.warn(u.task, "stuck: invalid exit command: %s", problem)
 	return next{}, err
 }
@@ -66,10 +66,10 @@ func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error
 	r := x.result
 	s.warn(u.task, "%s: %s", r.Outcome, r.Error)
 	if s.Role == blackboard.RoleReviewer {
-		_, err := s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
+		_, err := u.board.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
 		return next{wait: afterTimeout}, err
 	}
-	blocked, err := s.Service.RunFailed(ctx, u.task, string(r.Outcome), r.Error, lastWords(r.Tail)...)
+	blocked, err := u.board.RunFailed(ctx, u.task, string(r.Outcome), r.Error, lastWords(r.Tail)...)
 	if err != nil {
 		return next{}, err
 	}
@@ -90,7 +90,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 	what := "crashed: " + r.Error
 	s.warn(u.task, "%s", what)
 	if s.Role == blackboard.RoleReviewer { // a review that failed is counted and given back
-		if _, err := s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: what}); err != nil {
+		if _, err := u.board.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: what}); err != nil {
 			return next{}, err
 		}
 		if s.tooManyCrashes(ctx) {
@@ -98,7 +98,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 		}
 		return next{wait: s.failed.reviews.next(crashWaits)}, nil
 	}
-	blocked, err := s.Service.RunFailed(ctx, u.task, "crashed", r.Error, lastWords(r.Tail)...)
+	blocked, err := u.board.RunFailed(ctx, u.task, "crashed", r.Error, lastWords(r.Tail)...)
 	if err != nil {
 		return next{}, err
 	}
@@ -234,7 +234,7 @@ func (s *Supervisor) runItems(ctx context.Context, u *unit, st *blackboard.State
 			return end, any, err
 		}
 		said = append(said, fmt.Sprintf("item %d, exit code %d: %s", f.N, end.code, end.text))
-		if err := s.Service.ItemDone(ctx, t.ID, f.N, end.code, strings.TrimSpace(strings.TrimPrefix(end.why+"\n"+end.text, "\n"))); err != nil {
+		if err := u.board.ItemDone(ctx, t.ID, f.N, end.code, strings.TrimSpace(strings.TrimPrefix(end.why+"\n"+end.text, "\n"))); err != nil {
 			return end, any, err
 		}
 		if end.failed() {
@@ -250,7 +250,7 @@ func (s *Supervisor) runItem(ctx context.Context, u *unit, st *blackboard.State,
 	if f.Kind != blackboard.MessageTask {
 		return s.runJob(ctx, u, st, t, job{kind: f.Kind, command: f.Detail, skill: f.Skill, args: f.Args, secrets: t.Secrets, timeout: t.TimeoutSeconds})
 	}
-	if why := s.Service.MayStart(st, t, blackboard.MessageTask); why != "" {
+	if why := u.board.MayStart(st, t, blackboard.MessageTask); why != "" {
 		return refused("%s", why), nil
 	}
 	asked := *t
@@ -277,7 +277,7 @@ func (s *Supervisor) runFixesOnce(ctx context.Context, u *unit, st *blackboard.S
 	if !any {
 		return st, t, nil
 	}
-	if st, err = s.Service.View(ctx); err != nil {
+	if st, err = u.board.View(ctx); err != nil {
 		return st, nil, err
 	}
 	return st, st.Task(u.task), nil
@@ -312,7 +312,7 @@ func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.Sta
 	} else if err := s.Service.Repo.Discard(ctx, dir); err != nil {
 		return err
 	}
-	done, err := s.Service.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
+	done, err := u.board.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
 	var no *transition.Refusal
 	if errors.As(err, &no) && no.Exit == transition.ExitRefused {
 		return s.blockCommand(ctx, t, "what the command did cannot be handed in: "+no.Message, end, nil)
@@ -328,7 +328,7 @@ func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.Sta
 // committed is kept for them, and a claim without commits is given back.
 func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 	s.shut = true
-	st, err := s.Service.View(ctx)
+	st, err := u.board.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 		}
 		switch answer[0] {
 		case 's':
-			done, err := s.Service.Submit(ctx, verb.SubmitInput{Task: u.task, Summary: "Handed in by the person who worked on it in the terminal."})
+			done, err := u.board.Submit(ctx, verb.SubmitInput{Task: u.task, Summary: "Handed in by the person who worked on it in the terminal."})
 			if err == nil {
 				s.shut = false
 				s.say(u.task, "submitted: %s", blackboard.ShortCommit(done.Commit))
@@ -386,7 +386,7 @@ func stateOfWork(commits bool, dirty int) string {
 // keep gives the claim back, but holds the task first, so that no other coder can take it in
 // between; its worktree stays as it is.
 func (s *Supervisor) keep(ctx context.Context, u *unit, by string) error {
-	err := s.Service.Update(ctx, "keep", func(st *blackboard.State, _ transition.Actor) error {
+	err := u.board.Update(ctx, "keep", func(st *blackboard.State, _ transition.Actor) error {
 		if t := st.Task(u.task); t == nil || t.Hold != nil {
 			return nil
 		}

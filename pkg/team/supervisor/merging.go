@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,11 +229,18 @@ func (s *Supervisor) forgetEnded(ctx context.Context, st *blackboard.State) {
 
 func (s *Supervisor) remoteWell() { s.remote = remotePause{} }
 
-// applied hands a run's answer to the board. Work that cannot be pushed is finished: the claim is kept until it can.
-func (s *Supervisor) applied(ctx, life context.Context, task string, r outcome.Run) (outcome.Outcome, error) {
+// applied hands a run's answer to the board, in one write with the end of the run. Work that cannot be pushed is finished: the
+// claim is kept until it can.
+func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) (outcome.Outcome, error) {
 	for {
-		out, err := outcome.Apply(ctx, s.Service, r)
-		w, trouble := s.remoteTrouble(task, err)
+		out, err := outcome.Apply(ctx, u.board, r)
+		if failed := u.board.Write(ctx, "run"); isLost(failed) { // when the answer wrote nothing
+			s.lease.end()
+			return out, cmp.Or(err, failed)
+		} else if err == nil {
+			err = failed
+		}
+		w, trouble := s.remoteTrouble(u.task, err)
 		if unreachable(err) {
 			w, trouble = s.cutOff(err), true
 		}

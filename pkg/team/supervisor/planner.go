@@ -81,7 +81,7 @@ type planned struct {
 func (s *Supervisor) planning(soft, hard context.Context, due []transition.Trigger) error {
 	guarded, release := s.lease.guard(hard)
 	defer release()
-	u := &unit{}
+	u := &unit{board: s.Service}
 	changed, suppress, err := false, false, error(nil)
 	retries := 0
 	for again := true; again && err == nil; {
@@ -338,7 +338,7 @@ func (s *Supervisor) runSummarizer(ctx context.Context, job *verb.Condense) (*ru
 	if err != nil {
 		return nil, err
 	}
-	u := &unit{shorten: &prompt.Shorten{Facts: job.Facts, Text: job.Text}}
+	u := &unit{board: s.Service, shorten: &prompt.Shorten{Facts: job.Facts, Text: job.Text}}
 	b, err := s.told(ctx, nil)(s.brief(ctx, role.Summarizer, st, nil, u, nil))
 	if err != nil {
 		return nil, err

@@ -273,7 +273,7 @@ const (
 // handed off itself holds; else the supervisor tells what it can see.
 func (s *Supervisor) contextFull(ctx context.Context, u *unit, t *blackboard.Task, r *run) (next, error) {
 	if !handedOff(t, r.before) {
-		if _, err := s.Service.Handoff(ctx, u.task, s.handoffOf(ctx, t, r.result)); err != nil {
+		if _, err := u.board.Handoff(ctx, u.task, s.handoffOf(ctx, t, r.result)); err != nil {
 			return next{}, err
 		}
 	}

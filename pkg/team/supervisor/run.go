@@ -78,6 +78,7 @@ func (r *run) outcome(out outcome.Outcome) {
 // unit is one unit of work: a claim with all its runs until it ends.
 type unit struct {
 	task       string
+	board      *verb.Service // of a coder or reviewer: with the end of a run, and what checks found, as a draft
 	reasks     int
 	restarts   int
 	transients streak
@@ -127,8 +128,8 @@ func (s *Supervisor) folder(t *blackboard.Task) string {
 
 // runKind performs a task of another kind than code for its coder (specs/protocol.md#4.5).
 func (s *Supervisor) runKind(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (next, error) {
-	if why := s.Service.MayStart(st, t, t.KindOf()); why != "" {
-		_, err := s.Service.Block(ctx, verb.BlockInput{Task: t.ID, Reason: why, Questions: []string{"May the task be done for this caller, or should it be done another way?"}})
+	if why := u.board.MayStart(st, t, t.KindOf()); why != "" {
+		_, err := u.board.Block(ctx, verb.BlockInput{Task: t.ID, Reason: why, Questions: []string{"May the task be done for this caller, or should it be done another way?"}})
 		s.warn(t.ID, "blocked: %s", why)
 		return next{}, err
 	}
@@ -173,7 +174,7 @@ func (s *Supervisor) runMessage(ctx context.Context, u *unit, st *blackboard.Sta
 	case text == "" && r != nil:
 		return s.noMessage(context.WithoutCancel(ctx), ctx, u, r)
 	}
-	done, err := s.Service.Deliver(ctx, t.ID, outputOf(text, 0, ""), prose.FirstLine(text))
+	done, err := u.board.Deliver(ctx, t.ID, outputOf(text, 0, ""), prose.FirstLine(text))
 	if err == nil {
 		s.say(t.ID, "%s: %s", done.Status, prose.FirstLine(text))
 	}
@@ -194,7 +195,7 @@ func (s *Supervisor) noMessage(ctx, life context.Context, u *unit, r *run) (next
 	if u.reasks++; u.reasks <= 2 {
 		return next{again: true, wait: crashWaits.after(u.reasks)}, nil
 	}
-	_, err := s.Service.Block(ctx, verb.BlockInput{Task: u.task, Reason: "the messenger gave no text: " + string(r.result.Outcome) + " " + r.result.Error,
+	_, err := u.board.Block(ctx, verb.BlockInput{Task: u.task, Reason: "the messenger gave no text: " + string(r.result.Outcome) + " " + r.result.Error,
 		Questions: []string{whatToSay}, Synthetic: true})
 	return next{}, err
 }
@@ -290,9 +291,9 @@ func (r *recording) answer(exit *exitcmd.Exit) {
 func (s *Supervisor) letGo(ctx context.Context, u *unit, reason string) error {
 	var err error
 	if s.Role == blackboard.RoleReviewer {
-		_, err = s.Service.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "released", Reason: reason})
+		_, err = u.board.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "released", Reason: reason})
 	} else {
-		_, err = s.Service.Release(ctx, verb.ReleaseInput{Task: u.task, Reason: reason})
+		_, err = u.board.Release(ctx, verb.ReleaseInput{Task: u.task, Reason: reason})
 	}
 	if err == nil {
 		s.say(u.task, "released: %s", reason)

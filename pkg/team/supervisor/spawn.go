@@ -96,7 +96,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	spec.Started = func(p agent.Process) error {
 		r.begun(p)
 		defer r.noted()
-		return s.Service.Update(ctx, "spawn", func(st *blackboard.State, a transition.Actor) error {
+		return u.board.Update(ctx, "spawn", func(st *blackboard.State, a transition.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
 			}
@@ -119,7 +119,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	closeBroker() // nothing that came out of the run happens after its end is read
 	s.takeOver(ctx, r, task)
 	s.tellChanges(ctx, before, r, task)
-	err = s.read(ctx, r, task)
+	err = s.read(ctx, u, r, task)
 	told.end(r.outcomeText(), err)
 	return r, err
 }
@@ -155,7 +155,7 @@ func (s *Supervisor) equip(ctx context.Context, adapter agent.Adapter, spec *age
 }
 
 // read takes in what a program has said, and records the end of its run.
-func (s *Supervisor) read(ctx context.Context, r *run, task string) error {
+func (s *Supervisor) read(ctx context.Context, u *unit, r *run, task string) error {
 	kind := r.brief.role.Role.Kind
 	r.talk = conversed(r.brief.resumed, r.result)
 	if kind == role.Reviewer && !errors.Is(context.Cause(ctx), errLost) {
@@ -174,7 +174,7 @@ func (s *Supervisor) read(ctx context.Context, r *run, task string) error {
 	if r.record != nil {
 		r.record.result = &r.result
 	}
-	return s.ended(ctx, task, r)
+	return s.ended(ctx, u, task, r)
 }
 
 // answerEnd is how many bytes of the end of an answer are told.
@@ -370,8 +370,9 @@ func (w *withheld) Close() error {
 	return err
 }
 
-// ended records what a run cost and how it ended, whatever comes of its outcome.
-func (s *Supervisor) ended(ctx context.Context, task string, x *run) error {
+// ended records what a run cost and how it ended, whatever comes of its outcome: with an answer of a coder or reviewer in one
+// write with what the answer does, else at once.
+func (s *Supervisor) ended(ctx context.Context, u *unit, task string, x *run) error {
 	b, r, exit := x.brief, x.result, x.answer.Exit
 	ctx = context.WithoutCancel(ctx)
 	if errors.Is(context.Cause(ctx), errLost) || s.lease.lost() {
@@ -391,14 +392,24 @@ func (s *Supervisor) ended(ctx context.Context, task string, x *run) error {
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: outcome.Inside(s.Service, task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Service.Now())}
 	}
 	s.recordUsage(task, x)
-	err := s.Service.Update(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
+	ended := s.Service.Now()
+	err := u.board.Later(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
 		if why := outcome.Contradicts(st.Task(task), s.ID, exit); b.role.Role.Kind == role.Reviewer && why != "" {
-			if err := outcome.VoidApproval(st, a, task, why, s.Service.Now()); err != nil {
+			if err := outcome.VoidApproval(st, a, task, why, ended); err != nil {
 				return err
 			}
 		}
-		return transition.EndRun(st, a, rr, s.Service.Now())
+		return transition.EndRun(st, a, rr, ended)
 	})
+	switch {
+	case err != nil:
+	case !x.answered() || b.role.Role.Kind != role.Kind(s.Role):
+		err = u.board.Write(ctx, "run")
+	case rr.Finished && s.Role == blackboard.RoleCoder:
+		if err := s.Service.KeepEnd(s.ID, x.mark, rr); err != nil {
+			s.warn(task, "%v", err)
+		}
+	}
 	if isLost(err) {
 		s.lease.end()
 	}

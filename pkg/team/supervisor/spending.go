@@ -290,12 +290,12 @@ func (s *Supervisor) stopForLimit(ctx context.Context, u *unit, over *limitError
 	ctx = context.WithoutCancel(ctx)
 	s.warn(u.task, "%v", over)
 	if over.task != nil {
-		if st, err := s.Service.View(ctx); err == nil && st.Task(u.task) != nil {
+		if st, err := u.board.View(ctx); err == nil && st.Task(u.task) != nil {
 			if h := transition.Reached(st, st.Task(u.task), s.Service.Now()); h != nil {
 				over.task = h // with all that the run has used in the end
 			}
 		}
-		done, err := s.Service.Halt(ctx, u.task, over.task)
+		done, err := u.board.Halt(ctx, u.task, over.task)
 		if done.Attic != "" {
 			s.say(u.task, "work that is not committed is saved in %s", done.Attic)
 		}

@@ -18,7 +18,7 @@ import (
 func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 	guarded, release := s.lease.guard(hard)
 	defer release()
-	u := &unit{task: task}
+	u := &unit{task: task, board: s.Service.Drafting()}
 	ended := func(err error) error {
 		switch {
 		case errors.Is(context.Cause(guarded), errLost):
@@ -31,6 +31,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 		return err
 	}
 	defer func() {
+		_ = u.board.Write(context.WithoutCancel(hard), "checks") // that its claim is over says the claim
 		if errors.Is(err, errStopped) {
 			err = s.releaseAll(hard, "a person stopped "+s.ID)
 		}
@@ -54,6 +55,11 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 		}
 		if n.again && s.OneRun {
 			return s.letGo(hard, u, "one run was asked for")
+		}
+		if n.wait > 0 {
+			if err := u.board.Write(guarded, "checks"); err != nil {
+				return ended(err)
+			}
 		}
 		waited := n.wait == 0 || rest(soft, guarded, n.wait)
 		if !n.again {
@@ -85,12 +91,12 @@ func (s *Supervisor) waitOpen(ctx context.Context) error {
 
 // runOnce starts the agent program once and applies what came of it.
 func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
-	free, ok := s.Slots.take(ctx)
-	if !ok {
-		return next{}, nil
+	free, err := s.slot(ctx, u)
+	if err != nil || free == nil {
+		return next{}, err
 	}
 	defer free()
-	st, err := s.Service.View(ctx)
+	st, err := u.board.View(ctx)
 	if err != nil {
 		return next{}, err
 	}
@@ -101,7 +107,7 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 	if stopped, wait, err := s.mayRun(ctx, u, st, t); stopped || err != nil {
 		return next{again: wait > 0, wait: wait}, err
 	}
-	if err := s.Service.EnsureWorktree(ctx, st, t); err != nil {
+	if err := u.board.EnsureWorktree(ctx, st, t); err != nil {
 		return next{}, s.cannotStart(ctx, u, err)
 	}
 	if s.Role == blackboard.RoleCoder && t.KindOf() != blackboard.CodeTask {
@@ -120,6 +126,21 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 		return next{}, nil
 	}
 	return s.judge(context.WithoutCancel(ctx), ctx, u, r)
+}
+
+// slot waits for one of the slots of programs; nil when ctx has ended before. What the checks found is not kept waiting.
+func (s *Supervisor) slot(ctx context.Context, u *unit) (free func(), err error) {
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	if free, ok := s.Slots.try(); ok {
+		return free, nil
+	}
+	if err := u.board.Write(ctx, "checks"); err != nil {
+		return nil, err
+	}
+	free, _ = s.Slots.take(ctx)
+	return free, nil
 }
 
 // mayRun looks at everything that can forbid the next run of a claim: limits of the task,
@@ -161,7 +182,7 @@ func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *bla
 
 // judge turns the end of a run into what happens next (specs/protocol.md#13.3, run-end table).
 func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, error) {
-	st, err := s.Service.View(ctx)
+	st, err := u.board.View(ctx)
 	if err != nil {
 		return next{}, err
 	}
@@ -222,7 +243,7 @@ func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
 }
 
 func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
-	out, err := s.applied(ctx, life, u.task, outcome.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
+	out, err := s.applied(ctx, life, u, outcome.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
 	if err != nil {
 		return next{}, err
 	}

@@ -173,7 +173,8 @@ func (s *scene) ends(t *testing.T, name string, c attempt, tasks []string) iter.
 var elsewhere = strings.Fields(`AcceptIntegration Analyze Archive ArchivedTask BaseChecks Behind Check CheckNow OpenPlace TryChecks Claim CloseGitFolder DropWorktree Condensing EnsureWorktree FetchTip Follow FollowControl FollowSettings
 	FollowRemote ForeseeChecks GitFolder IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next PatchesOf PutBack RandomHex Recover RestoreIntegration SecretsOf
 	SeeIntegration SetUp SettleFolders SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Try Unknown Update Event AdminOnly
-	AdoptTip BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify LearnLate NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary`)
+	AdoptTip BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify LearnLate NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary
+	Later Write KeepEnd`)
 
 // A verb that is added is added to a table.
 func TestEachVerbIsInATable(t *testing.T) {

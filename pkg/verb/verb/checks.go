@@ -52,7 +52,7 @@ func (d *Service) Check(ctx context.Context, id string) (Checked, error) {
 	if out.Checks, out.Findings, err = d.runChecks(ctx, s, t, false); err != nil {
 		return out, err
 	}
-	err = d.Update(ctx, "checks", func(s *blackboard.State, a transition.Actor) error {
+	err = d.Later(ctx, "checks", func(s *blackboard.State, a transition.Actor) error {
 		return transition.RecordChecks(s, id, a, &blackboard.Review{Commit: t.ReviewCommit, At: blackboard.TimeOf(d.Now()), Checks: out.Checks, Findings: out.Findings})
 	})
 	if err != nil || !d.Config().Review.SkipAgentOnError {

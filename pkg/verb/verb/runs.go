@@ -2,6 +2,7 @@ package verb
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -179,8 +180,44 @@ func (d *Service) stop(ctx context.Context, o orphan) error {
 
 // forget takes an orphan that was stopped off the board.
 func (o orphan) forget(s *blackboard.State) {
-	if e := s.Agents[o.agent]; e != nil && e.Generation == o.generation && e.Child != nil && *e.Child == o.child {
-		e.Child = nil
+	if o.in(s) {
+		s.Agents[o.agent].Child = nil
+	}
+}
+
+// in reports whether the board still has the orphan.
+func (o orphan) in(s *blackboard.State) bool {
+	e := s.Agents[o.agent]
+	return e != nil && e.Generation == o.generation && e.Child != nil && *e.Child == o.child
+}
+
+// A runEnd is the end of a run on its way to the board, which gets it in one write with what the answer does. In a file of its
+// own it outlives its supervisor meanwhile: the work of the run is handed in, and what it cost is counted.
+type runEnd struct {
+	Run    string // correlation id
+	Result transition.RunResult
+}
+
+// KeepEnd keeps the end of a run until the board has it.
+func (d *Service) KeepEnd(agent, run string, r transition.RunResult) error {
+	text, err := json.Marshal(runEnd{run, r})
+	if err == nil {
+		err = safefile.MakeFolder(filepath.Dir(d.Project.RunEnd(agent)), 0o755)
+	}
+	if err == nil { // not flushed: a kill leaves it, and after a loss of power the run is done again
+		err = os.WriteFile(d.Project.RunEnd(agent), text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep the end of a run: %w", err)
+	}
+	return nil
+}
+
+// settle ends a run whose supervisor died as its file says. The caller has stopped what is left of it, under the same lock.
+func (d *Service) settle(s *blackboard.State, o orphan) {
+	var end runEnd
+	if text, err := safefile.Read(d.Project.RunEnd(o.agent)); err == nil && json.Unmarshal(text, &end) == nil && end.Run == o.child.RunID && end.Result.Task == o.child.Task {
+		transition.EndRunOf(s, o.agent, end.Result, d.Now())
 	}
 }
 
@@ -235,8 +272,12 @@ func (t *takeover) replaced(before map[string]blackboard.Agent, s *blackboard.St
 		if e := s.Agents[id]; e != nil && e.Generation == was.Generation {
 			continue
 		}
-		if err := t.need(t.service.orphanOf(id, &was)); err != nil {
+		o := t.service.orphanOf(id, &was)
+		if err := t.need(o); err != nil {
 			return err
+		}
+		if o != nil && was.Child != nil {
+			t.service.settle(s, *o)
 		}
 	}
 	return nil
@@ -274,6 +315,11 @@ func (d *Service) Recover(ctx context.Context) ([]string, error) {
 	if len(lapsed) > 0 || clears || transition.Forget(s.Clone(), d.Facts(), d.Now()) {
 		err := d.Update(ctx, "recover", func(s *blackboard.State, _ transition.Actor) error {
 			now := d.Now()
+			for _, o := range stopped {
+				if o.in(s) {
+					d.settle(s, o)
+				}
+			}
 			for _, id := range lapsed {
 				transition.Lapse(s, id, d.Facts(), now)
 			}

@@ -60,6 +60,8 @@ type Service struct {
 
 	AllowEmpty bool // a submission may change no file: --empty-commit of poststep
 	Rehearsal  bool // the board is a copy, so work is neither saved nor removed
+
+	draft *draft // changes that the next write takes along; nil: there are none
 }
 
 // Caller is who calls, as the environment and the command line tell it (specs/cli.md#1).
@@ -277,11 +279,15 @@ func (d *Service) updateOp(ctx context.Context, op store.Op, id identity, change
 			return d.forgetSecrets(over)
 		}
 	}
-	take := takeover{service: d}
-	return take.try(ctx, func() error {
+	take, drafted := takeover{service: d}, false
+	err := take.try(ctx, func() error {
 		return d.watched().Update(ctx, op, func(s *blackboard.State) error {
 			d.Prepare(s)
 			before := registrations(s)
+			drafted = false
+			if err := d.draft.apply(s, id.Actor(s)); err != nil {
+				return err
+			}
 			if err := change(s, id.Actor(s)); err != nil {
 				return err
 			}
@@ -289,9 +295,14 @@ func (d *Service) updateOp(ctx context.Context, op store.Op, id identity, change
 			if d.keepsSecrets() {
 				over = endSecrets(s)
 			}
+			drafted = true // else nothing is written
 			return take.replaced(before, s)
 		})
 	})
+	if err == nil && drafted {
+		d.draft.written()
+	}
+	return err
 }
 
 // nameRun puts the correlation id into journal entries that have none.
@@ -401,6 +412,7 @@ func (d *Service) View(ctx context.Context) (*blackboard.State, error) {
 		return nil, err
 	}
 	d.Prepare(s)
+	d.foresee(s)
 	return s, nil
 }
 

@@ -49,13 +49,35 @@ func Main(m *testing.M) int {
 		err = os.WriteFile(filepath.Join(dir, "git"), fmt.Appendf(nil, breakable, real), 0o755)
 	}
 	if err == nil {
-		err = os.Setenv("PATH", dir+os.ExpandEnv(string(filepath.ListSeparator)+"$PATH"))
+		err = os.Setenv("PATH", inFront(dir))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
+}
+
+// inFront is PATH with dir before everything else.
+func inFront(dir string) string {
+	return dir + string(filepath.ListSeparator) + os.Getenv("PATH")
+}
+
+// InPath returns a Breaker of every git that this process starts until the test ends, whatever its repository. The test
+// cannot be parallel.
+func InPath(t *testing.T) *Breaker {
+	t.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBreaker(t)
+	if err := os.WriteFile(filepath.Join(b.dir, "git"), fmt.Appendf(nil, breakable, real), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", inFront(b.dir))
+	t.Setenv(breakerEnv, b.dir)
+	return b
 }
 
 func NewBreaker(tb testing.TB) *Breaker {

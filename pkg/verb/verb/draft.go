@@ -1,0 +1,69 @@
+package verb
+
+import (
+	"context"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
+)
+
+// A draft holds changes of the board that wait for the next write, so that one write has both. A nil draft holds nothing.
+type draft struct {
+	changes []func(*blackboard.State, transition.Actor) error
+}
+
+// Drafting returns a copy of d that collects what is given to Later. The copy is for one goroutine.
+func (d *Service) Drafting() *Service {
+	c := *d
+	c.draft = &draft{}
+	return &c
+}
+
+// Later makes change part of the next write of d, ahead of everything that the write changes itself. Until then every state that
+// d reads has the change already. Without a draft it is written at once, as op. The change of a write that fails waits on.
+func (d *Service) Later(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error) error {
+	if d.draft == nil {
+		return d.Update(ctx, op, change)
+	}
+	d.draft.changes = append(d.draft.changes, change)
+	return nil
+}
+
+// Write writes, as op, the changes that no other write has taken along.
+func (d *Service) Write(ctx context.Context, op string) error {
+	if d.draft == nil || len(d.draft.changes) == 0 {
+		return nil
+	}
+	return d.Update(ctx, op, func(*blackboard.State, transition.Actor) error { return nil })
+}
+
+func (w *draft) apply(s *blackboard.State, a transition.Actor) error {
+	if w == nil {
+		return nil
+	}
+	for _, change := range w.changes {
+		if err := change(s, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *draft) written() {
+	if w != nil {
+		w.changes = nil
+	}
+}
+
+// foresee gives a state that was read the changes of the draft. One that is refused will be refused when it is written.
+func (d *Service) foresee(s *blackboard.State) {
+	if d.draft == nil || len(d.draft.changes) == 0 {
+		return
+	}
+	id, err := d.Identify()
+	if err != nil {
+		return
+	}
+	_ = d.draft.apply(s, id.Actor(s))
+	s.ClearEntries()
+}
