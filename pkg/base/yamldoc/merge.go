@@ -3,226 +3,321 @@ package yamldoc
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 )
 
-// Merge3 puts what mine changed since base into theirs, another version that came from
-// base. The result keeps the bytes of theirs except where mine changed something, and
-// what it takes from mine it takes as it stands there, with comments and quoting.
-//
-// Sections that the reader splits are merged entry by entry, in a list by the ids of the
-// entries, and maps key by key. Any other list is one value: both sides changing it is a
-// conflict. An entry that one side removed and the other changed is one too, and so is an
-// entry that both added with different content. For all other values empty and absent are
-// the same.
-func Merge3(base, mine, theirs *Document, opt MergeOptions) (*Merged, error) {
-	p := pieceMerger{treeMerger{split: theirs.reader.split(), ours: map[string]bool{}}}
-	for _, key := range opt.Theirs {
-		p.ours[key] = true
-	}
-	text, ok := p.sections(base, mine, theirs)
-	if !ok {
-		p.conflicts, p.notes = nil, nil
-		var err error
-		if text, _, err = p.piece("", wholes(base, mine, theirs)); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(p.notes, func(a, b Note) int { return a.Line - b.Line })
-	merged := &Merged{Data: theirs.Bytes(), Conflicts: p.conflicts, Notes: p.notes}
-	if text != theirs.text() {
-		merged.Data = theirs.marks.put(text)
-	}
-	return merged, nil
-}
-
-// sections merges files that can be cut; ok is false if one of them cannot, or if the
-// pieces would not stay what they are beside one another.
-func (p *pieceMerger) sections(base, mine, theirs *Document) (text string, ok bool) {
-	if base.whole != "" || mine.whole != "" || theirs.whole != "" {
-		return "", false
-	}
-	b, _ := base.chunks()
-	m, end := mine.chunks()
-	t, _ := theirs.chunks()
-	order, lost := arrange(base.Keys(), mine.Keys(), theirs.Keys())
-	if lost {
-		p.note("", 1, "both changed the order of the sections; it is theirs")
-	}
-	var parts [][]string // of each section
-	for _, key := range order {
-		c := chunks{b[key], m[key], t[key]}
-		texts, ok := p.apart(key, c)
-		if !ok {
-			text, gone, err := p.piece(key, c)
-			if err != nil {
-				return "", false
-			}
-			if gone {
-				continue
-			}
-			texts = []string{text}
-		}
-		parts = append(parts, texts)
-		text += strings.Join(texts, "")
-	}
-	tail := p.lines("", end, base.tail, mine.tail, theirs.tail)
-	return text + tail, p.staysCut(text+tail, parts, tail)
-}
-
-// staysCut reports whether a reader cuts the text at the same places.
-func (p *pieceMerger) staysCut(text string, parts [][]string, tail string) bool {
-	sections, rest, ok := layout(text, p.split)
-	if !ok || rest != tail || len(sections) != len(parts) {
-		return false
-	}
-	for i, s := range sections {
-		if len(parts[i]) > 1 && !slices.Equal(parts[i], slices.Collect(s.texts)) || strings.Join(parts[i], "") != s.whole() {
-			return false
-		}
-	}
-	return true
-}
-
-// MergeOptions tell Merge3 what it cannot see.
+// MergeOptions tell Merge3 what the files do not say.
 type MergeOptions struct {
-	Theirs []string // top-level keys whose value is always theirs, as a counter of versions
+	Theirs []string // top-level keys whose value is always theirs, such as a version counter
 }
 
-// Merged is what came of a merge.
+// Merged is the result of Merge3.
 type Merged struct {
-	// Data is the file. Where there are conflicts it says what theirs says, so that it
-	// must not take the place of mine as long as there is one.
-	Data      []byte
-	Conflicts []Conflict
-	Notes     []Note
+	Data      []byte     // the merged file; nil if there are conflicts
+	Conflicts []Conflict // values that both sides changed, in the order of the file
+	Notes     []Note     // changes of mine without a meaning in YAML that were lost
 }
 
 // A Conflict is a value that both sides changed, each in another way.
 type Conflict struct {
-	Path               string // tasks[task-3].priority
+	Path               string // such as tasks[task-3].priority
 	Base, Mine, Theirs Side
 }
 
-// A Side is what one version of a file says at a path.
+// A Side is the value of one version at a path.
 type Side struct {
-	Value        string // on one line, cut when it is long; "" when it is absent
+	Value        string // on one line, shortened to 200 characters; "" if absent
 	Absent       bool
-	Line, Column int // in that version; of what is around it, when it is absent; 0: nowhere
+	Line, Column int // of the value, or of the collection that lacks it; 0 if unknown
 }
 
-// A Note is something that mine changed, has no meaning to YAML, and could not be kept.
+// A Note names a comment or an order of mine that the merge lost.
 type Note struct {
-	Path string // of the entry
-	Line int    // in mine
+	Line int // in mine
 	Text string
 }
 
-// pieceMerger merges piece by piece, and looks into those that both sides changed.
-type pieceMerger struct{ treeMerger }
-
-// spot is what one version says at a path.
-type spot struct {
-	place *yaml.Node // its key, or the value itself in a list; what is around it, when it is absent
-	value *yaml.Node // nil when it is absent
-}
-
-// spots are the three versions of one place.
-type spots struct{ base, mine, theirs spot }
-
-// treeMerger merges the trees of three versions. What it returns shares nodes with them,
-// and must not be changed.
-type treeMerger struct {
-	split     map[string]bool // sections whose entries are there or not, as elements of lists are
-	ours      map[string]bool // top-level keys whose value is always theirs
-	conflicts []Conflict
-	notes     []Note
-}
-
-// A chunk is a piece of one version: a file, a section, or an entry.
-type chunk struct {
-	text    string
-	line    int      // lines before it in its file
-	absent  bool     // it is not there; line is that of what is around it
-	entry   bool     // it is an element of a section
-	item    bool     // ... that is a list
-	key     string   // of a section, or an entry of a map
-	section *section // nil unless it is one
-}
-
-// chunks are the three versions of a piece; nil is absent.
-type chunks struct{ base, mine, theirs *chunk }
-
-func (c *chunk) missing() bool { return c == nil || c.absent }
-
-func (c *chunk) source() string {
-	if c.missing() {
-		return ""
+// Merge3 merges the changes that mine and theirs made to base, field by field. Maps merge by
+// key and the sections that the Reader splits by the ids of their entries; any other list is
+// one value. A field that one side changed has that side's value. A field that both changed
+// in different ways, and an entry that one side changed and the other removed, are conflicts.
+// An absent value equals an empty one.
+//
+// The text follows both sides: lines that one side changed are that side's, byte for byte.
+func Merge3(base, mine, theirs *Document, opt MergeOptions) (*Merged, error) {
+	docs := [3]*Document{base, mine, theirs}
+	texts, shared := condense(docs)
+	merged, err := mergeTexts(docs, texts, shared, opt)
+	if err != nil && shared.entries != nil {
+		merged, err = mergeTexts(docs, wholeTexts(docs), shared3{}, opt)
 	}
-	return c.text
+	return merged, err
 }
 
-// read parses a text that may stand for the chunk: without aliases, and with one element
-// if the chunk has but one.
-func (c *chunk) read(text string) (root *yaml.Node, s spot, err error) {
-	if root, err = parseTree(text); err != nil {
-		return nil, spot{}, err
+func mergeTexts(docs [3]*Document, texts [3]condensed, shared shared3, opt MergeOptions) (*Merged, error) {
+	base, mine, theirs := texts[0].text, texts[1].text, texts[2].text
+	if mine == base || mine == theirs {
+		return &Merged{Data: docs[2].Bytes()}, nil
+	}
+	m := merger{split: docs[2].reader.split(), theirs: opt.Theirs, shared: shared}
+	var s spots
+	for i, text := range texts {
+		root, err := plainTree(text.text)
+		if err != nil {
+			return nil, err
+		}
+		text.restoreLines(root)
+		s[i].value = root
+	}
+	start := mergeLines(base, mine, theirs)
+	if root, err := plainTree(start); err == nil {
+		m.order = root
+	}
+	want := m.dict("", s)
+	if len(m.conflicts) > 0 {
+		return &Merged{Conflicts: m.conflicts}, nil
+	}
+	text, err := write(want, start, theirs, mine)
+	if err != nil {
+		return nil, err
+	}
+	m.lostComments(texts[1], base, text)
+	slices.SortStableFunc(m.notes, func(a, b Note) int { return a.Line - b.Line })
+	if text == theirs {
+		return &Merged{Data: docs[2].Bytes(), Notes: m.notes}, nil
+	}
+	if text, err = shared.expand(text); err != nil {
+		return nil, err
+	}
+	return &Merged{Data: docs[2].marks.put(text), Notes: m.notes}, nil
+}
+
+// plainTree parses text and resolves its aliases and merge keys. The root must be a map.
+func plainTree(text string) (*yaml.Node, error) {
+	root, err := parseTree(text)
+	if err != nil {
+		return nil, err
 	}
 	aliases, broken := check(root)
 	if broken != nil {
-		return nil, spot{}, broken
+		return nil, broken
 	}
 	if aliases {
 		flatten(root)
 	}
-	switch whole := !c.entry && c.section == nil; {
-	case c.item && root.Kind == yaml.SequenceNode && len(root.Content) == 1:
-		return root, spot{root.Content[0], root.Content[0]}, nil
-	case whole && root.Kind == yaml.MappingNode:
-		return root, spot{value: root}, nil
-	case !whole && !c.item && root.Kind == yaml.MappingNode && len(root.Content) == 2 && root.Content[0].Value == c.key:
-		return root, spot{root.Content[0], root.Content[1]}, nil
+	if root.Kind != yaml.MappingNode {
+		return nil, errNotFaithful
 	}
-	return nil, spot{}, errNotFaithful
+	return root, nil
 }
 
-// in is the spot of a key of the map, or of an element of the list, at s.
-func (s spot) in(place, value *yaml.Node) spot {
-	if value == nil || place.Line == 0 {
-		place = s.place // of what an alias brought there is no other place either
+// write returns the first of the starting texts that can be changed, line by line, to say want.
+// Only if none can, the whole text is rewritten.
+func write(want *yaml.Node, starts ...string) (string, error) {
+	for _, splice := range []func(string, *yaml.Node, *yaml.Node) (string, error){spliceLines, splice} {
+		for _, text := range starts {
+			after, err := plainTree(text)
+			if err != nil {
+				continue
+			}
+			if sameValue(after, want) {
+				return text, nil
+			}
+			before, err := parseTree(text)
+			if err != nil {
+				continue
+			}
+			fit(after, want)
+			if text, err = splice(text, before, after); err != nil {
+				continue
+			}
+			if after, err = plainTree(text); err == nil && sameValue(after, want) {
+				return text, nil
+			}
+		}
 	}
-	return spot{place: place, value: value}
+	return "", errNotFaithful
 }
 
-func (s spot) key(name string) spot { return s.in(pairOf(s.value, name)) }
-
-// elements are those of the list at s.
-func (s spot) elements() []*yaml.Node {
-	if s.value == nil || s.value.Kind != yaml.SequenceNode {
-		return nil
-	}
-	return s.value.Content
+// A shared3 holds the entries that are the same in three versions of a file. In a condensed
+// text each of them is one line with a mark, so that a merge costs what differs.
+type shared3 struct {
+	mark    string // begins the mark of each entry; nothing in the files looks like it
+	entries []string
 }
 
-// at is the spot of an element, absent if i is not an index.
-func (s spot) at(i int) spot {
-	if i < 0 {
-		return s.in(nil, nil)
-	}
-	return s.in(s.value.Content[i], s.value.Content[i])
+// A condensed is the text of a version with marks in place of shared entries.
+type condensed struct {
+	text  string
+	lines []int // number of each line in the version, from 1; nil if nothing was replaced
 }
 
-// called is the spot of the element whose place is known under a name.
-func (s spot) called(name string, known map[string]int) spot {
-	if i, there := known[name]; there {
-		return s.at(i)
+func wholeTexts(docs [3]*Document) (texts [3]condensed) {
+	for i, d := range docs {
+		texts[i].text = d.text()
 	}
-	return s.at(-1)
+	if !strings.Contains(texts[2].text, "\r") { // mine and base get the line ends of theirs
+		ends := strings.NewReplacer("\r\n", "\n", "\r", "\n")
+		texts[0].text, texts[1].text = ends.Replace(texts[0].text), ends.Replace(texts[1].text)
+	}
+	return texts
 }
 
-// side is what a report shows of s.
+// condense replaces the entries that all three documents have with the same bytes. A
+// document that is not in pieces is left whole.
+func condense(docs [3]*Document) (texts [3]condensed, shared shared3) {
+	const mark = "shared-entry-"
+	count := map[string][3]int{}
+	for i, d := range docs {
+		if d.whole != "" {
+			return wholeTexts(docs), shared3{}
+		}
+		for _, s := range d.sections {
+			for _, e := range s.entries {
+				n := count[s.key+"\n"+e.text]
+				n[i]++
+				count[s.key+"\n"+e.text] = n
+				if strings.Contains(e.text, mark) {
+					return wholeTexts(docs), shared3{}
+				}
+			}
+		}
+	}
+	shared.mark = mark
+	numbers := map[string]int{}
+	for i, d := range docs {
+		texts[i] = d.condensed(func(s *section, e *Entry) string {
+			key := s.key + "\n" + e.text
+			if count[key] != [3]int{1, 1, 1} {
+				return ""
+			}
+			n, known := numbers[key]
+			if !known {
+				n = len(shared.entries)
+				numbers[key], shared.entries = n, append(shared.entries, e.text)
+			}
+			line := strings.Repeat(" ", s.indent)
+			if s.list {
+				return line + "- " + mark + strconv.Itoa(n) + "\n"
+			}
+			return line + e.name + ": " + mark + strconv.Itoa(n) + "\n"
+		})
+	}
+	return texts, shared
+}
+
+// condensed is the document's text, where entries for which instead returns a line are that line.
+func (d *Document) condensed(instead func(s *section, e *Entry) string) condensed {
+	var b strings.Builder
+	var c condensed
+	line := 1
+	add := func(text, instead string) {
+		if instead == "" {
+			for row := range strings.Lines(text) {
+				b.WriteString(row)
+				c.lines = append(c.lines, line)
+				line++
+			}
+			return
+		}
+		b.WriteString(instead)
+		c.lines = append(c.lines, line)
+		line += strings.Count(text, "\n")
+	}
+	for _, s := range d.sections {
+		if !s.apart {
+			add(s.text, "")
+			continue
+		}
+		add(s.head, "")
+		for _, e := range s.entries {
+			add(e.text, instead(s, e))
+		}
+	}
+	add(d.tail, "")
+	c.text = b.String()
+	return c
+}
+
+// line is the number in the version of line n of the condensed text, both from 1.
+func (c condensed) line(n int) int {
+	if n < 1 || n > len(c.lines) {
+		return n
+	}
+	return c.lines[n-1]
+}
+
+func (c condensed) restoreLines(n *yaml.Node) {
+	n.Line = c.line(n.Line)
+	for _, child := range n.Content {
+		c.restoreLines(child)
+	}
+}
+
+// expand puts the shared entries back in place of their marks, of which each must be there once.
+func (s shared3) expand(text string) (string, error) {
+	if s.entries == nil {
+		return text, nil
+	}
+	var b strings.Builder
+	seen := map[int]bool{}
+	for row := range strings.Lines(text) {
+		_, number, marked := strings.Cut(row, s.mark)
+		if !marked {
+			b.WriteString(row)
+			continue
+		}
+		n, err := strconv.Atoi(strings.TrimSuffix(number, "\n"))
+		if err != nil || n >= len(s.entries) || seen[n] {
+			return "", errNotFaithful
+		}
+		seen[n] = true
+		b.WriteString(s.entries[n])
+	}
+	if len(seen) != len(s.entries) {
+		return "", errNotFaithful
+	}
+	return b.String(), nil
+}
+
+// A spot is the value of one version at a path.
+type spot struct {
+	place *yaml.Node // the key, or the element of a list; of the collection around it, if absent
+	value *yaml.Node // nil if absent
+}
+
+// spots are the values of base, mine and theirs at a path.
+type spots [3]spot
+
+// inside returns the values of a part of s that find returns for each version.
+func (s spots) inside(find func(version int) (place, value *yaml.Node)) spots {
+	var inner spots
+	for i := range s {
+		place, value := find(i)
+		if value == nil || place.Line == 0 { // what an alias brings has no other place either
+			place = s[i].place
+		}
+		inner[i] = spot{place, value}
+	}
+	return inner
+}
+
+func (s spots) values() (base, mine, theirs *yaml.Node) { return s[0].value, s[1].value, s[2].value }
+
+// all reports whether each of the three is empty or a collection of the given kind.
+func (s spots) all(kind yaml.Kind) bool {
+	return !slices.ContainsFunc(s[:], func(x spot) bool { return !emptyNode(x.value) && x.value.Kind != kind })
+}
+
+// filled reports whether one of the three is a collection with elements.
+func (s spots) filled() bool {
+	return slices.ContainsFunc(s[:], func(x spot) bool { return x.value != nil && len(x.value.Content) > 0 })
+}
+
+// side describes the spot in a conflict.
 func (s spot) side() Side {
 	side := Side{Value: show(s.value), Absent: s.value == nil}
 	if s.place != nil {
@@ -231,49 +326,43 @@ func (s spot) side() Side {
 	return side
 }
 
-func (s spots) key(name string) spots {
-	return spots{base: s.base.key(name), mine: s.mine.key(name), theirs: s.theirs.key(name)}
+// A merger merges the trees of three versions. Its results share nodes with them.
+type merger struct {
+	split     map[string]bool // sections whose entries are there or not, even if empty
+	theirs    []string        // top-level keys whose value is always theirs
+	shared    shared3
+	order     *yaml.Node // tree of the text merged by lines, for the order of entries; may be nil
+	conflicts []Conflict
+	notes     []Note
 }
 
-// conflict reports that both sides changed a place. Theirs stays.
-func (g *treeMerger) conflict(path string, s spots) *yaml.Node {
-	g.conflicts = append(g.conflicts, Conflict{Path: path, Base: s.base.side(), Mine: s.mine.side(), Theirs: s.theirs.side()})
-	return s.theirs.value
+func (m *merger) conflict(path string, s spots) *yaml.Node {
+	m.conflicts = append(m.conflicts, Conflict{Path: path, Base: s[0].side(), Mine: s[1].side(), Theirs: s[2].side()})
+	return s[2].value
 }
 
-// field merges a value for which being absent is the same as being empty. In a section
-// that is split it matters all the same which entries are there.
-func (g *treeMerger) field(path string, s spots) *yaml.Node {
-	base, mine, theirs := s.base.value, s.mine.value, s.theirs.value
-	dict, list := all(s, yaml.MappingNode), all(s, yaml.SequenceNode)
-	switch split := g.split[path] && s.filled(); {
-	case g.ours[path]:
-		return uncommented(theirs)
+// field merges a value for which absent equals empty, except for the entries of a section that is split.
+func (m *merger) field(path string, s spots) *yaml.Node {
+	base, mine, theirs := s.values()
+	dict, split := s.all(yaml.MappingNode), m.split[path] && s.filled()
+	switch {
+	case slices.Contains(m.theirs, path):
+		return theirs
 	case split && dict:
-		return kept(g.dict(path, s), theirs)
-	case split && list && s.haveIDs():
-		return kept(g.byID(path, s), theirs)
+		return kept(m.dict(path, s), theirs)
+	case split && s.all(yaml.SequenceNode) && m.haveIDs(s):
+		return kept(m.byID(path, s), theirs)
 	case sameValue(mine, base), sameValue(mine, theirs):
 		return theirs
 	case sameValue(theirs, base):
 		return mine
 	case dict && (emptyNode(base) || !emptyNode(mine) && !emptyNode(theirs)):
-		return g.dict(path, s)
+		return m.dict(path, s)
 	}
-	return g.conflict(path, s)
+	return m.conflict(path, s)
 }
 
-// uncommented is a scalar without the comment behind it, so that mine's can stay.
-func uncommented(n *yaml.Node) *yaml.Node {
-	if n == nil || n.Kind != yaml.ScalarNode {
-		return n
-	}
-	bare := *n
-	bare.LineComment = ""
-	return &bare
-}
-
-// kept is what was merged, or nothing if nothing is left and theirs has not even the key.
+// kept is merged, or nil if it is empty and theirs has no such key.
 func kept(merged, theirs *yaml.Node) *yaml.Node {
 	if len(merged.Content) == 0 && theirs == nil {
 		return nil
@@ -281,29 +370,9 @@ func kept(merged, theirs *yaml.Node) *yaml.Node {
 	return merged
 }
 
-// filled reports whether one of the three is a collection with something in it.
-func (s spots) filled() bool {
-	for _, spot := range []spot{s.base, s.mine, s.theirs} {
-		if spot.value != nil && len(spot.value.Content) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// all reports whether the three are collections of one kind, or empty.
-func all(s spots, kind yaml.Kind) bool {
-	for _, n := range []*yaml.Node{s.base.value, s.mine.value, s.theirs.value} {
-		if !emptyNode(n) && n.Kind != kind {
-			return false
-		}
-	}
-	return true
-}
-
-// entry merges an element that is there or not, whatever is in it.
-func (g *treeMerger) entry(path string, s spots) *yaml.Node {
-	base, mine, theirs := s.base.value, s.mine.value, s.theirs.value
+// entry merges an element that is there or not, whatever it says.
+func (m *merger) entry(path string, s spots) *yaml.Node {
+	base, mine, theirs := s.values()
 	switch {
 	case mine == nil && theirs == nil:
 		return nil
@@ -314,225 +383,201 @@ func (g *treeMerger) entry(path string, s spots) *yaml.Node {
 	case theirs == nil && sameValue(mine, base), mine == nil && sameValue(theirs, base):
 		return nil
 	case mine == nil || theirs == nil, base == nil && !sameValue(mine, theirs):
-		return g.conflict(path, s)
+		return m.conflict(path, s)
 	}
-	return g.field(path, s)
+	return m.field(path, s)
 }
 
-func (g *treeMerger) dict(path string, s spots) *yaml.Node {
+func (m *merger) dict(path string, s spots) *yaml.Node {
 	merged := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	order, _ := arrange(names(s.base.value), names(s.mine.value), names(s.theirs.value))
-	for _, name := range order {
-		child := s.key(name)
+	base, mine, theirs := s.values()
+	for _, name := range union(names(theirs), names(mine), names(base)) {
+		child := s.inside(func(i int) (*yaml.Node, *yaml.Node) { return pairOf(s[i].value, name) })
 		var value *yaml.Node
-		if g.split[path] {
-			value = g.entry(path+"["+name+"]", child)
+		if m.split[path] {
+			value = m.entry(path+"["+name+"]", child)
 		} else {
-			value = g.field(join(path, name), child)
+			value = m.field(join(path, name), child)
 		}
 		if value == nil {
 			continue
 		}
-		key, _ := pairOf(s.theirs.value, name)
+		key, _ := pairOf(theirs, name)
 		if key == nil {
-			key, _ = pairOf(s.mine.value, name)
+			key, _ = pairOf(mine, name)
 		}
 		merged.Content = append(merged.Content, key, value)
 	}
 	return merged
 }
 
-// haveIDs reports whether the elements of all three lists have ids, none of them twice.
-func (s spots) haveIDs() bool {
-	for _, spot := range []spot{s.base, s.mine, s.theirs} {
-		if ids := idsOf(spot.elements()); len(places(ids)) != len(spot.elements()) {
-			return false
+// union returns the elements of all lists, each once, in the order of the first list that has it.
+func union(lists ...[]string) []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, list := range lists {
+		for _, x := range list {
+			if !seen[x] {
+				all, seen[x] = append(all, x), true
+			}
 		}
 	}
-	return true
+	return all
 }
 
-func idsOf(elements []*yaml.Node) []string {
-	var ids []string
-	for _, n := range elements {
-		if id := idOf(n); id != "" {
-			ids = append(ids, id)
-		}
+// idOf is the id of an element, the mark of a shared entry, or "".
+func (m *merger) idOf(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode && m.shared.mark != "" && strings.HasPrefix(n.Value, m.shared.mark) {
+		return n.Value
+	}
+	return idOf(n)
+}
+
+// ids lists the ids of the elements of a list.
+func (m *merger) ids(list *yaml.Node) []string {
+	if list == nil || list.Kind != yaml.SequenceNode {
+		return nil
+	}
+	ids := make([]string, len(list.Content))
+	for i, n := range list.Content {
+		ids[i] = m.idOf(n)
 	}
 	return ids
 }
 
-func (g *treeMerger) byID(path string, s spots) *yaml.Node {
-	ids := [][]string{idsOf(s.base.elements()), idsOf(s.mine.elements()), idsOf(s.theirs.elements())}
-	merged := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	order, lost := arrange(ids[0], ids[1], ids[2])
-	if lost {
-		g.note(path, s.mine.side().Line, "both changed the order; it is theirs")
-	}
-	base, mine, theirs := places(ids[0]), places(ids[1]), places(ids[2])
-	for _, id := range order {
-		element := spots{s.base.called(id, base), s.mine.called(id, mine), s.theirs.called(id, theirs)}
-		if value := g.entry(path+"["+id+"]", element); value != nil {
-			merged.Content = append(merged.Content, value)
+// haveIDs reports whether all elements of the three lists have ids that are unique in their list.
+func (m *merger) haveIDs(s spots) bool {
+	return !slices.ContainsFunc(s[:], func(x spot) bool {
+		ids := m.ids(x.value)
+		return slices.Contains(ids, "") || len(union(ids)) != len(ids)
+	})
+}
+
+func (m *merger) byID(path string, s spots) *yaml.Node {
+	var known [3]map[string]*yaml.Node
+	var ids [3][]string
+	for i := range s {
+		ids[i], known[i] = m.ids(s[i].value), map[string]*yaml.Node{}
+		for at, id := range ids[i] {
+			known[i][id] = s[i].value.Content[at]
 		}
+	}
+	_, order := pairOf(m.order, path)
+	merged := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	var result []string
+	for _, id := range union(m.ids(order), ids[2], ids[1], ids[0]) {
+		element := s.inside(func(i int) (*yaml.Node, *yaml.Node) { return known[i][id], known[i][id] })
+		if base, mine, theirs := element.values(); base == nil && mine == nil && theirs == nil {
+			continue
+		}
+		if value := m.entry(path+"["+id+"]", element); value != nil {
+			merged.Content, result = append(merged.Content, value), append(result, id)
+		}
+	}
+	if reordered(ids[0], ids[1]) && reordered(ids[1], result) {
+		m.notes = append(m.notes, Note{Line: s[1].side().Line, Text: "both changed the order of " + path + "; it is theirs"})
 	}
 	return merged
 }
 
-// chunk is a whole file.
-func (d *Document) chunk() *chunk { return &chunk{text: d.text()} }
-
-// wholes are the files as one piece each. They get the line ends of theirs.
-func wholes(base, mine, theirs *Document) chunks {
-	c := chunks{base.chunk(), mine.chunk(), theirs.chunk()}
-	if !strings.Contains(c.theirs.text, "\r") {
-		ends := strings.NewReplacer("\r\n", "\n", "\r", "\n")
-		c.base.text, c.mine.text = ends.Replace(c.base.text), ends.Replace(c.mine.text)
-	}
-	return c
-}
-
-// chunks are the sections of a file, and the number of lines that they have.
-func (d *Document) chunks() (sections map[string]*chunk, lines int) {
-	sections = map[string]*chunk{}
-	for _, s := range d.sections {
-		c := &chunk{text: s.whole(), line: lines, key: s.key, section: s}
-		sections[s.key] = c
-		lines += strings.Count(c.text, "\n")
-	}
-	return sections, lines
-}
-
-// entries are the entries of a section that is apart.
-func (c *chunk) entries() []*chunk {
-	if c == nil {
-		return nil
-	}
-	line := c.line + strings.Count(c.section.head, "\n")
-	entries := make([]*chunk, len(c.section.entries))
-	for i, e := range c.section.entries {
-		entries[i] = &chunk{text: e.text, line: line, entry: true, item: c.section.list, key: e.name}
-		line += strings.Count(e.text, "\n")
-	}
-	return entries
-}
-
-// same reports whether two chunks have the same bytes, or both are missing.
-func (c *chunk) same(other *chunk) bool {
-	if c.missing() || other.missing() {
-		return c.missing() && other.missing()
-	}
-	return c.text == other.text
-}
-
-// parse is the chunk's value with the lines of its file.
-func (c *chunk) parse() (spot, error) {
-	if c == nil {
-		return spot{}, nil
-	}
-	if c.absent {
-		return spot{place: &yaml.Node{Line: c.line + 1, Column: 1}}, nil
-	}
-	root, s, err := c.read(c.text)
-	if err == nil {
-		shift(root, c.line)
-	}
-	return s, err
-}
-
-// piece merges the three versions of a piece; gone tells that nothing is left of it.
-func (p *pieceMerger) piece(path string, c chunks) (text string, gone bool, err error) {
-	switch {
-	case c.mine.same(c.base), c.mine.same(c.theirs):
-		return c.theirs.source(), c.theirs.missing(), nil
-	case c.theirs.same(c.base) && !p.ours[path] && (path != "" || len(p.ours) == 0):
-		return c.mine.source(), c.mine.missing(), nil
-	}
-	var s spots
-	for i, to := range []*spot{&s.base, &s.mine, &s.theirs} {
-		if *to, err = c.all()[i].parse(); err != nil {
-			return "", false, err
+// reordered reports whether the elements that both lists have are in another order.
+func reordered(before, after []string) bool {
+	common := func(list, other []string) []string {
+		in := map[string]bool{}
+		for _, x := range other {
+			in[x] = true
 		}
+		return slices.DeleteFunc(slices.Clone(list), func(x string) bool { return !in[x] })
 	}
-	var value *yaml.Node
+	return !slices.Equal(common(before, after), common(after, before))
+}
+
+// fit changes the tree node to say what want says. Nodes that say it already stay as they are.
+func fit(node, want *yaml.Node) {
 	switch {
-	case path == "":
-		value = p.dict(path, s)
-	case c.any().entry:
-		value = p.entry(path, s)
+	case sameValue(node, want):
+	case node.Kind == yaml.MappingNode && want.Kind == yaml.MappingNode && len(node.Content) > 0:
+		fitMap(node, want)
+	case node.Kind == yaml.SequenceNode && want.Kind == yaml.SequenceNode && len(node.Content) > 0:
+		fitList(node, want)
 	default:
-		value = p.field(path, s)
-	}
-	if value != nil {
-		if text, err = c.compose(value); err != nil {
-			return "", false, fmt.Errorf("cannot merge %s: %w", path, err)
+		value, comment := foreign(want), node.LineComment
+		if comment == "" {
+			comment = value.LineComment
+		}
+		style := value.Style
+		replace(node, value)
+		if node.Style, node.LineComment = style, ""; node.Kind == yaml.ScalarNode {
+			node.LineComment = comment
 		}
 	}
-	p.lost(path, c, text)
-	return text, value == nil, nil
+	if len(node.Content) == 0 && node.Kind != yaml.ScalarNode {
+		node.Style |= yaml.FlowStyle
+	}
 }
 
-func (c chunks) all() [3]*chunk { return [3]*chunk{c.base, c.mine, c.theirs} }
+// foreign copies a node without its place in a text.
+func foreign(n *yaml.Node) *yaml.Node {
+	n = copyTree(n)
+	forget([]*yaml.Node{n})
+	return n
+}
 
-// any is a version that is there.
-func (c chunks) any() *chunk {
-	for _, version := range []*chunk{c.theirs, c.mine, c.base} {
-		if !version.missing() {
-			return version
+func fitMap(node, want *yaml.Node) {
+	for _, name := range names(node) {
+		if at := keyIndex(node, name); keyIndex(want, name) < 0 && !emptyNode(node.Content[at+1]) {
+			node.Content = slices.Delete(slices.Clone(node.Content), at, at+2)
 		}
 	}
-	return nil
+	wanted := names(want)
+	for i, name := range wanted {
+		if _, value := pairOf(node, name); value != nil {
+			fit(value, want.Content[2*i+1])
+		} else {
+			insertPair(node, wanted[:i], foreign(want.Content[2*i]), foreign(want.Content[2*i+1]))
+		}
+	}
 }
 
-// compose finds a text that says value: the lines of both sides if they do not get in
-// each other's way, else those of one with the values of the other written into them,
-// and only if that cannot be, a text that is rewritten.
-func (c chunks) compose(value *yaml.Node) (string, error) {
-	var starts []string
-	if !c.base.missing() && !c.mine.missing() && !c.theirs.missing() {
-		starts = append(starts, mergeLines(c.base.text, c.mine.text, c.theirs.text))
+func fitList(node, want *yaml.Node) {
+	old := node.Content
+	node.Content = make([]*yaml.Node, 0, len(want.Content))
+	from := matches(len(want.Content), len(old), func(i, j int) bool { return sameValue(want.Content[i], old[j]) })
+	pair(from, len(old), func(i, j int) bool {
+		return want.Content[i].Kind == old[j].Kind && idOf(want.Content[i]) == idOf(old[j])
+	})
+	for i, j := range from {
+		item := foreign(want.Content[i])
+		if j >= 0 {
+			item = old[j]
+			fit(item, want.Content[i])
+		} else if node.Style&yaml.FlowStyle != 0 {
+			inFlow(item)
+		}
+		node.Content = append(node.Content, item)
 	}
-	starts = append(starts, c.theirs.source(), c.mine.source(), c.base.source())
-	for _, splice := range []func(string, *yaml.Node, *yaml.Node) (string, error){spliceLines, splice} {
-		for _, start := range starts {
-			if text, err := c.any().write(start, value, splice); err == nil {
-				return text, nil
+}
+
+// lostComments notes each comment that mine added to base and text lacks.
+func (m *merger) lostComments(mine condensed, base, text string) {
+	has := func(text, comment string) bool { return strings.Contains(text, comment+"\n") }
+	lines := rows(mine.text)
+	for i, row := range lines {
+		for at := range row {
+			comment := strings.TrimSpace(row[at:])
+			if row[at] != '#' || at > 0 && row[at-1] != ' ' && row[at-1] != '\t' || has(base, comment) || has(text, comment) {
+				continue
+			}
+			rest := slices.Clone(lines)
+			if rest[i] = row[:at] + "\n"; strings.TrimSpace(rest[i]) == "" {
+				rest[i] = ""
+			}
+			with, err := plainTree(mine.text)
+			without, err2 := plainTree(strings.Join(rest, ""))
+			if err == nil && err2 == nil && sameValue(with, without) {
+				m.notes = append(m.notes, Note{Line: mine.line(i + 1), Text: fmt.Sprint("not kept: ", comment)})
+				break
 			}
 		}
 	}
-	return "", errNotFaithful
-}
-
-// spliceLines is splice, but it writes no more lines again than those that differ.
-func spliceLines(text string, before, after *yaml.Node) (string, error) {
-	s := splicer{lines: splitLines(text)}
-	if s.root(before, after) {
-		if out := s.b.String(); says(out, after, false) {
-			return out, nil
-		}
-	}
-	return "", errNotFaithful
-}
-
-// write changes the lines of text in which it does not say value.
-func (c *chunk) write(text string, value *yaml.Node, splice func(string, *yaml.Node, *yaml.Node) (string, error)) (string, error) {
-	after, s, err := c.read(text)
-	if err != nil {
-		return "", err
-	}
-	if sameValue(s.value, value) {
-		return text, nil
-	}
-	before, err := parseTree(text)
-	if err != nil {
-		return "", err
-	}
-	fit(s.value, value)
-	if text, err = splice(text, before, after); err != nil {
-		return "", err
-	}
-	if _, s, err = c.read(text); err != nil || !sameValue(s.value, value) {
-		return "", errNotFaithful
-	}
-	return text, nil
 }

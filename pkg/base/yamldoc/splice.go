@@ -13,11 +13,8 @@ var errNotFaithful = errors.New("cannot find a text that says what was changed")
 // after differs. If that does not lead to a text that says exactly what after says, all
 // of it is rewritten, in the end without comments.
 func splice(text string, before, after *yaml.Node) (string, error) {
-	s := splicer{lines: splitLines(text)}
-	if s.root(before, after) {
-		if out := s.b.String(); says(out, after, false) {
-			return out, nil
-		}
+	if out, err := spliceLines(text, before, after); err == nil {
+		return out, nil
 	}
 	if out := rendered(after, before.Column-1); says(out, after, false) {
 		return out, nil
@@ -31,6 +28,17 @@ func splice(text string, before, after *yaml.Node) (string, error) {
 	makePlain(whole)
 	if out := rendered(whole, before.Column-1); says(out, after, false) {
 		return out, nil
+	}
+	return "", errNotFaithful
+}
+
+// spliceLines is splice without the ways that rewrite the whole text.
+func spliceLines(text string, before, after *yaml.Node) (string, error) {
+	s := splicer{lines: splitLines(text)}
+	if s.root(before, after) {
+		if out := s.b.String(); says(out, after, false) {
+			return out, nil
+		}
 	}
 	return "", errNotFaithful
 }

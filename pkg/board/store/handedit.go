@@ -348,7 +348,7 @@ func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []yam
 		v := &version{}
 		if v.parse(m.Data, newReader()) == nil {
 			for _, n := range m.Notes {
-				f.o.Alert(blackboard.AlertHandEdit, fmt.Sprintf("a merge could not keep what is in line %d of the edit (%s): %s", n.Line, n.Path, n.Text))
+				f.o.Alert(blackboard.AlertHandEdit, fmt.Sprintf("a merge lost a comment or an order in line %d of the edit: %s", n.Line, n.Text))
 			}
 			return v.in(mine), nil
 		}

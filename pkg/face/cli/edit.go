@@ -92,7 +92,7 @@ func (o *editOptions) run(ctx context.Context, d *verb.Service, args []string) e
 	}
 	text := fmt.Sprintf("written as revision %d: %s\n", done.Revision, what)
 	for _, n := range done.Notes {
-		note := fmt.Sprintf("%s: %s", n.Path, n.Text)
+		note := fmt.Sprintf("line %d: %s", n.Line, n.Text)
 		result.Notes = append(result.Notes, note)
 		text += "note: " + note + "\n"
 	}
