@@ -12,6 +12,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/board/transition"
+	"liza/pkg/face/verbs"
 	"liza/pkg/run/broker"
 )
 
@@ -92,7 +93,7 @@ func commandIn(args []string) string {
 func (i *insideRun) admits(e *Env, c *urfave.Command) error {
 	who := callers[pathOf(c)]
 	if who == 0 && len(c.Commands) > 0 {
-		who = everyone // a group alone shows what it is about
+		who = verbs.Everyone // a group alone shows what it is about
 	}
 	name, _, _ := strings.Cut(pathOf(c), " ")
 	switch {
@@ -102,10 +103,10 @@ func (i *insideRun) admits(e *Env, c *urfave.Command) error {
 	case e.As != "":
 		return &transition.Refusal{Guard: "G04", Exit: transition.ExitRefused, Next: "liza help agents",
 			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", i.run.Agent)}
-	case who == outside:
+	case who == verbs.Outside:
 		return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza help agents",
 			Message: fmt.Sprintf("liza %s is not possible inside a run: it needs a terminal or a place of its own", pathOf(c))}
-	case who != everyone && who != byVerb:
+	case who != verbs.Everyone && who != verbs.ByVerb:
 		return i.forPeople(pathOf(c))
 	}
 	if e.Root == "" {
@@ -127,7 +128,7 @@ func (i *insideRun) forPeople(command string) error {
 // it has gone; what changes the board comes to its end, unless the run is over.
 func (i *insideRun) life(ctx context.Context, c *urfave.Command) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	if callers[pathOf(c)] == byVerb || c.Name == "mcp" { // which ends with its stdin
+	if callers[pathOf(c)] == verbs.ByVerb || c.Name == "mcp" { // which ends with its stdin
 		return ctx, cancel
 	}
 	go func() {

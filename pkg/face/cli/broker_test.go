@@ -16,6 +16,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
+	"liza/pkg/face/verbs"
 	"liza/pkg/run/broker"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/verb/verb"
@@ -81,7 +82,7 @@ func TestWhatIsForPeopleIsRefusedInARun(t *testing.T) {
 	before := p.State()
 	e.Environ = append(e.Environ, "LIZA_AGENT_ID=", "LIZA_AGENT_TOKEN=x", "LIZA_ROOT=/does/not/exist", "EDITOR=true")
 	for path, who := range callers {
-		if who != people && who != gated && who != outside || path == "demo" {
+		if who != verbs.People && who != verbs.Gated && who != verbs.Outside || path == "demo" {
 			continue
 		}
 		line := slices.Concat(strings.Fields(path), words[path])

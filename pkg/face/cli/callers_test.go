@@ -10,6 +10,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/face/verbs"
 	"liza/pkg/verb/verb/verbtest"
 )
 
@@ -59,7 +60,7 @@ func TestWhatIsForPeopleIsRefusedToAgents(t *testing.T) {
 	agent := p.Supervised("coder-1").Caller
 	registered := []string{"LIZA_AGENT_ID=" + agent.AgentID, "LIZA_AGENT_TOKEN=" + agent.Token}
 	for path, who := range callers {
-		if who != people && who != gated {
+		if who != verbs.People && who != verbs.Gated {
 			continue
 		}
 		args, known := words[path]

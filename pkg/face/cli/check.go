@@ -21,7 +21,7 @@ type checkOptions struct {
 func newCheck(env *Env) *urfave.Command {
 	o := &checkOptions{env: env}
 	return &urfave.Command{
-		Name: "check", Category: "people", ArgsUsage: "[TASK]", Usage: "run the checks where and how merges are checked",
+		Name: "check", Category: "start", ArgsUsage: "[TASK]", Usage: "run the checks where and how merges are checked",
 		Description: "Runs the commands of reviews and merges, the same way and in the same place: in a throw-away worktree below .worktrees, contained, after worktree.setup, with the caches of\n" +
 			"merges. With TASK on the work of that task merged with the integration branch, else on the branch as it is; what that gives is remembered, and replaces what was known.\n" +
 			"Says what your checkout has that the worktree has not: that is why a check can be red there and green in your checkout. No branch moves. Exit code 1 when a check is red." +

@@ -10,6 +10,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/face/verbs"
 )
 
 // The scripts ask the hidden command `liza __complete WORDS…` for candidates.
@@ -75,7 +76,7 @@ func (e *Env) candidates(ctx context.Context, app *urfave.Command, words []strin
 	var all []string
 	switch {
 	case pending != "":
-		all = e.valuesOf(ctx, pending)
+		all = e.valuesOf(ctx, c, pending)
 	case strings.HasPrefix(last, "-"):
 		for _, f := range optionsOf(c) {
 			for _, n := range f.Names() {
@@ -120,11 +121,19 @@ func (e *Env) follow(app *urfave.Command, words []string) (c *urfave.Command, ar
 	return c, arguments, pending
 }
 
-func (e *Env) valuesOf(ctx context.Context, option string) []string {
+// valuesOf are the values of an option: those that a verb's field has, or else by its name.
+func (e *Env) valuesOf(ctx context.Context, c *urfave.Command, option string) []string {
+	if v := verbs.Find(pathOf(c)); v != nil {
+		for _, f := range v.Fields(verbs.CLI) {
+			if f.Arg == "" && f.Option == option {
+				return e.valuesOfField(ctx, f)
+			}
+		}
+	}
 	switch option {
 	case "as", "agent", "id":
-		return e.idsOf(ctx, func(s *blackboard.State) []string { return slices.Sorted(maps.Keys(s.Agents)) })
-	case "task", "by", "depends":
+		return e.idsOf(ctx, agentIDs)
+	case "task":
 		return e.idsOf(ctx, taskIDs)
 	case "format":
 		return []string{"text", "mermaid"}
@@ -134,8 +143,30 @@ func (e *Env) valuesOf(ctx context.Context, option string) []string {
 	return nil
 }
 
-// argumentsOf goes by the word that ArgsUsage has at that place.
+// valuesOfField are what a field of a verb may be: its values, or the ids of what it names.
+func (e *Env) valuesOfField(ctx context.Context, f verbs.Field) []string {
+	if f.Values != nil {
+		return f.Values
+	}
+	switch f.Name {
+	case "task", "tasks", "by", "depends_on", "planned":
+		return e.idsOf(ctx, taskIDs)
+	case "agent":
+		return e.idsOf(ctx, agentIDs)
+	case "question":
+		return e.idsOf(ctx, openQuestions)
+	}
+	return nil
+}
+
+// argumentsOf are the values of a positional argument: of a verb's field, or else by the word that ArgsUsage has at that place.
 func (e *Env) argumentsOf(ctx context.Context, c *urfave.Command, at int) []string {
+	if v := verbs.Find(pathOf(c)); v != nil && v.Does() {
+		if f, ok := v.Argument(at); ok {
+			return e.valuesOfField(ctx, f)
+		}
+		return nil
+	}
 	usage := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.ArgsUsage))
 	if len(usage) == 0 {
 		return nil
@@ -144,14 +175,10 @@ func (e *Env) argumentsOf(ctx context.Context, c *urfave.Command, at int) []stri
 	switch {
 	case at >= len(usage) && !strings.HasSuffix(word, "…"):
 		return nil
-	case c.Name == "answer" && at == 0:
-		return e.idsOf(ctx, openQuestions)
 	case c.Name == "attach":
-		return e.idsOf(ctx, func(s *blackboard.State) []string { return slices.Sorted(maps.Keys(s.Agents)) })
+		return e.idsOf(ctx, agentIDs)
 	case c.Name == "show" || c.Name == "output":
-		return e.idsOf(ctx, func(s *blackboard.State) []string {
-			return append(taskIDs(s), slices.Sorted(maps.Keys(s.Agents))...)
-		})
+		return e.idsOf(ctx, func(s *blackboard.State) []string { return append(taskIDs(s), agentIDs(s)...) })
 	case strings.TrimSuffix(word, "…") == "ID":
 		return e.idsOf(ctx, taskIDs)
 	case strings.Contains(word, "|"):
@@ -173,6 +200,8 @@ func (e *Env) idsOf(ctx context.Context, of func(*blackboard.State) []string) []
 	}
 	return of(s)
 }
+
+func agentIDs(s *blackboard.State) []string { return slices.Sorted(maps.Keys(s.Agents)) }
 
 func taskIDs(s *blackboard.State) []string {
 	var ids []string

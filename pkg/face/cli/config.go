@@ -28,7 +28,7 @@ import (
 func newConfig(env *Env) *urfave.Command {
 	o := &configOptions{env: env}
 	return &urfave.Command{
-		Name: "config", Category: "people", Usage: "configuration: list, show, get, validate, set, schema",
+		Name: "config", Category: "start", Usage: "configuration: list, show, get, validate, set, schema",
 		Commands: []*urfave.Command{
 			newConfigList(o),
 			{

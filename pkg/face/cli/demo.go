@@ -36,7 +36,7 @@ type demoOptions struct {
 func newDemo(env *Env) *urfave.Command {
 	o := &demoOptions{env: env}
 	return &urfave.Command{
-		Name: "demo", Category: "people", Usage: "run a whole sprint on an example repository, with scripted agents",
+		Name: "demo", Category: "start", Usage: "run a whole sprint on an example repository, with scripted agents",
 		Description: "Makes a fresh git repository with a vision, lets a scripted team plan, code, review and merge it, and says where to look. No network, no\n" +
 			"key, no model, no git identity. It tells what matters; --verbose shows every step. Without --dir the repository is made in a temporary folder and removed afterwards, unless --keep is given." +
 			examples("liza demo", "liza demo --dir greeting") + exitsText(0, 1, 2),

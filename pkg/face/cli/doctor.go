@@ -38,7 +38,7 @@ type doctorOptions struct {
 func newDoctor(env *Env) *urfave.Command {
 	o := &doctorOptions{env: env}
 	return &urfave.Command{
-		Name: "doctor", Category: "people", Usage: "look at everything that a team needs, and at what crashes left",
+		Name: "doctor", Category: "start", Usage: "look at everything that a team needs, and at what crashes left",
 		Description: "git, the repository and who commits in it, the spec, the integration branch against its base, whether the checks are green where merges are checked, agent programs (also as a worktree has them) and\n" +
 			"their versions, disk and file system, clock, locks, board and journal, snapshots, configuration;\n" +
 			"the sandbox of agent programs: the level that this machine reaches, what it refuses when it is tried, and what your own settings of the\n" +

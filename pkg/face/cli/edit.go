@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
@@ -20,29 +21,23 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-type editOptions struct {
-	env      *Env
-	task     verb.TaskEdit
-	priority int
-}
+type editOptions struct{ env *Env }
 
-func newEdit(env *Env) *urfave.Command {
-	o := &editOptions{env: env}
-	return &urfave.Command{
-		Name: "edit", Category: "people", ArgsUsage: "[TASK]", Usage: "change a task; without one edit the state in your editor, while agents work",
-		Description: "With a task, its priority, title and texts are what the options say; what no option names stays. A run under way works with what it was\n" +
-			"given; its task is read again by the next one. Without a task the command opens a copy of state.yaml in $VISUAL or $EDITOR (else vi). What you change is validated, merged with what agents changed meanwhile, and\n" +
-			"written as one revision. When it breaks a rule, or somebody changed the same value, line and rule are shown and the editor opens\n" +
-			"again; nothing is written until it fits. Leave the text unchanged to give up." +
-			examples("liza edit task-3 --priority 1 --title 'Parse dates first'", "EDITOR='code --wait' liza edit") + exitsText(0, 1, 2, 3, 4, 5, 7),
-		Flags: []urfave.Flag{
-			number("priority", "`N`: 1 is the highest", -1, &o.priority),
-			text("title", "`T`: short name", &o.task.Title),
-			text("desc", "`T`: what is to be done", &o.task.Description),
-			text("done", "`T`: how one sees that it is done", &o.task.DoneWhen),
-			text("scope", "`T`: what is in, and what is out", &o.task.Scope),
-		},
-		Action: env.onService(o.run),
+// newEdit is the command of the verb edit, and without a task an editor for the whole board.
+func newEdit(env *Env, c *urfave.Command) {
+	o, one := &editOptions{env: env}, c.Action
+	c.Action = func(ctx context.Context, c *urfave.Command) error {
+		task := c.Args().First()
+		given := slices.ContainsFunc(c.Flags, func(f urfave.Flag) bool { return f.IsSet() })
+		switch {
+		case task != "" && !given:
+			return usagef("liza help edit", "name what changes of %s: --priority, --title, --desc, --done or --scope", task)
+		case task != "":
+			return one(ctx, c)
+		case given:
+			return usagef("liza help edit", "name the task that changes")
+		}
+		return env.onService(o.run)(ctx, c)
 	}
 }
 
@@ -53,21 +48,7 @@ type edited struct {
 	Notes    []string `json:"warnings,omitempty"`
 }
 
-func (o *editOptions) run(ctx context.Context, d *verb.Service, args []string) error {
-	if o.priority >= 0 {
-		o.task.Priority = &o.priority
-	}
-	given := o.task != verb.TaskEdit{}
-	switch {
-	case len(args) > 0 && !given:
-		return usagef("liza help edit", "name what changes of %s: --priority, --title, --desc, --done or --scope", args[0])
-	case len(args) > 0:
-		o.task.Task = args[0]
-		done, err := d.EditTask(ctx, o.task)
-		return o.env.showDone(done, err, "%s is changed (%s)", done.Task, done.Status)
-	case given:
-		return usagef("liza help edit", "name the task that changes")
-	}
+func (o *editOptions) run(ctx context.Context, d *verb.Service, _ []string) error {
 	dir, err := os.MkdirTemp("", "liza-edit-")
 	if err != nil {
 		return fmt.Errorf("cannot make a copy to edit: %w", err)

@@ -77,7 +77,7 @@ const unknownProgram = "unknown"
 func newExplain(env *Env) *urfave.Command {
 	o := &explainOptions{env: env}
 	return &urfave.Command{
-		Name: "explain", Category: "people", ArgsUsage: "FILE", Usage: "how the output of an agent program is classified, and by which sign",
+		Name: "explain", Category: "repair", ArgsUsage: "FILE", Usage: "how the output of an agent program is classified, and by which sign",
 		Description: "FILE is what a program printed: a log of .liza/output/ (of several runs the last), or a recording of its stdout. Without --cli the program\n" +
 			"is that of the log's first line, or known by its events; else the file is read as text, and only an error at its end tells something. With --exit the exit code counts too (-1 = killed by a signal). Signatures of\n" +
 			"agents.NAME.signatures in .liza/config.yaml are looked for before the built-in ones. Needs no project and changes nothing." +

@@ -16,7 +16,7 @@ import (
 
 func newHelp(env *Env, app *urfave.Command) *urfave.Command {
 	return &urfave.Command{
-		Name: "help", Category: "people", ArgsUsage: "[TOPIC] [NAME…]",
+		Name: "help", Category: "start", ArgsUsage: "[TOPIC] [NAME…]",
 		Usage: "explain a command, a protocol, or the exit command's schema",
 		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "explain every command in a line"}},
 		Description: "Without a topic: what is needed every day, and the groups of commands. TOPIC is a command, a group (" + groupNames() + "), `all` for\n" +
@@ -243,23 +243,22 @@ func valueWord(f urfave.Flag) string {
 	return "TEXT"
 }
 
-// A group is what a person looks for at one time. Those for people name their commands here;
-// the others have the commands of a category.
+// A group is what a person looks for at one time: the commands of a category.
 type group struct {
 	name, title string
-	commands    []string
+	people      bool
 }
 
 var groups = []group{
-	{"start", "Start", []string{"help", "init", "join", "run", "demo", "goal", "doctor", "check", "sandbox", "config"}},
-	{"look", "Look", []string{"status", "show", "diff", "output", "attach", "log", "graph", "watch", "top", "serve", "report", "usage", "validate"}},
-	{"steer", "Steer", []string{"note", "pause", "resume", "abort", "checkpoint", "stop", "restart", "hold", "unhold", "edit", "sprint", "sync", "import", "land"}},
-	{"decide", "Decide", []string{"questions", "answer", "comment", "approve-merge", "reject-merge", "release", "resubmit", "integration", "analyze", "ack"}},
-	{"teach", "Teach", []string{"facts", "spec-change", "roles", "preview"}},
-	{"repair", "Repair", []string{"restore", "store", "seal", "archive", "gc", "uninit", "explain"}},
-	{"time-travel", "Time travel", []string{"history", "step", "poststep", "restep", "rerun", "replay"}},
-	{"agents", "For agents, and for people with --as AGENT_ID", nil},
-	{"plumbing", "Plumbing, for supervisors and scripts", nil},
+	{"start", "Start", true},
+	{"look", "Look", true},
+	{"steer", "Steer", true},
+	{"decide", "Decide", true},
+	{"teach", "Teach", true},
+	{"repair", "Repair", true},
+	{"time-travel", "Time travel", true},
+	{"agents", "For agents, and for people with --as AGENT_ID", false},
+	{"plumbing", "Plumbing, for supervisors and scripts", false},
 }
 
 // daily is what the first screen explains: what somebody needs who works with Liza every day.
@@ -279,11 +278,8 @@ var daily = []struct{ usage, says string }{
 // of lists the commands of a group, in its order.
 func (g group) of(app *urfave.Command) []*urfave.Command {
 	var list []*urfave.Command
-	for _, name := range g.commands {
-		list = append(list, app.Command(name))
-	}
 	for _, c := range app.Commands {
-		if g.commands == nil && c.Category == g.name && !c.Hidden {
+		if c.Category == g.name && !c.Hidden {
 			list = append(list, c)
 		}
 	}
@@ -325,7 +321,7 @@ func overviewText(app *urfave.Command) string {
 func groupsText(app *urfave.Command, name string) string {
 	var parts []string
 	for _, g := range groups {
-		if name != "" && name != g.name && (name != "people" || g.commands == nil) {
+		if name != "" && name != g.name && (name != "people" || !g.people) {
 			continue
 		}
 		var b strings.Builder

@@ -26,7 +26,7 @@ type historyOptions struct {
 func newHistory(env *Env) *urfave.Command {
 	o := &historyOptions{env: env}
 	return &urfave.Command{
-		Name: "history", Category: "people", ArgsUsage: "TASK [B]", Usage: "what the agents of a task were given, and what they answered",
+		Name: "history", Category: "time-travel", ArgsUsage: "TASK [B]", Usage: "what the agents of a task were given, and what they answered",
 		Description: "Every run of an agent program is one interaction, numbered from 1; TASK may be _planner or _summarizer. The file is\n" +
 			".liza/history/TASK/jobHistory.json. Nothing is decided by it, and reading it changes nothing." +
 			examples("liza history task-3", "liza history task-3 --n 2 --raw > answer.json", "liza history task-3 --diff 1 2") + exitsText(0, 1, 2, 3, 4),
@@ -96,7 +96,7 @@ func (o *historyOptions) table(list []history.Interaction, task string) error {
 		row[9] = prose.OneLine(cmp.Or(row[9], l.Error), listWidth)
 		rows = append(rows, row)
 	}
-	return o.env.Print(map[string]any{"task": task, "interactions": list}, "%s", columns(rows))
+	return o.env.Print(map[string]any{"task": task, "interactions": list}, "%s", prose.Columns(rows))
 }
 
 // resultOf is what came of an interaction, in a word.
@@ -112,25 +112,6 @@ func resultOf(in history.Interaction) string {
 		return "by verbs"
 	}
 	return strings.Join(in.Response.Actions, " ")
-}
-
-// columns aligns a table; the last column may be of any length.
-func columns(rows [][]string) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			line += cell + strings.Repeat(" ", widths[i]-len([]rune(cell))+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
 }
 
 func interactionText(in history.Interaction) string {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"liza/pkg/base/safefile"
+	"liza/pkg/face/verbs"
 )
 
 // example is a command of specs/http-api.md with the answer below it.
@@ -77,15 +78,20 @@ func TestTheExamplesOfTheHTTPAPIWork(t *testing.T) {
 	}
 }
 
-// servedPaths are those of the API, as its source has them.
+// servedPaths returns the paths of the API: of what there is to see as its source has them, and those of the verbs.
 func servedPaths(t *testing.T) []string {
 	t.Helper()
 	var paths []string
-	for _, file := range []string{"read.go", "change.go", "web.go"} {
+	for _, file := range []string{"read.go", "web.go"} {
 		text, err := safefile.Read(filepath.Join("..", "dashboard", "web", file))
 		must(t, nil, err)
 		for _, m := range regexp.MustCompile(`"(/(?:api/|metrics)[^" ]*)"`).FindAllStringSubmatch(string(text), -1) {
 			paths = append(paths, m[1])
+		}
+	}
+	for _, v := range verbs.All() {
+		if v.Route != "" {
+			paths = append(paths, v.Route)
 		}
 	}
 	if len(paths) < 30 {

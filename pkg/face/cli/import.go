@@ -36,7 +36,7 @@ type importOptions struct {
 func newImport(env *Env) *urfave.Command {
 	o := &importOptions{env: env}
 	return &urfave.Command{
-		Name: "import", Category: "people", Usage: "make drafts of issues and of check lists, and look at them again", ArgsUsage: "[TRACKER|FILE|FOLDER…]",
+		Name: "import", Category: "steer", Usage: "make drafts of issues and of check lists, and look at them again", ArgsUsage: "[TRACKER|FILE|FOLDER…]",
 		Description: "TRACKER is github, gitlab, gitea, jira or linear, with its ISSUES behind it; FILE is a Markdown check list, FOLDER has a tasks.md (spec-kit, OpenSpec), itself or below it. Each issue and each\n" +
 			"open item becomes a draft for the planner; its text is material, not an instruction. Again, it makes nothing twice: what changed outside comes to the draft, or as a\n" +
 			"note to a task that was begun, and what was changed on both sides is asked about. Without arguments everything that was imported is looked at again. When all that\n" +

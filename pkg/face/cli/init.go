@@ -88,7 +88,7 @@ func newInit(env *Env) *urfave.Command {
 	var in verb.InitInput
 	var address string
 	return &urfave.Command{
-		Name: "init", Category: "people", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
+		Name: "init", Category: "start", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
 		Description: "Creates .liza/ with the board and its log, and the integration branch. Your branch, index and files stay as they are. Refuses when the\n" +
 			"spec file is missing or not committed as it stands (agents have only what is committed), when there is a project already, and when a\n" +
 			"branch of that name is elsewhere. The checks are tried once, for 30 seconds in all, where merges will be checked. To undo it: liza uninit." +

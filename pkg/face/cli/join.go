@@ -27,7 +27,7 @@ import (
 func newJoin(env *Env) *urfave.Command {
 	o := &joinOptions{env: env}
 	return &urfave.Command{
-		Name: "join", Category: "people", ArgsUsage: "[URL]", Usage: "make this clone a host of a board that is in a database",
+		Name: "join", Category: "start", ArgsUsage: "[URL]", Usage: "make this clone a host of a board that is in a database",
 		Description: "Makes .liza/ with the settings, roles and instructions of the board, and a copy of the board (state.yaml, log.yaml). The repository must be\n" +
 			"a clone of the same remote as that of the other hosts. What .liza says otherwise already is kept aside. URL may be left out where .liza/config.yaml has it.\n" +
 			"Approvals are sealed with a key that only the hosts have: a second machine gets it by --key.\n" +

@@ -27,7 +27,7 @@ import (
 func newLand(env *Env) *urfave.Command {
 	var watch bool
 	return &urfave.Command{
-		Name: "land", Category: "people", Usage: "bring merged work onto a forge, as pull or merge requests", ArgsUsage: "[TASK]",
+		Name: "land", Category: "steer", Usage: "bring merged work onto a forge, as pull or merge requests", ArgsUsage: "[TASK]",
 		Description: "Pushes what is merged into the integration branch, opens one request for the goal or for each task (land.per), and looks at those that are open: red\n" +
 			"checks, with the end of their log, and what people ask for in reviews become tasks for the coder whose work it is; a request whose checks have passed is\n" +
 			"merged, if land.merge says so. Interrupted, it goes on where it was. The settings are those of the section land." +

@@ -24,7 +24,7 @@ type logOptions struct {
 func newLog(env *Env) *urfave.Command {
 	o := &logOptions{env: env}
 	return &urfave.Command{
-		Name: "log", Category: "people", Usage: "show what happened",
+		Name: "log", Category: "look", Usage: "show what happened",
 		Description: "The newest entries of .liza/log.yaml, oldest first. Changes nothing. With -f it goes on until Ctrl-C." +
 			examples("liza log -n 20 --task task-3", "liza log -f --since 1h") + exitsText(0, 1, 2, 130),
 		Flags: []urfave.Flag{

@@ -23,6 +23,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/dashboard/source"
+	"liza/pkg/face/verbs"
 	"liza/pkg/run/activity"
 	"liza/pkg/verb/verb"
 )
@@ -36,7 +37,7 @@ type outputOptions struct {
 func newOutput(env *Env) *urfave.Command {
 	o := &outputOptions{env: env}
 	return &urfave.Command{
-		Name: "output", Category: "people", ArgsUsage: "TASK|AGENT", Usage: "show what an agent program says and does",
+		Name: "output", Category: "look", ArgsUsage: "TASK|AGENT", Usage: "show what an agent program says and does",
 		Description: "The newest run for a task, or of an agent, as text: what the model says, which tools it calls with what, what it waits for, what it\n" +
 			"cost. What a planner says comes at the end of its run. With -f it goes on: for an agent until its run has ended, for a task until the\n" +
 			"task has. --raw is what the program printed, byte by byte but for masked secrets. Changes nothing." +
@@ -222,7 +223,7 @@ type attachOptions struct{ env *Env }
 func newAttach(env *Env) *urfave.Command {
 	o := &attachOptions{env: env}
 	return &urfave.Command{
-		Name: "attach", Category: "people", ArgsUsage: "AGENT", Usage: "follow one agent over its runs, and write to it",
+		Name: "attach", Category: "look", ArgsUsage: "AGENT", Usage: "follow one agent over its runs, and write to it",
 		Description: "Shows what the agent's programs say and do, run after run, until Ctrl-C. On a terminal, a line that you type becomes a note for the task that\n" +
 			"the agent works on, or for the planner; it says when the agent gets it. The agent goes on when you leave." +
 			examples("liza attach coder-1", "liza attach planner-1") + exitsText(0, 1, 2, 3, 4, 130),
@@ -274,7 +275,7 @@ func (o *attachOptions) typed(ctx context.Context, d *verb.Service, agent string
 			o.env.tell(explain(err))
 			continue
 		}
-		fmt.Fprint(o.env.Stdout, notedText(done))
+		fmt.Fprint(o.env.Stdout, verbs.NoteText(done).Body)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/board/transition"
+	"liza/pkg/face/verbs"
 )
 
 // serve runs a tree of commands and returns the exit code.
@@ -106,7 +107,7 @@ func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 				return err
 			}
 		}
-		if callers[pathOf(c)] == gated {
+		if callers[pathOf(c)] == verbs.Gated {
 			if err := e.personOnly(ctx, "use liza "+pathOf(c)); err != nil {
 				return err
 			}

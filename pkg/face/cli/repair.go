@@ -40,7 +40,7 @@ type snapshotLine struct {
 func newRestore(env *Env) *urfave.Command {
 	o := &restoreOptions{env: env}
 	return &urfave.Command{
-		Name: "restore", Category: "people", ArgsUsage: "[REV]", Usage: "list the snapshots of the state, or put one back",
+		Name: "restore", Category: "repair", ArgsUsage: "[REV]", Usage: "list the snapshots of the state, or put one back",
 		Description: "Puts the state of revision REV back as a new revision. What it replaces is a snapshot too; a file that is not a valid state is kept beside\n" +
 			"them. Works when state.yaml is damaged or missing. Stop the team first (liza pause): agents lose what the old state does not have." +
 			examples("liza restore --list", "liza restore 41") + exitsText(0, 1, 2, 3, 4, 5),
@@ -132,7 +132,7 @@ func newGC(env *Env) *urfave.Command {
 		older         string
 	)
 	return &urfave.Command{
-		Name: "gc", Category: "people", Usage: "remove what is left over, if nothing is lost",
+		Name: "gc", Category: "repair", Usage: "remove what is left over, if nothing is lost",
 		Description: "Removes worktrees, branches and merge candidates of tasks that ended or that no board has, when all that they hold is merged or saved under\n" +
 			"refs/liza/attic; prompts and outputs from before the last sprint; old histories (history.retention_days); temporary files. Everything else\n" +
 			"is kept, and listed with the reason. Saved work itself is removed with --attic alone, of tasks that ended, and only when it is old enough." +
@@ -193,7 +193,7 @@ func nextText(command string) string {
 func newSeal(env *Env) *urfave.Command {
 	var reason, export string
 	return &urfave.Command{
-		Name: "seal", Category: "people", Usage: "answer for the approvals and merges on the board, and for its journal",
+		Name: "seal", Category: "repair", Usage: "answer for the approvals and merges on the board, and for its journal",
 		Description: "An approval counts only with its seal, made by a verb with the project's key (in $XDG_STATE_HOME/liza or ~/.local/state/liza). Where that key is\n" +
 			"lost, or the project was copied, nothing can be merged: this command seals what is on the board as it stands. Look at it first: an approval\n" +
 			"that was edited into the board is sealed as well. A journal in which somebody changed, cut, moved or put in entries (liza validate names the\n" +
@@ -243,7 +243,7 @@ func (e *Env) exportKey(ctx context.Context, d *verb.Service, file string) error
 func newArchive(env *Env) *urfave.Command {
 	var older string
 	return &urfave.Command{
-		Name: "archive", Category: "people", Usage: "move tasks that ended long ago off the board",
+		Name: "archive", Category: "repair", Usage: "move tasks that ended long ago off the board",
 		Description: "Moves MERGED, ABANDONED and SUPERSEDED tasks to .liza/archive, into the file of the sprint, byte for byte. They still count as what they\n" +
 			"were: for dependencies, for ids, and in `liza show`, `liza log` and `liza report`. A task that an open one depends on stays." +
 			examples("liza archive", "liza archive --older 0s") + exitsText(0, 1, 2, 3, 4, 5, 7),

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/merge"
 	"liza/pkg/face/dashboard"
+	"liza/pkg/face/verbs"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/prompt"
 	"liza/pkg/run/role"
@@ -35,7 +36,7 @@ type replayOptions struct {
 func newReplay(env *Env) *urfave.Command {
 	o := &replayOptions{env: env}
 	return &urfave.Command{
-		Name: "replay", Category: "people", ArgsUsage: "FILE", Usage: "apply recorded answers again and compare what comes of them",
+		Name: "replay", Category: "time-travel", ArgsUsage: "FILE", Usage: "apply recorded answers again and compare what comes of them",
 		Description: "FILE is a jobHistory.json (also .gz) or one interaction. In a scratch project of its own every answer goes the way that it took when it was\n" +
 			"recorded, and the status after it is compared. Exit 1 at the first difference. Needs no project, and touches none." +
 			examples("liza replay .liza/history/task-3/jobHistory.json", "liza replay recorded.json --keep") + exitsText(0, 1, 2, 130),
@@ -132,7 +133,7 @@ func (o *replayOptions) show(out replayed) error {
 		}
 		rows = append(rows, []string{strconv.Itoa(r.Sequence), dash(r.Kind), dash(r.Action), dash(r.Before), dash(r.Recorded), dash(r.Got), r.Result, prose.OneLine(r.Why, listWidth)})
 	}
-	text := columns(rows)
+	text := prose.Columns(rows)
 	if out.Dir != "" {
 		text += "the scratch project is " + out.Dir + "\n"
 	}
@@ -158,7 +159,7 @@ type stepOptions struct {
 func newStep(env *Env) *urfave.Command {
 	o := &stepOptions{env: env}
 	return &urfave.Command{
-		Name: "step", Category: "people", ArgsUsage: "TASK", Usage: "exactly one run of the agent that a task waits for",
+		Name: "step", Category: "time-travel", ArgsUsage: "TASK", Usage: "exactly one run of the agent that a task waits for",
 		Description: "UNCLAIMED, REJECTED and INTEGRATION_FAILED start a coder, READY_FOR_REVIEW starts a reviewer, APPROVED is merged, and _planner starts the\n" +
 			"planner. It runs in the foreground, with all limits; a claim that still holds after the run is given back." +
 			examples("liza step task-3", "liza step _planner --dry-run") + exitsText(0, 1, 2, 3, 4, 5, 6, 7, 130),
@@ -228,7 +229,7 @@ func (o *stepOptions) merge(ctx context.Context, d *verb.Service, task string) e
 	if err != nil && o.env.JSON {
 		return err
 	}
-	return errors.Join(o.env.Print(map[string]any{"merges": results}, "%s\n", mergeLine(results[0])), err)
+	return errors.Join(o.env.Print(map[string]any{"merges": results}, "%s\n", verbs.MergeLine(results[0])), err)
 }
 
 // show says where the task is now.
@@ -271,46 +272,6 @@ func (o *stepOptions) foresee(ctx context.Context, s *supervisor.Supervisor, nex
 	return o.env.Print(f, "%s", b.String())
 }
 
-func newRestep(env *Env) *urfave.Command {
-	var to string
-	return &urfave.Command{
-		Name: "restep", Category: "people", ArgsUsage: "TASK", Usage: "take a task back to how it was after one of its runs",
-		Description: "The task becomes UNCLAIMED, its branch and worktree are where they were after interaction N, and the next claim goes on from there.\n" +
-			"What came after it is saved under refs/liza/attic first. Counters and usage stay. Numbers: liza history TASK." +
-			examples("liza restep task-3 --to 2", "liza restep task-3 --to 2 --json") + exitsText(0, 1, 2, 3, 4, 5),
-		Flags: []urfave.Flag{text("to", "`N`: number of the interaction", &to)},
-		Action: env.do(func(ctx context.Context, args []string) error {
-			if to == "" {
-				return usagef("liza history "+args[0], "restep needs --to N: the number of an interaction")
-			}
-			d, err := env.Service(ctx)
-			if err != nil {
-				return err
-			}
-			done, err := replay.Restep(ctx, d, args[0], to)
-			return env.showResult(done, done.Done, err, "%s is %s, at %.9s as after interaction %s", done.Task, done.Status, done.Commit, to)
-		}),
-	}
-}
-
-func newRerun(env *Env) *urfave.Command {
-	var cleanGit, keepFiles bool
-	return &urfave.Command{
-		Name: "rerun", Category: "people", ArgsUsage: "TASK", Usage: "start a task again from nothing",
-		Description: "The task becomes UNCLAIMED with its counters and usage at zero; its history goes to .liza/archive/TASK. Its work is saved under\n" +
-			"refs/liza/attic and stays for the next claim, unless --clean-git is given: then that starts at the integration branch." +
-			examples("liza rerun task-3", "liza rerun task-3 --clean-git --keep-files") + exitsText(0, 1, 2, 3, 4, 5),
-		Flags: []urfave.Flag{
-			flag("clean-git", "remove worktree and branch", &cleanGit),
-			flag("keep-files", "copy evidence and files that are not committed to the archive", &keepFiles),
-		},
-		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
-			done, err := replay.Rerun(ctx, d, replay.RerunInput{Task: args[0], CleanGit: cleanGit, KeepFiles: keepFiles})
-			return env.showResult(done, done.Done, err, "%s is %s and starts again; what was is in %s", done.Task, done.Status, done.Archive)
-		}),
-	}
-}
-
 type poststepOptions struct {
 	env           *Env
 	as            string
@@ -331,7 +292,7 @@ func (g given) Get() any { return "" }
 func newPoststep(env *Env) *urfave.Command {
 	o := &poststepOptions{env: env}
 	return &urfave.Command{
-		Name: "poststep", Category: "people", ArgsUsage: "TASK", Usage: "apply an answer as if a run of an agent had given it",
+		Name: "poststep", Category: "time-travel", ArgsUsage: "TASK", Usage: "apply an answer as if a run of an agent had given it",
 		Description: "The task is claimed for the lowest free agent, the answer is read and applied exactly as at the end of a run, recorded as simulated, and the\n" +
 			"agent leaves. Here --as names a role: planner, coder or code_reviewer; the planner's TASK is _planner. What would be asked for again counts\n" +
 			"as the last answer. Answers of earlier runs: liza history TASK --n K --raw." +
@@ -430,7 +391,7 @@ type previewOptions struct {
 func newPreview(env *Env) *urfave.Command {
 	o := &previewOptions{env: env}
 	return &urfave.Command{
-		Name: "preview", Category: "people", ArgsUsage: "TASK", Usage: "the exact prompt that the next run on a task would be given",
+		Name: "preview", Category: "teach", ArgsUsage: "TASK", Usage: "the exact prompt that the next run on a task would be given",
 		Description: "Prints the bytes that the next agent would get, for the lowest free id; TASK may be _planner. With --detailed each section is listed on\n" +
 			"stderr, with its size, what was cut, and where it comes from. Changes nothing." +
 			examples("liza preview task-3", "liza preview task-3 --role refactor --detailed") + exitsText(0, 1, 2, 3, 4, 7),

@@ -25,7 +25,7 @@ type reportOptions struct {
 func newReport(env *Env) *urfave.Command {
 	o := &reportOptions{env: env}
 	return &urfave.Command{
-		Name: "report", Category: "people", Usage: "tell what the sprint did",
+		Name: "report", Category: "look", Usage: "tell what the sprint did",
 		Description: "What was delivered, what to look at first, what is open, who worked when, what waited for what, costs, and why reviews sent work back; to be read by somebody\n" +
 			"who does not know Liza. HTML is one page that needs nothing from outside, Markdown is for a forge, JSON has all figures. Commits are links when they\n" +
 			"were pushed to a known forge (remote origin). Archived tasks of the sprint are in it. Changes nothing but the file." +

@@ -27,7 +27,7 @@ type rolesOptions struct {
 func newRoles(env *Env) *urfave.Command {
 	o := &rolesOptions{env: env}
 	return &urfave.Command{
-		Name: "roles", Category: "people", Usage: "roles of agents: list, show, validate, compare, reset, resolve",
+		Name: "roles", Category: "teach", Usage: "roles of agents: list, show, validate, compare, reset, resolve",
 		Commands: []*urfave.Command{
 			{
 				Name: "list", Usage: "all roles, built-in and of the project",

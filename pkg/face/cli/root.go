@@ -10,11 +10,13 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/board/store/postgres"
+	"liza/pkg/face/verbs"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/sandbox"
 	"liza/pkg/verb/verb"
@@ -31,21 +33,18 @@ func lizaCommand(env *Env) *urfave.Command {
 			&urfave.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of diagnostics on stderr: text or json", Destination: &env.LogFormat},
 			&urfave.BoolFlag{Name: "version", Usage: "print the version", Local: true},
 		},
-		Commands: []*urfave.Command{
-			newInit(env), newJoin(env), newRun(env), newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newLog(env), newValidate(env), newGraph(env), newWatch(env), newTop(env), newReport(env), newMetrics(env), newServe(env),
-			newPause(env), newResume(env), newAbort(env), newCheckpoint(env), newAnalyze(env), newAck(env), newNote(env), newComment(env), newFacts(env), newSpecChange(env), newQuestions(env), newAnswer(env), newExplain(env),
-			newEdit(env), newRestore(env), newStore(env), newSeal(env), newUsage(env), newStop(env), newRestart(env), newHold(env), newUnhold(env), newApproveMerge(env), newRejectMerge(env), newRelease(env), newResubmit(env),
-			newGoal(env), newSprint(env), newIntegration(env), newSync(env), newLand(env), newImport(env), newArchive(env), newGC(env), newUninit(env), newDoctor(env), newCheck(env), newSandbox(env), newConfig(env), newRoles(env), newPreview(env), newHistory(env), newStep(env), newPoststep(env), newRestep(env), newRerun(env), newReplay(env), newDemo(env), newMCP(env), newVersion(env), newCompletion(env), newComplete(env),
-
-			newAddTask(env), newFinalize(env), newPlan(env), newIntent(env), newSubmit(env), newVerdict(env),
-			newBlock(env), newUnblock(env), newSupersede(env), newAbandon(env), newHandoff(env), newDiscover(env), newConvert(env), newDefer(env), newAnomaly(env),
-
-			newClaim(env), newClaimReview(env), newMerge(env), newHeartbeat(env), newRegister(env), newUnregister(env),
-			newWorktree(env), newScriptedAgent(env), newMan(env),
-		},
 	}
+	app.Commands = slices.Concat([]*urfave.Command{ // the help has them in this order, in the group of each
+		newHelp(env, app), newInit(env), newJoin(env), newRun(env), newDemo(env), newGoal(env), newDoctor(env), newCheck(env), newSandbox(env), newConfig(env),
+		newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newLog(env), newGraph(env), newWatch(env), newTop(env), newServe(env), newReport(env), newUsage(env), newValidate(env),
+		newQuestions(env), newHistory(env), newStep(env), newPoststep(env), newMetrics(env), newMCP(env), newVersion(env), newCompletion(env),
+	}, env.verbCommands(), []*urfave.Command{
+		newPlan(env), newImport(env), newLand(env), newRoles(env), newPreview(env), newRestore(env), newStore(env), newSeal(env), newArchive(env), newGC(env), newUninit(env), newExplain(env),
+		newReplay(env),
+		newComplete(env), newWorktree(env), newScriptedAgent(env), newMan(env),
+	})
 	app.Commands = append(app.Commands, newWorktreeAliases(env)...)
-	app.Commands = append(app.Commands, newHelp(env, app))
+	newEdit(env, app.Command("edit"))
 	app.Action = func(_ context.Context, c *urfave.Command) error {
 		if c.Bool("version") {
 			return env.printVersion()
@@ -137,38 +136,36 @@ func (e *Env) onProject(open func(context.Context) (*verb.Service, error), run f
 	})
 }
 
-// who may use a command.
-type who int
+// callers has every command and who may use it: that of a verb from its declaration, the others from this table. A new one has
+// to be entered: who may use it is a decision.
+var callers = withVerbs(map[string]verbs.Who{
+	"__complete": verbs.Everyone, "completion": verbs.Everyone, "config get": verbs.Everyone, "config list": verbs.Everyone, "config schema": verbs.Everyone,
+	"config show": verbs.Everyone, "config validate": verbs.Everyone, "diff": verbs.Everyone, "doctor": verbs.Everyone, "explain": verbs.Everyone, "graph": verbs.Everyone,
+	"help": verbs.Everyone, "history": verbs.Everyone, "log": verbs.Everyone, "man": verbs.Everyone, "mcp": verbs.Everyone, "metrics": verbs.Everyone,
+	"plan show": verbs.Everyone, "preview": verbs.Everyone, "questions": verbs.Everyone, "replay": verbs.Everyone, "report": verbs.Everyone, "roles diff": verbs.Everyone,
+	"roles list": verbs.Everyone, "roles resolve": verbs.Everyone, "roles show": verbs.Everyone, "roles validate": verbs.Everyone, "sandbox explain": verbs.Everyone,
+	"scripted-agent": verbs.Everyone, "show": verbs.Everyone, "status": verbs.Everyone, "store list": verbs.Everyone, "store roles": verbs.Everyone,
+	"usage": verbs.Everyone, "validate": verbs.Everyone, "version": verbs.Everyone, "watch": verbs.Everyone, "worktree list": verbs.Everyone,
 
-const (
-	everyone who = iota + 1 // it shows something, or makes something outside of the project
-	byVerb                  // the rules of the board say who, within the write
-	people                  // people only; its verb sees to that
-	gated                   // people only, and nothing behind it looks at who calls: wrap does
-	outside                 // everyone, but not from inside a run: it needs a terminal, or a place of its own
-)
+	"plan apply": verbs.ByVerb,
 
-// callers has every command. A new one has to be entered: who may use it is a decision.
-var callers = map[string]who{
-	"__complete": everyone, "completion": everyone, "config get": everyone, "config list": everyone, "config schema": everyone, "config show": everyone, "config validate": everyone, "attach": outside, "demo": outside, "diff": everyone,
-	"doctor": everyone, "explain": everyone, "facts list": everyone, "graph": everyone, "help": everyone, "history": everyone, "init": outside, "join": outside,
-	"log": everyone, "man": everyone, "mcp": everyone, "metrics": everyone, "output": people, "plan show": everyone, "preview": everyone, "questions": everyone, "replay": everyone,
-	"report": everyone, "roles diff": everyone, "roles list": everyone, "roles resolve": everyone, "roles show": everyone, "roles validate": everyone,
-	"sandbox exec": outside, "sandbox explain": everyone, "scripted-agent": everyone, "show": everyone, "store list": everyone, "store roles": everyone, "status": everyone, "top": outside, "usage": everyone, "validate": everyone, // --fix: people
-	"version": everyone, "watch": everyone, "worktree list": everyone,
+	"archive": verbs.People, "gc": verbs.People, "goal": verbs.People, "output": verbs.People, "poststep": verbs.People, "rerun": verbs.People, "restep": verbs.People,
+	"restore": verbs.People, "seal": verbs.People, "uninit": verbs.People,
 
-	"abandon": byVerb, "add-task": byVerb, "anomaly": byVerb, "block": byVerb, "claim": byVerb, "claim-review": byVerb, "convert": byVerb,
-	"defer": byVerb, "discover": byVerb, "facts add": byVerb, "finalize": byVerb, "handoff": byVerb, "heartbeat": byVerb, "intent": byVerb,
-	"merge": byVerb, "plan apply": byVerb, "register": byVerb, "release": byVerb, "spec-change": byVerb, "submit": byVerb, "supersede": byVerb,
-	"unblock": byVerb, "unregister": byVerb, "verdict": byVerb,
+	"check": verbs.Gated, "config set": verbs.Gated, "import": verbs.Gated, "land": verbs.Gated, "roles reset": verbs.Gated, "run": verbs.Gated, "serve": verbs.Gated,
+	"step": verbs.Gated, "store move": verbs.Gated, "store upgrade": verbs.Gated, "worktree create": verbs.Gated, "worktree remove": verbs.Gated, "wt-create": verbs.Gated,
+	"wt-delete": verbs.Gated,
 
-	"abort": people, "ack": people, "analyze": people, "answer": people, "approve-merge": people, "archive": people, "checkpoint": people, "comment": people,
-	"edit": people, "facts approve": people, "goal": people, "facts rm": people, "gc": people, "hold": people, "note": people, "pause": people, "poststep": people,
-	"reject-merge": people, "rerun": people, "restep": people, "restart": people, "restore": people, "resubmit": people, "resume": people, "seal": people, "sprint next": people, "stop": people,
-	"unhold": people, "uninit": people,
+	"attach": verbs.Outside, "demo": verbs.Outside, "init": verbs.Outside, "join": verbs.Outside, "sandbox exec": verbs.Outside, "top": verbs.Outside,
+})
 
-	"check": gated, "config set": gated, "integration accept": gated, "integration restore": gated, "land": gated, "import": gated, "roles reset": gated, "run": gated, "serve": gated, "step": gated, "store move": gated, "store upgrade": gated, "sync": gated, "worktree create": gated, "worktree remove": gated,
-	"wt-create": gated, "wt-delete": gated,
+func withVerbs(table map[string]verbs.Who) map[string]verbs.Who {
+	for _, v := range verbs.All() {
+		if v.Who != 0 {
+			table[v.Name] = v.Who
+		}
+	}
+	return table
 }
 
 // pathOf is what a command is called behind the name of the program.

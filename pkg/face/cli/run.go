@@ -42,7 +42,7 @@ type runOptions struct {
 func newRun(env *Env) *urfave.Command {
 	o := &runOptions{env: env}
 	return &urfave.Command{
-		Name: "run", Category: "people",
+		Name: "run", Category: "start",
 		Usage: "run the whole team until the goal is complete",
 		Description: "Starts planners, coders and reviewers in one process. They claim tasks, work in worktrees under .worktrees/, review, and merge approved\n" +
 			"work into the integration branch. Your checkout is not touched. On a terminal a block at the bottom\n" +

@@ -35,7 +35,7 @@ type sandboxOptions struct {
 func newSandbox(env *Env) *urfave.Command {
 	o := &sandboxOptions{env: env}
 	return &urfave.Command{
-		Name: "sandbox", Category: "people", Usage: "what agent programs may read, write and reach",
+		Name: "sandbox", Category: "start", Usage: "what agent programs may read, write and reach",
 		Commands: []*urfave.Command{
 			{
 				Name: "explain", ArgsUsage: "[PROGRAM]", Usage: "list what a run of an agent program may read, write and reach",

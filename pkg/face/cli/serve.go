@@ -34,7 +34,7 @@ type serveOptions struct {
 func newServe(env *Env) *urfave.Command {
 	o := &serveOptions{env: env}
 	return &urfave.Command{
-		Name: "serve", Category: "people", Usage: "show the board in a browser, and serve it as JSON",
+		Name: "serve", Category: "look", Usage: "show the board in a browser, and serve it as JSON",
 		Description: "A page that follows the board: lanes, what waits for you, a page for each task with its diff and its attempts, agents with their output, graph,\n" +
 			"timeline, costs, log, alerts, and the board as it was. Beside it /api/… with JSON, /api/events with server-sent events, and /metrics for Prometheus\n" +
 			"(specs/http-api.md). Its buttons are verbs of a person, so every caller has to send a token, as Authorization: Bearer TOKEN or by opening /?token=TOKEN\n" +

@@ -23,7 +23,7 @@ type showOptions struct {
 func newShow(env *Env) *urfave.Command {
 	o := &showOptions{env: env}
 	return &urfave.Command{
-		Name: "show", Category: "people", ArgsUsage: "[ID]", Usage: "show one task, agent, question, plan or discovery, whole",
+		Name: "show", Category: "look", ArgsUsage: "[ID]", Usage: "show one task, agent, question, plan or discovery, whole",
 		Description: "All fields, history, dependencies, findings and attempts. Without ID it is `liza status`. Changes nothing." +
 			examples("liza show task-3", "liza show --view logist") + exitsText(0, 1, 2, 3, 4),
 		Flags:  []urfave.Flag{viewFlag(&o.view)},
@@ -166,7 +166,7 @@ type diffOptions struct {
 func newDiff(env *Env) *urfave.Command {
 	o := &diffOptions{env: env}
 	return &urfave.Command{
-		Name: "diff", Category: "people", ArgsUsage: "ID [PATH…]", Usage: "show what a task changes, with what was found at its lines",
+		Name: "diff", Category: "look", ArgsUsage: "ID [PATH…]", Usage: "show what a task changes, with what was found at its lines",
 		Description: "The task's own change against the place where it left the integration branch: while it is worked on (as its worktree is now, with what is not\n" +
 			"committed), under review, and after its merge. Findings of the last review and comments of people (liza comment) are below their lines. PATHs are files,\n" +
 			"folders and patterns from the top of the repository. On a terminal it goes through git's pager. Secrets are masked. Changes nothing." +

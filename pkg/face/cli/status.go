@@ -22,7 +22,7 @@ type statusOptions struct {
 func newStatus(env *Env) *urfave.Command {
 	o := &statusOptions{env: env}
 	return &urfave.Command{
-		Name: "status", Category: "people", Usage: "show the board on one screen",
+		Name: "status", Category: "look", Usage: "show the board on one screen",
 		Description: "Goal, sprint, counts, tasks, agents, what waits for a person, and whose work would conflict if it were merged now. Changes nothing. When state.yaml is damaged or forged, the last valid state is\n" +
 			"shown and the exit code is 3." +
 			examples("liza status", "liza status --view kiso --json") + exitsText(0, 1, 2, 3),
@@ -104,7 +104,7 @@ func (e *Env) branchFacts(ctx context.Context, d *verb.Service, s *blackboard.St
 func newGraph(env *Env) *urfave.Command {
 	var format string
 	return &urfave.Command{
-		Name: "graph", Category: "people", Usage: "draw the task graph",
+		Name: "graph", Category: "look", Usage: "draw the task graph",
 		Description: "Tasks with their dependencies and statuses. Changes nothing." +
 			examples("liza graph", "liza graph --format mermaid > graph.mmd") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{

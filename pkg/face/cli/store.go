@@ -192,7 +192,7 @@ type storePlace struct {
 
 func newStore(env *Env) *urfave.Command {
 	return &urfave.Command{
-		Name: "store", Category: "people", Usage: "where the board is: a file, or a PostgreSQL database for a team on several hosts",
+		Name: "store", Category: "repair", Usage: "where the board is: a file, or a PostgreSQL database for a team on several hosts",
 		Description: "Without a command it says where the board of this project is." +
 			examples("liza store", "liza store roles"),
 		Commands: []*urfave.Command{newStoreShow(env), newStoreMove(env), newStoreRoles(env), newStoreUpgrade(env)},

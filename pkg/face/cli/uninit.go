@@ -14,7 +14,7 @@ import (
 func newUninit(env *Env) *urfave.Command {
 	var yes bool
 	return &urfave.Command{
-		Name: "uninit", Category: "people", Usage: "take Liza out of this repository",
+		Name: "uninit", Category: "repair", Usage: "take Liza out of this repository",
 		Description: "Lists what belongs to Liza: .liza, .worktrees, the integration branch, branches of tasks, refs under refs/liza, the key of seals and the line in\n" +
 			"git's info/exclude. With --yes it removes all of that. Work that no other branch, tag or remote has is named, and saved before as a bundle in\n" +
 			"the git folder. Refuses while agents are at work. Your branches, your files and what is on remotes stay as they are." +

@@ -27,7 +27,7 @@ func newUsage(env *Env) *urfave.Command {
 		forecast bool
 	)
 	return &urfave.Command{
-		Name: "usage", Category: "people", Usage: "what the agents' runs cost, in money, tokens and time",
+		Name: "usage", Category: "look", Usage: "what the agents' runs cost, in money, tokens and time",
 		Description: "Sums .liza/usage.jsonl, one line per run. A run whose program tells no cost counts as unknown (shown as '?'), never as zero.\n" +
 			"Changes nothing." + examples("liza usage", "liza usage --by cli --forecast") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{

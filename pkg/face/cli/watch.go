@@ -29,7 +29,7 @@ type watchOptions struct {
 func newWatch(env *Env) *urfave.Command {
 	o := &watchOptions{env: env}
 	return &urfave.Command{
-		Name: "watch", Category: "people", Usage: "tell what is wrong, each thing once",
+		Name: "watch", Category: "look", Usage: "tell what is wrong, each thing once",
 		Description: "Shows every alert when it is raised and when it is cleared, until Ctrl-C, and writes them to .liza/alerts.log. `liza run` does so by itself.\n" +
 			"At the sprint's deadline the sprint is stopped at a CHECKPOINT. With --once the open alerts are printed: exit code 0 when there is none,\n" +
 			"1 when there are some." +

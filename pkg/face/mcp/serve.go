@@ -35,8 +35,8 @@ func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
 	})
 	if o.Service != nil {
-		for _, t := range slices.Concat(tools(), views()) {
-			if o.offers(t) {
+		for _, t := range tools() {
+			if t.offered(o.Role, o.Inside) {
 				if err := o.add(s, t); err != nil {
 					return err
 				}
@@ -65,19 +65,6 @@ func instructions(o Options) string {
 		" A tool is the verb of liza of the same name; a refusal says in error.next what helps. Read liza://board first."
 }
 
-// offers reports whether the caller is shown a tool. Whether he may use it is the verb's to say.
-func (o Options) offers(t tool) bool {
-	switch {
-	case t.outside && o.Inside:
-		return false
-	case o.Role == "":
-		return !t.agents
-	case len(t.roles) == 0:
-		return !t.people
-	}
-	return slices.Contains(t.roles, o.Role)
-}
-
 // add registers a tool. The schema of its arguments is checked before it is called, and what
 // is wrong with them is a usage error like any other.
 func (o Options) add(s *sdk.Server, t tool) error {
@@ -86,9 +73,6 @@ func (o Options) add(s *sdk.Server, t tool) error {
 		return fmt.Errorf("cannot describe the tool %s: %v", t.name, err)
 	}
 	plain(schema)
-	for name, values := range t.values {
-		schema.Properties[name].Enum = values
-	}
 	checked, err := schema.Resolve(nil)
 	if err != nil {
 		return fmt.Errorf("cannot describe the tool %s: %v", t.name, err)

@@ -303,9 +303,9 @@ func (r *replay) judge(ctx context.Context, task string, want blackboard.Status)
 
 // RerunInput says how a task starts again.
 type RerunInput struct {
-	Task      string
-	CleanGit  bool // worktree and branch are removed: the next claim starts at the integration head
-	KeepFiles bool // evidence and files that are not committed are copied to the archive
+	Task      string `json:"task" arg:"TASK" help:"id of the task"`
+	CleanGit  bool   `json:"clean_git,omitempty" help:"remove worktree and branch"` // the next claim starts at the integration head
+	KeepFiles bool   `json:"keep_files,omitempty" help:"copy evidence and files that are not committed to the archive"`
 }
 
 // Rerun starts a task again from nothing (specs/roles-and-knowledge.md#7.5): UNCLAIMED, counters at

@@ -75,7 +75,7 @@ func keepArchived(d *verb.Service, was transition.Ended, gone []store.Gone) erro
 	return nil
 }
 
-// SprintStarted is the result of NextSprint.
+// Started is the result of Next.
 type Started struct {
 	Sprint   string   `json:"sprint"`
 	Before   string   `json:"before"` // the sprint that was closed
@@ -85,7 +85,7 @@ type Started struct {
 	Stretch  []string `json:"stretch"`
 }
 
-// NextSprint closes a sprint that is COMPLETED or ABORTED and starts the next one (S05).
+// Next closes a sprint that is COMPLETED or ABORTED and starts the next one (S05).
 // The closed one, with what it cost and its terminal tasks, goes into the archive.
 func Next(ctx context.Context, d *verb.Service, planned []string) (Started, error) {
 	var out Started

@@ -103,7 +103,9 @@ func (d *Service) releaseAll(ctx context.Context, id, reason string) error {
 
 // AgentOrder is an order of a person to one agent. Task is what a restarted coder begins with.
 type AgentOrder struct {
-	Agent, Reason, Task string
+	Agent  string `json:"agent" arg:"AGENT" help:"id of the agent"`
+	Task   string `json:"task,omitempty" word:"ID" help:"what a coder begins with" unset:"the best that can be claimed"`
+	Reason string `json:"reason,omitempty" help:"why"`
 }
 
 // Ordered is the result of an order to one agent. Task is the work that its run ends under.

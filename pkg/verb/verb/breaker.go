@@ -219,11 +219,11 @@ func (d *Service) CheckpointFile(n int, now time.Time) string {
 	return filepath.Join(d.Project.Checkpoints(), fmt.Sprintf("%03d-%s.md", n, now.UTC().Format("20060102T150405Z")))
 }
 
-// AnomalyInput is what an anomaly says (specs/cli.md#3).
+// AnomalyInput is the report of an anomaly (specs/cli.md#3).
 type AnomalyInput struct {
-	Type    blackboard.AnomalyKind
-	Task    string
-	Details map[string]string
+	Type    blackboard.AnomalyKind `json:"type" help:"what kind, such as retry_loop or spec_ambiguity; a type of your own begins with x-"`
+	Task    string                 `json:"task" word:"ID" help:"task that it is about"`
+	Details map[string]string      `json:"details,omitempty" option:"detail" help:"what happened, by name; each type needs its own"`
 }
 
 // Recorded is the result of an anomaly. Breaker is set when it tripped the circuit breaker,

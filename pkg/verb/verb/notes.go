@@ -13,7 +13,9 @@ import (
 
 // NoteInput is a note of a person.
 type NoteInput struct {
-	Text, Task, ID string
+	Text string `json:"text" arg:"TEXT" help:"the note"`
+	Task string `json:"task,omitempty" word:"ID" help:"task that it is for" unset:"the planner"`
+	ID   string `json:"id,omitempty" word:"KEY" help:"key of the note; a second note with the same key changes nothing"`
 }
 
 // Noted is the result of a note.

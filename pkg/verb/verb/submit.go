@@ -16,23 +16,26 @@ import (
 	"liza/pkg/run/exitcmd"
 )
 
-// SubmitInput is what a submission says (specs/cli.md#3).
+// SubmitInput is a submission (specs/cli.md#3). The tags of this and of the other inputs of verbs are read by package verbs,
+// which declares them for the command line, MCP and HTTP.
 type SubmitInput struct {
-	Task     string
-	Commit   string // "" is the worktree's HEAD
-	Summary  string
-	NoTests  string
-	Evidence []string
+	Task     string   `json:"task" arg:"ID" help:"id of the task"`
+	Commit   string   `json:"commit,omitempty" word:"SHA" help:"commit to review" unset:"HEAD of the worktree"`
+	Summary  string   `json:"summary,omitempty" help:"what was done, for the reviewer"`
+	NoTests  string   `json:"no_tests,omitempty" word:"REASON" help:"why there are no tests; the reviewer judges it"`
+	Evidence []string `json:"evidence,omitempty" word:"P" help:"files that show it"`
 }
 
-// BlockInput is what a block says.
+// BlockInput is the reason and the questions of a block.
 type BlockInput struct {
-	Task, Reason         string
-	Questions, Attempted []string
-	ByVerb               bool               // the reason is the caller's own and has to say something
-	Synthetic            bool               // the question was made up by the supervisor
-	Prompted             *Prompted          // the program asked it on its terminal
-	Output               *blackboard.Output // what the command gave that failed
+	Task      string             `json:"task" arg:"ID" help:"id of the task"`
+	Reason    string             `json:"reason" help:"what keeps the task from going on"`
+	Questions []string           `json:"questions" option:"question" help:"1 to 3 questions for people"`
+	Attempted []string           `json:"attempted,omitempty" help:"what was tried"`
+	ByVerb    bool               `json:"-"` // the reason is the caller's own and has to say something
+	Synthetic bool               `json:"-"` // the question was made up by the supervisor
+	Prompted  *Prompted          `json:"-"` // the program asked it on its terminal
+	Output    *blackboard.Output `json:"-"` // what the command gave that failed
 }
 
 // Verdict is what a reviewer decides.

@@ -111,9 +111,12 @@ func (d *Service) Finalize(ctx context.Context, ids []string) (Finalized, error)
 
 // TaskEdit names what a person changes of a task; what is nil or empty stays.
 type TaskEdit struct {
-	Task                                string
-	Priority                            *int
-	Title, Description, DoneWhen, Scope string
+	Task        string `json:"task" arg:"[TASK]" help:"id of the task"`
+	Priority    *int   `json:"priority,omitempty" help:"1 is the highest"`
+	Title       string `json:"title,omitempty" help:"short name"`
+	Description string `json:"description,omitempty" option:"desc" help:"what is to be done"`
+	DoneWhen    string `json:"done_when,omitempty" option:"done" help:"how one sees that it is done"`
+	Scope       string `json:"scope,omitempty" help:"what is in, and what is out"`
 }
 
 // EditTask changes priority, title or texts of a task that is not terminal.
@@ -175,9 +178,11 @@ func (d *Service) Unhold(ctx context.Context, id string) (Done, error) {
 
 // WayOut says how a blocked or unwanted task leaves its status.
 type WayOut struct {
-	Task, Reason, RootCause string
-	By                      []string // replacements of a supersede
-	DependsOn               []string // new dependencies of an unblock; nil keeps them
+	Task      string   `json:"task" arg:"ID" help:"id of the task"`
+	By        []string `json:"by" list:"comma" help:"tasks that replace it"` // of a supersede
+	Reason    string   `json:"reason" help:"why"`
+	RootCause string   `json:"root_cause,omitempty" help:"required after two coders failed"`
+	DependsOn []string `json:"depends_on,omitempty" option:"depends" list:"comma" help:"new dependencies; an empty list is none" unset:"as before"` // of an unblock
 }
 
 // Unblock lets a BLOCKED task start over from the integration head.
@@ -266,12 +271,13 @@ func (d *Service) Save(ctx context.Context, task, reason string) (attic, problem
 	return ref, ""
 }
 
-// ReleaseInput says which claim to free.
+// ReleaseInput says which claim to free; without Coder and Reviewer it is the one that the status has.
 type ReleaseInput struct {
-	Task, Reason string
-	Coder        bool // the coder's claim; without either, what the status says
-	Reviewer     bool // the review claim
-	Force        bool
+	Task     string `json:"task" arg:"ID" help:"id of the task"`
+	Coder    bool   `json:"coder,omitempty" faces:"cli,http" help:"free the coder's claim (the default for a CLAIMED task)"`
+	Reviewer bool   `json:"reviewer,omitempty" faces:"cli,http" help:"free the review claim (the default for READY_FOR_REVIEW)"`
+	Force    bool   `json:"force,omitempty" help:"in spite of a live lease; for people"`
+	Reason   string `json:"reason" help:"why"`
 }
 
 // Release frees a claim or a review claim. Work in the worktree is kept, and what is not

@@ -224,24 +224,13 @@ func (o Options) fail(w http.ResponseWriter, err error) {
 	o.show(w, p.status(), map[string]any{"error": p})
 }
 
-// body reads the JSON object of a request into in. No body is an empty object.
-func body(w http.ResponseWriter, r *http.Request, in any) error {
+// body reads the body of a request. No body is an empty object.
+func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return badInput("the body is larger than 1 MiB, or was cut off")
+		return nil, badInput("the body is larger than 1 MiB, or was cut off")
 	}
-	if len(strings.TrimSpace(string(data))) == 0 {
-		return nil
-	}
-	dec := json.NewDecoder(strings.NewReader(string(data)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(in); err != nil {
-		return badInput("the body must be a JSON object: " + strings.TrimPrefix(err.Error(), "json: "))
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return badInput("the body must be one JSON object")
-	}
-	return nil
+	return data, nil
 }
 
 func badInput(message string) error {

@@ -1,0 +1,286 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"liza/pkg/base/prose"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/code/git"
+	"liza/pkg/code/merge"
+	"liza/pkg/verb/verb"
+)
+
+// deciding are the verbs by which people answer what waits for them.
+var deciding = []*Verb{
+	declare(Verb{
+		Name: "answer", Group: "decide", Who: People, Usage: "answer a question", Route: "/api/questions/{question}/answer",
+		Help:     "The answer is in the task's next prompt. The answer to the last open question of a task that waits for answers only unblocks it.",
+		Examples: []string{"liza answer q-1 'Linux and macOS'", "liza questions"}, Exits: ofPeople,
+		Tool: &Tool{People: true},
+	}, func(ctx context.Context, service *verb.Service, in answer) (verb.Answered, error) {
+		return service.Answer(ctx, in.Question, cmp.Or(in.Answer, in.Text))
+	}, func(_ answer, done verb.Answered) Text {
+		text := "answered " + done.Question
+		if done.Unblocked {
+			text += fmt.Sprintf("; %s is %s again", done.Task, done.Status)
+		}
+		if done.GoesOn {
+			text += "; the checkpoint is over, the team goes on"
+		}
+		return Text{Body: text + "\n", Notices: done.Notices}
+	}),
+	declare(Verb{
+		Name: "comment", Group: "decide", Who: People, Usage: "say something about the change of a task, at a line", Route: "/api/tasks/{task}/comments",
+		Help: "The coder gets it with its next prompt, as a finding when the work is rejected. PLACE is FILE:LINE of the file as the task leaves it, or FILE; without\n" +
+			"it the comment is about the whole change. Work that is approved then waits for you: `liza reject-merge TASK` sends it back with all comments, and needs no other reason.",
+		Examples: []string{"liza comment task-3 hello.py:12 'the flag must stay'", "liza comment task-3 'too much in one change'"}, Exits: ofPeople,
+	}, func(ctx context.Context, service *verb.Service, in comment) (verb.Done, error) {
+		if in.Place != "" {
+			in.Path, in.Line = cutLine(in.Place)
+		}
+		return service.Comment(ctx, verb.Comment{Task: in.Task, Path: in.Path, Line: in.Line, Text: in.Text})
+	}, func(in comment, done verb.Done) Text {
+		return ofTask(done, "%s (%s) has your comment on %s", done.Task, done.Status, cmp.Or(in.Place, "the change"))
+	}),
+	declare(Verb{
+		Name: "approve-merge", Group: "decide", Who: People, Usage: "release the merge of work that waits for a person", Route: "/api/tasks/{task}/approve-merge",
+		Help:     "For APPROVED work in review.mode strict or normal; in mode disabled, and where review.quorum asks for more reviewers, it approves what is READY_FOR_REVIEW. Any supervisor then merges it.",
+		Examples: []string{"liza approve-merge task-3", "liza approve-merge task-3 --override --reason 'the warning is about a fixture'"}, Exits: ofPeople,
+	}, func(ctx context.Context, service *verb.Service, in approval) (verb.Done, error) {
+		return service.ApproveMerge(ctx, verb.MergeDecision{Task: in.Task, Reason: in.Reason, Override: in.Override})
+	}, func(_ approval, done verb.Done) Text {
+		return ofTask(done, "%s is %s and may be merged", done.Task, done.Status)
+	}),
+	declare(Verb{
+		Name: "reject-merge", Group: "decide", Who: People, Usage: "send work that waits for a person back to its coder", Route: "/api/tasks/{task}/reject-merge",
+		Help: "The task becomes REJECTED with your reason as the point to fix; it counts as a review cycle. Your comments (liza comment) are points to fix as well, and\n" +
+			"with them no other reason is needed.",
+		Examples: []string{"liza reject-merge task-3 --reason 'cli.py:12: the flag must stay'", "liza show task-3"}, Exits: ofPeople,
+	}, func(ctx context.Context, service *verb.Service, in rejection) (verb.Done, error) {
+		return service.RejectMerge(ctx, verb.MergeDecision{Task: in.Task, Reason: in.Reason})
+	}, func(_ rejection, done verb.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
+	declare(Verb{
+		Name: "release", Aliases: []string{"release-claim"}, Group: "decide", Who: ByVerb, Usage: "free a claim or a review claim", Route: "/api/tasks/{task}/release",
+		Help: "CLAIMED becomes UNCLAIMED (INTEGRATION_FAILED for a fix); a review becomes free for another reviewer. Work in the worktree is kept, and\n" +
+			"the next claimer goes on with it. A live lease is refused without --force; with it the holder's agent program is stopped first.",
+		Examples: []string{"liza release task-3 --reason 'the terminal is gone'", "liza release task-3 --reviewer --force --reason 'wrong model'"}, Exits: ofPeople,
+		Tool: &Tool{Roles: workers, People: true, Outside: true, About: "Give a claim or a review back. Work in the worktree is kept."},
+	}, func(ctx context.Context, service *verb.Service, in verb.ReleaseInput) (verb.Done, error) {
+		if in.Coder && in.Reviewer {
+			return verb.Done{}, verb.WrongUsage("liza help release", "--coder and --reviewer exclude each other")
+		}
+		return service.Release(ctx, in)
+	}, func(_ verb.ReleaseInput, done verb.Done) Text {
+		return ofTask(done, "%s is free again (%s)", done.Task, done.Status)
+	}),
+	declare(Verb{
+		Name: "resubmit", Group: "decide", Who: People, Usage: "let a task go on that a limit has stopped", Route: "/api/tasks/{task}/resubmit",
+		Help: "BLOCKED by a limit becomes UNCLAIMED with the limits given; counters and worktree are kept, so the next\n" +
+			"coder goes on where the last one was stopped. Refused while a limit is still reached.",
+		Examples: []string{"liza resubmit task-3 --limit cost_cents=2000", "liza resubmit task-3 --limit max_iterations=20"}, Exits: ofPeople,
+	}, func(ctx context.Context, service *verb.Service, in resubmission) (verb.Done, error) {
+		if err := knownLimits(in.Limits); err != nil {
+			return verb.Done{}, err
+		}
+		limits := blackboard.Settings{}
+		for k, n := range in.Limits {
+			limits[k] = n
+		}
+		return service.Resubmit(ctx, in.Task, limits)
+	}, func(_ resubmission, done verb.Done) Text {
+		return ofTask(done, "%s goes on (%s)", done.Task, done.Status)
+	}),
+	declare(Verb{
+		Name: "integration", Group: "decide", Reads: true, Usage: "show the state of the integration branch, and decide about a tip that Liza did not make",
+		Help: "Alone it shows where the branch is, where Liza left it, how far it is behind its base branch, and whose merged work it lacks; that changes\n" +
+			"nothing. When somebody else moved the branch, merges wait until a person accepts or restores.",
+		Examples: []string{"liza integration", "liza integration accept --reason 'my own fix'", "liza integration restore"}, Exits: append(ofPeople, 7),
+	}, func(ctx context.Context, service *verb.Service, _ struct{}) (verb.Branch, error) {
+		if service.Repo == nil {
+			_, err := git.Open(ctx, service.Project.Root) // says why
+			return verb.Branch{}, err
+		}
+		return service.Integration(ctx)
+	}, func(_ struct{}, b verb.Branch) Text { return branchText(b) }),
+	declare(Verb{
+		Name: "integration accept", Who: Gated, Usage: "the branch is right where it is", Route: "/api/integration/accept",
+		Help: "Remembers the tip as it is. What Liza had left there is saved under refs/liza/attic when the branch does not contain it; merged work that is\n" +
+			"missing is named, and `liza merge --again TASK` brings it back.",
+		Examples: []string{"liza integration accept", "liza integration accept --reason 'my own fix' --json"}, Exits: append(ofPeople, 7),
+	}, func(ctx context.Context, service *verb.Service, in branchDecision) (verb.Branch, error) {
+		return service.AcceptIntegration(ctx, in.Reason)
+	}, func(_ branchDecision, b verb.Branch) Text { return branchText(b) }),
+	declare(Verb{
+		Name: "integration restore", Who: Gated, Usage: "put the branch back to where Liza left it", Route: "/api/integration/restore",
+		Help:     "The branch moves by compare-and-swap; the tip at which it was is saved under refs/liza/attic first. A branch that was deleted is made again.",
+		Examples: []string{"liza integration restore", "liza integration restore --reason 'not reviewed' --json"}, Exits: append(ofPeople, 7),
+	}, func(ctx context.Context, service *verb.Service, in branchDecision) (verb.Branch, error) {
+		return service.RestoreIntegration(ctx, in.Reason)
+	}, func(_ branchDecision, b verb.Branch) Text { return branchText(b) }),
+	declare(Verb{
+		Name: "analyze", Group: "decide", Who: People, Usage: "let the circuit breaker look for patterns in the anomalies now",
+		Help: "The circuit breaker looks by itself after each anomaly; this looks once more and notes it in its history. A pattern stops the sprint at a\n" +
+			"checkpoint and is described in .liza/circuit_breaker_report.md. `liza ack` goes on.",
+		Examples: []string{"liza analyze", "liza analyze --json"}, Exits: ofPeople,
+	}, func(ctx context.Context, service *verb.Service, _ struct{}) (verb.Seen, error) {
+		return service.Analyze(ctx)
+	},
+		func(_ struct{}, seen verb.Seen) Text { return analysisText(seen) }),
+	declare(Verb{
+		Name: "ack", Group: "decide", Who: People, Usage: "acknowledge what tripped the circuit breaker, and go on", Route: "/api/ack",
+		Help: "The anomalies so far are acknowledged: alone they never trip the breaker again, but they still count when a new one joins them. The checkpoint ends\n" +
+			"unless --keep-checkpoint is given.",
+		Examples: []string{"liza ack --note 'the parser is rewritten in task-9'", "liza ack --keep-checkpoint --note 'the plan has to change'"}, Exits: append(ofPeople, 7),
+	}, func(ctx context.Context, service *verb.Service, in acknowledgement) (verb.Acknowledged, error) {
+		return service.Ack(ctx, in.Note, in.Keep)
+	}, func(_ acknowledgement, done verb.Acknowledged) Text {
+		if done.Sprint == blackboard.AtCheckpoint {
+			return line("acknowledged up to %s; the checkpoint stays\nnext: liza resume", done.Watermark)
+		}
+		return line("acknowledged up to %s; work goes on", done.Watermark)
+	}),
+	declare(Verb{
+		Name: "sync", Group: "steer", Who: Gated, Usage: "merge the base branch into the integration branch", Doing: "merging and checking", Partial: true,
+		Help: "The base branch is the one that the integration branch was cut from (base_ref); boards that do not record it use the branch that is checked\n" +
+			"out. The merge goes through the integration checks, as approved work does; a conflict or a failing check moves nothing. Tasks that are open keep\n" +
+			"their base, as after any merge. Your checkout is not touched. A branch of a remote (origin/main) is fetched first.",
+		Examples: []string{"liza sync", "liza sync --from origin/main --dry-run --json"}, Exits: ofPeople,
+	}, func(ctx context.Context, service *verb.Service, in syncInput) (any, error) {
+		r, err := service.Sync(ctx, in.From, in.DryRun)
+		if err != nil {
+			return moved(err)
+		}
+		return r, nil
+	}, syncText),
+}
+
+type answer struct {
+	Question string `json:"question" arg:"ID" help:"id of the question"`
+	Text     string `json:"text" arg:"TEXT" help:"the answer"`
+	Answer   string `json:"answer,omitempty" faces:"http" help:"the answer, when text is not there"`
+}
+
+type comment struct {
+	Task  string `json:"task" arg:"ID" help:"id of the task"`
+	Place string `json:"place,omitempty" arg:"[PLACE]" faces:"cli" help:"FILE:LINE, or FILE" unset:"the whole change"`
+	Text  string `json:"text" arg:"TEXT" help:"the comment"`
+	Path  string `json:"path,omitempty" faces:"http" help:"path of a file, as the task leaves it"`
+	Line  int    `json:"line,omitempty" faces:"http" help:"its line; 0 is the whole file"`
+}
+
+// cutLine splits PATH:LINE. A name may end in a colon and a number: then the line has to be given as well, be it 0.
+func cutLine(place string) (path string, at int) {
+	if i := strings.LastIndexByte(place, ':'); i >= 0 {
+		if at, err := strconv.Atoi(place[i+1:]); err == nil {
+			return place[:i], at
+		}
+	}
+	return place, 0
+}
+
+type approval struct {
+	Task     string `json:"task" arg:"ID" help:"id of the task"`
+	Override bool   `json:"override,omitempty" help:"in spite of warnings, in mode strict; needs a reason"`
+	Reason   string `json:"reason,omitempty" help:"why"`
+}
+
+type rejection struct {
+	Task   string `json:"task" arg:"ID" help:"id of the task"`
+	Reason string `json:"reason,omitempty" help:"file, defect and fix; not needed with open comments"`
+}
+
+type resubmission struct {
+	Task   string         `json:"task" arg:"ID" help:"id of the task"`
+	Limits map[string]int `json:"limits,omitempty" option:"limit" help:"new limits of this task, such as cost_cents=2000"`
+}
+
+type branchDecision struct {
+	Reason string `json:"reason,omitempty" help:"why, for the journal"`
+}
+
+type acknowledgement struct {
+	Note string `json:"note,omitempty" word:"TEXT" help:"what was found and decided"`
+	Keep bool   `json:"keep_checkpoint,omitempty" help:"stay at the checkpoint until liza resume"`
+}
+
+type syncInput struct {
+	From   string `json:"from,omitempty" word:"REF" help:"to merge instead of the base branch"`
+	DryRun bool   `json:"dry_run,omitempty" help:"say what would be merged, and whether it conflicts; runs no checks and moves nothing"`
+}
+
+func syncText(_ syncInput, result any) Text {
+	r, ok := result.(verb.Synced)
+	if !ok {
+		return Text{}
+	}
+	guess := ""
+	if r.Guessed {
+		guess = fmt.Sprintf("base_ref is not set: %s, which is checked out, is taken as the base branch\n", r.From)
+	}
+	switch r.Status {
+	case merge.SyncDone:
+		return line("%s%s of %s merged: %s is at %.9s%s", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch, r.Commit, NotVerified(r.Unverified))
+	case merge.SyncWould:
+		return line("%s%s of %s would be merged into %s without a conflict\nnext: liza sync", guess, prose.Count(r.Commits, "commit"), r.From, r.Branch)
+	}
+	return line("%snothing to do: %s has everything of %s", guess, r.Branch, r.From)
+}
+
+func branchText(b verb.Branch) Text {
+	var t strings.Builder
+	switch {
+	case b.Moved:
+		fmt.Fprintf(&t, "%s; merges wait\n", b.Text)
+	case b.Tip == "":
+		fmt.Fprintf(&t, "%s does not exist\n", b.Branch)
+	case b.Known == "":
+		fmt.Fprintf(&t, "%s is at %.9s; the board does not remember where Liza left it\n", b.Branch, b.Tip)
+	default:
+		fmt.Fprintf(&t, "%s is at %.9s, where Liza left it\n", b.Branch, b.Tip)
+	}
+	if b.Saved != "" {
+		fmt.Fprintf(&t, "the other tip is saved as %s\n", b.Saved)
+	}
+	if b.Base != "" && b.Behind > 0 {
+		fmt.Fprintf(&t, "%s; liza sync merges them\n", b.Lag)
+	} else if b.Base != "" {
+		fmt.Fprintf(&t, "it has everything of its base branch %s\n", b.Base)
+	}
+	if len(b.Lost) > 0 {
+		fmt.Fprintf(&t, "merged, but not on it: %s\n", strings.Join(b.Lost, ", "))
+	}
+	if len(b.Ahead) > 0 {
+		fmt.Fprintf(&t, "merged there, but not on the board: %s; if the board is from a backup, accept, then liza abandon those that need no second try\n", strings.Join(b.Ahead, ", "))
+	}
+	switch {
+	case b.Moved:
+		fmt.Fprintf(&t, "next: %s\n", b.Next)
+	case len(b.Lost) > 0:
+		fmt.Fprintf(&t, "next: liza merge --again %s\n", b.Lost[0])
+	}
+	return Text{Body: t.String()}
+}
+
+func analysisText(seen verb.Seen) Text {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d anomalies of this sprint", seen.Status, seen.Looked)
+	if len(seen.Patterns) == 0 {
+		b.WriteString(", no new pattern")
+	}
+	b.WriteString("\n")
+	for _, p := range seen.Patterns {
+		fmt.Fprintf(&b, "%s  %s  %s", p.Severity, p.Pattern, strings.Join(p.Anomalies, ", "))
+		if len(p.Tasks) > 0 {
+			fmt.Fprintf(&b, " of %s", strings.Join(p.Tasks, ", "))
+		}
+		fmt.Fprintf(&b, "\n   %s\n", p.Rule)
+	}
+	if seen.Status == blackboard.BreakerTripped {
+		fmt.Fprintf(&b, "report: %s\nnext: liza ack\n", seen.Report)
+	}
+	return Text{Body: b.String()}
+}
