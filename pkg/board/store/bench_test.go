@@ -38,8 +38,8 @@ func boardOf(b *testing.B, tasks, bytes int) (*project, *store.File) {
 	}
 	o := p.options()
 	o.Now = time.Now
-	o.Validate = func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-		return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true, Changed: changed})
+	o.Validate = func(after, before *blackboard.State) []blackboard.Violation {
+		return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true})
 	}
 	if err := store.Create(b.Context(), o, s); err != nil {
 		b.Fatal(err)

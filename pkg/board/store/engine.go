@@ -153,7 +153,7 @@ func (r *rules) Whole(text []byte) (tasks int, problem string) {
 	}
 	n := 0
 	if r.o.Validate != nil {
-		for _, x := range r.o.Validate(v.base, nil, nil) {
+		for _, x := range r.o.Validate(v.base, nil) {
 			if x.Severity == blackboard.SeverityError {
 				n++
 			}

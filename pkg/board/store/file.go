@@ -32,9 +32,8 @@ type Options struct {
 
 	// Validate returns the violations of after that concern writers (specs/protocol.md#9, column
 	// W). before is the state as it was before the change, or before a person's edit.
-	// changed are the ids of tasks and agents that differ: what has nothing to do with
-	// them need not be looked at. nil: everything.
-	Validate func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation
+	// What tasks that both share say about themselves need not be looked at.
+	Validate func(after, before *blackboard.State) []blackboard.Violation
 
 	Mask func(string) string // hides secrets in what is written, state and journal; may be nil
 	At   func(point string)  // failpoints W1 to W10, for tests

@@ -277,7 +277,7 @@ func (r *rules) brokenBy(before, next, seen *version) []blackboard.Violation {
 func (r *rules) violations(v, previous *version) []blackboard.Violation {
 	all := decoding(v.doc, false)
 	if r.o.Validate != nil {
-		all = append(all, r.o.Validate(v.base, previous.state(), nil)...)
+		all = append(all, r.o.Validate(v.base, previous.state())...)
 	}
 	return slices.DeleteFunc(all, func(v blackboard.Violation) bool {
 		return v.Severity != blackboard.SeverityError || !v.OnWrite

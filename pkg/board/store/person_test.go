@@ -13,7 +13,7 @@ import (
 
 // known is a rule for tests: a task's status must be one of the eleven, and the goal
 // must not be called bad.
-func known(after, _ *blackboard.State, _ map[string]bool) []blackboard.Violation {
+func known(after, _ *blackboard.State) []blackboard.Violation {
 	var found []blackboard.Violation
 	for t := range after.Tasks() {
 		if !t.Status.Known() {

@@ -127,8 +127,8 @@ func TestAnEditThatBreaksARuleIsRefusedWithItsLine(t *testing.T) {
 	p := newProject(t)
 	p.create(3)
 	f := p.open(func(o *store.Options) {
-		o.Validate = func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true, Changed: changed})
+		o.Validate = func(after, before *blackboard.State) []blackboard.Violation {
+			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true})
 		}
 	})
 	base := p.read(p.path())

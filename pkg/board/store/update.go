@@ -218,18 +218,18 @@ func (r *rules) newOrTouched(before, previous, after *blackboard.State, changes 
 		return nil
 	}
 	if previous != nil { // a person may have changed anything
-		return r.refused(before, previous, after, changes, nil)
+		return r.refused(before, previous, after, changes)
 	}
-	refused := r.refused(before, before, after, changes, changes.touched)
+	refused := r.refused(before, before, after, changes)
 	if r.o.Strict {
-		r.proveSame(refused, r.refused(before, before, after, changes, nil))
+		r.proveSame(refused, r.refused(before, before, after.Clone(), changes))
 	}
 	return refused
 }
 
-func (r *rules) refused(before, previous, after *blackboard.State, changes *changes, changed map[string]bool) []blackboard.Violation {
+func (r *rules) refused(before, previous, after *blackboard.State, changes *changes) []blackboard.Violation {
 	var refused, elsewhere []blackboard.Violation
-	for _, v := range r.o.Validate(after, previous, changed) {
+	for _, v := range r.o.Validate(after, previous) {
 		switch {
 		case v.Severity != blackboard.SeverityError || !v.OnWrite:
 		case changes.concerns(v):
@@ -241,9 +241,12 @@ func (r *rules) refused(before, previous, after *blackboard.State, changes *chan
 	if len(elsewhere) == 0 {
 		return refused
 	}
-	// Only when something is broken elsewhere: the second look costs as much as the first.
+	// Only when something is broken elsewhere: the second look is at every task, whatever the first one left out.
+	if previous == before {
+		previous = nil
+	}
 	old := map[string]bool{}
-	for _, v := range r.o.Validate(before, previous, changed) {
+	for _, v := range r.o.Validate(before, previous) {
 		old[v.Rule+" "+v.Path+" "+v.Message] = true
 	}
 	for _, v := range elsewhere {

@@ -34,8 +34,8 @@ func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Arch
 	host, _ := os.Hostname()
 	now := e.Now
 	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.get().Protocol.LockTimeout, LockFixed: cfg.get().Overrides()["lock_timeout"] != nil, Host: host, Strict: e.Strict,
-		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true, Changed: changed, Archive: taskArchive, Secrets: e.secrets().Finder()})
+		Validate: func(after, before *blackboard.State) []blackboard.Violation {
+			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true, Archive: taskArchive, Secrets: e.secrets().Finder()})
 		},
 		Mask:  e.secrets().Mask,
 		Seals: verb.Seals(e.keys(), p.GitDir, p.Root),

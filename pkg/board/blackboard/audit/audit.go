@@ -96,37 +96,35 @@ func newValidation(s, prev *blackboard.State, facts Facts) *validation {
 	if s == nil {
 		s = &blackboard.State{}
 	}
-	v := &validation{s: s, prev: prev, facts: facts, v1: writtenByV1(s), repeated: map[string]bool{}}
+	v := &validation{s: s, prev: prev, facts: facts, v1: writtenByV1(s), byID: make(map[string]*blackboard.Task, s.TaskCount()), repeated: map[string]bool{}}
 	for id := range s.Agents {
 		v.agents = append(v.agents, id)
 	}
 	slices.SortFunc(v.agents, blackboard.CompareAgentIDs)
-	if facts.Changed != nil && prev != nil && v.narrow() {
-		return v
-	}
-	v.newIDs, v.newLinks = true, true
-	v.all = make([]*blackboard.Task, 0, s.TaskCount())
-	v.byID = make(map[string]*blackboard.Task, s.TaskCount())
-	v.places = make(map[*blackboard.Task]int, s.TaskCount())
-	for i, t := range s.TaskList() {
-		if v.places[t] != 0 {
-			continue
-		}
-		v.places[t] = i + 1
-		v.all = append(v.all, t)
-		if v.byID[t.ID] != nil {
+	part := facts.Write && prev != nil // a write shares with prev the tasks that it does not change
+	v.newIDs = part && s.TaskCount() != prev.TaskCount()
+	for i, t := range s.EachTask() {
+		if v.byID[t.ID] == nil {
+			v.byID[t.ID] = t
+		} else {
 			v.repeated[t.ID] = true
+		}
+		if part && i < prev.TaskCount() && prev.TaskAt(i) == t {
 			continue
 		}
-		v.byID[t.ID] = t
-	}
-	v.tasks = v.all
-	if prev != nil {
-		v.before = make(map[string]*blackboard.Task, prev.TaskCount())
-		for t := range prev.Tasks() {
-			v.before[t.ID] = t
+		old := v.old(t.ID)
+		if part && old == t {
+			continue
+		}
+		v.tasks = append(v.tasks, t)
+		v.newIDs = v.newIDs || old == nil
+		if old != nil {
+			v.newLinks = v.newLinks || !slices.Equal(t.DependsOn, old.DependsOn)
+			v.newEnds = v.newEnds || t.Status != old.Status && (t.Status.Terminal() || old.Status.Terminal())
 		}
 	}
+	v.newIDs = v.newIDs || len(v.tasks) == s.TaskCount()
+	v.newLinks = v.newLinks || v.newIDs
 	return v
 }
 
@@ -160,11 +158,11 @@ var Rules = []Rule{
 	{"V18", asError, onWrite, !fixable, "BLOCKED without blocked_reason, or without 1 to 3 blocked_questions (kind halt: questions optional)", perTask(checkBlocked)},
 	{"V19", asError, onWrite, !fixable, "REJECTED without rejection_reason", perTask(checkRejected)},
 	{"V20", asError, onWrite, !fixable, "SUPERSEDED without superseded_by or rescope_reason", perTask(checkSuperseded)},
-	{"V21", asError, onWrite, !fixable, "superseded_by or supersedes names no task, or a task names itself", perTask(checkReplacements)},
-	{"V22", asError, onWrite, !fixable, "depends_on names no task", perTask(checkDependencies)},
+	{"V21", asError, onWrite, !fixable, "superseded_by or supersedes names no task, or a task names itself", perLink(checkReplacements)},
+	{"V22", asError, onWrite, !fixable, "depends_on names no task", perLink(checkDependencies)},
 	{"V23", asError, onWrite, !fixable, "dependency cycle", checkCycles},
-	{"V24", asError, onWrite, !fixable, "CLAIMED, READY_FOR_REVIEW, APPROVED or MERGED with a dependency that is not MERGED", perTask(checkUnmet)},
-	{"V25", asWarning, onDemand, !fixable, "UNCLAIMED or DRAFT with an ABANDONED or SUPERSEDED dependency", perTask(checkLostDependency)},
+	{"V24", asError, onWrite, !fixable, "CLAIMED, READY_FOR_REVIEW, APPROVED or MERGED with a dependency that is not MERGED", perLink(checkUnmet)},
+	{"V25", asWarning, onDemand, !fixable, "UNCLAIMED or DRAFT with an ABANDONED or SUPERSEDED dependency", perLink(checkLostDependency)},
 	{"V26", asError, onWrite, !fixable, "an agent is assigned_to more than one CLAIMED task", checkOneClaim},
 	{"V27", asError, onWrite, !fixable, "two live agents with the same current_task in the same role, or a task whose holder works on another task", checkOneHolder},
 	{"V28", asError, onWrite, !fixable, "integration_fix without a history event integration_failed (a warning where Liza v1 had the task)", perTask(checkIntegrationFix)},
@@ -211,10 +209,24 @@ var Rules = []Rule{
 	{"V69", asError, onDemand, !fixable, "UNCLAIMED, claimed by nobody yet, and the gates refuse it (G12): nobody can claim it", perTask(checkClaimable)},
 }
 
-// perTask makes the check of a rule from the check of one task.
+// perTask makes the check of a rule from the check of what one task says about itself.
 func perTask(check func(*validation, *blackboard.Task)) func(*validation) {
 	return func(v *validation) {
 		for _, t := range v.tasks {
+			check(v, t)
+		}
+	}
+}
+
+// perLink makes the check of a rule from the check of what one task says about others: the end of another task
+// can break it.
+func perLink(check func(*validation, *blackboard.Task)) func(*validation) {
+	return func(v *validation) {
+		list := v.tasks
+		if v.newIDs || v.newEnds {
+			list = v.s.TaskList()
+		}
+		for _, t := range list {
 			check(v, t)
 		}
 	}
@@ -236,13 +248,9 @@ type Facts struct {
 	Now       time.Time
 	Processes blackboard.ProcessFacts
 
-	// Write leaves out the rules that only `liza validate` and alerts evaluate
-	// (column W = n): the fast path of writers.
+	// Write leaves out the rules that only `liza validate` and alerts evaluate (column W = n). What a task
+	// says about itself is not looked at again where prev has the same task: the write did not change it.
 	Write bool
-
-	// Changed are the ids of the tasks and agents that a write changed since prev; then
-	// only rules about them, and about what they relate to, are checked. nil: all.
-	Changed map[string]bool
 
 	// SkipSpecFiles switches rule V30 and V31 off.
 	SkipSpecFiles bool
@@ -281,15 +289,14 @@ type Facts struct {
 type validation struct {
 	s, prev     *blackboard.State
 	facts       Facts
-	all         []*blackboard.Task // without empty entries
-	tasks       []*blackboard.Task // those of all that are to be checked
+	tasks       []*blackboard.Task // those that are checked for what they say about themselves
 	agents      []string           // ids, by role and number
 	byID        map[string]*blackboard.Task
-	places      map[*blackboard.Task]int // position in the file, from 1
+	places      map[*blackboard.Task]int // position in the file, from 1; made when the first one is asked for
 	repeated    map[string]bool
-	before      map[string]*blackboard.Task // tasks of prev
-	newIDs      bool                        // tasks came or went since prev
-	newLinks    bool                        // and dependencies may have changed
+	newIDs      bool // tasks came or went since prev
+	newLinks    bool // dependencies may have changed since prev
+	newEnds     bool // a task came to its end since prev, or back from it
 	v1          bool
 	taskArchive map[string]blackboard.Archived
 	rule        *Rule
@@ -297,30 +304,25 @@ type validation struct {
 }
 
 // find returns the task with that id, or nil.
-func (v *validation) find(id string) *blackboard.Task {
-	if v.byID != nil {
-		return v.byID[id]
-	}
-	return v.s.Find(id)
-}
+func (v *validation) find(id string) *blackboard.Task { return v.byID[id] }
 
-// old is what the task was before.
+// old returns the task with that id as it was in prev, or nil.
 func (v *validation) old(id string) *blackboard.Task {
-	switch {
-	case v.before != nil:
-		return v.before[id]
-	case v.prev != nil:
-		return v.prev.Find(id)
+	if v.prev == nil {
+		return nil
 	}
-	return nil
+	return v.prev.Find(id)
 }
 
-// place is the task's position in the file, from 1.
+// place returns the position of t in the file, from 1.
 func (v *validation) place(t *blackboard.Task) int {
-	if v.places != nil {
-		return v.places[t]
+	if v.places == nil {
+		v.places = make(map[*blackboard.Task]int, v.s.TaskCount())
+		for i, t := range v.s.EachTask() {
+			v.places[t] = i + 1
+		}
 	}
-	return slices.Index(v.s.TaskList(), t) + 1
+	return v.places[t]
 }
 
 // known reports whether an id names a task, archived ones included.
@@ -435,79 +437,6 @@ func (v *validation) placeOf(name string) int {
 		return n
 	}
 	return v.place(v.find(name))
-}
-
-// A write checks what it changed, and what that relates to, without revisiting the rest:
-// the rules give the same answer there as if everything had been checked.
-
-// mostChanged is how many changed ids are looked for one by one.
-const mostChanged = 20
-
-// narrow picks the tasks that the changes of facts.Changed concern: those themselves, the
-// tasks that name them, and the tasks of agents that hold them or are changed. ok is false
-// when everything has to be checked.
-func (v *validation) narrow() (ok bool) {
-	if len(v.facts.Changed) > mostChanged {
-		return false
-	}
-	near := fewIDs{} // ids of tasks and agents
-	status := false  // whether the tasks that depend on a changed one have to look again
-	for id := range v.facts.Changed {
-		if strings.HasPrefix(id, "#") {
-			return false // it has no id
-		}
-		near.add(id)
-		is, was := v.s.Find(id), v.prev.Find(id)
-		for _, t := range [...]*blackboard.Task{is, was} {
-			if t != nil {
-				near.add(t.AssignedTo, t.ReviewingBy, t.ApprovedBy)
-			}
-		}
-		v.newIDs = v.newIDs || (is == nil) != (was == nil)
-		if is != nil && was != nil {
-			status = status || is.Status != was.Status && (is.Status.Terminal() || was.Status.Terminal())
-			v.newLinks = v.newLinks || !slices.Equal(is.DependsOn, was.DependsOn)
-		}
-	}
-	v.newIDs = v.newIDs || v.s.TaskCount() != v.prev.TaskCount()
-	v.newLinks = v.newLinks || v.newIDs
-	for t := range v.s.Tasks() {
-		if v.newLinks {
-			v.all = append(v.all, t)
-		}
-		if near.has(t.ID) || t.Status == blackboard.Claimed && near.has(t.AssignedTo) || t.ReviewingBy != "" && near.has(t.ReviewingBy) ||
-			(status || v.newIDs) && near.hasOf(t.DependsOn) || v.newIDs && (near.hasOf(t.Supersedes) || near.hasOf(t.SupersededBy)) {
-			v.tasks = append(v.tasks, t)
-		}
-	}
-	if v.newIDs {
-		v.countIDs()
-	}
-	return true
-}
-
-// fewIDs are ids; a list is quicker than a map for them.
-type fewIDs struct{ list []string }
-
-func (n *fewIDs) add(ids ...string) {
-	for _, id := range ids {
-		if id != "" && !n.has(id) {
-			n.list = append(n.list, id)
-		}
-	}
-}
-
-func (n *fewIDs) has(id string) bool { return slices.Contains(n.list, id) }
-
-func (n *fewIDs) hasOf(ids blackboard.List) bool { return slices.ContainsFunc(ids, n.has) }
-
-// countIDs finds the ids that are there twice.
-func (v *validation) countIDs() {
-	seen := make(map[string]bool, len(v.all))
-	for _, t := range v.all {
-		v.repeated[t.ID] = v.repeated[t.ID] || seen[t.ID]
-		seen[t.ID] = true
-	}
 }
 
 // sameScope reports whether sprint.scope is what it was.

@@ -67,7 +67,7 @@ func checkCycles(v *validation) {
 	onCycle := v.entangled()
 	type edge struct{ from, to string }
 	named := map[edge]bool{}
-	for _, t := range v.all {
+	for t := range v.s.Tasks() {
 		if !onCycle[t.ID] {
 			continue
 		}
@@ -95,7 +95,7 @@ func (v *validation) entangled() map[string]bool {
 	waiting := map[string]int{}
 	dependents := map[string][]string{}
 	var free []string
-	for _, t := range v.all {
+	for t := range v.s.Tasks() {
 		id := t.ID
 		if v.find(id) != t {
 			continue // the second of that name
@@ -162,24 +162,30 @@ func (v *validation) reportCycle(ids []string) {
 }
 
 func checkOneClaim(v *validation) {
-	held := map[string][]string{}
-	last := map[string]*blackboard.Task{}
-	for _, t := range v.tasks {
+	held := map[string][]*blackboard.Task{}
+	twice := false
+	for t := range v.s.Tasks() {
 		if t.Status == blackboard.Claimed && t.AssignedTo != "" {
-			held[t.AssignedTo] = append(held[t.AssignedTo], v.taskName(t))
-			last[t.AssignedTo] = t
+			held[t.AssignedTo] = append(held[t.AssignedTo], t)
+			twice = twice || len(held[t.AssignedTo]) > 1
 		}
 	}
-	for _, t := range v.tasks {
-		if holder := t.AssignedTo; last[holder] == t && len(held[holder]) > 1 {
-			v.report(v.taskPath(t, "assigned_to"), "%s holds %s", holder, strings.Join(held[holder], " and ")).
-				Concerns(holder).Concerns(held[holder]...)
+	if !twice {
+		return
+	}
+	for _, holder := range sortedKeys(held) {
+		if list := held[holder]; len(list) > 1 {
+			var names []string
+			for _, t := range list {
+				names = append(names, v.taskName(t))
+			}
+			v.report(v.taskPath(list[len(list)-1], "assigned_to"), "%s holds %s", holder, strings.Join(names, " and ")).Concerns(holder).Concerns(names...)
 		}
 	}
 }
 
 func checkOneHolder(v *validation) {
-	for _, t := range v.tasks {
+	for t := range v.s.Tasks() {
 		if t.Status == blackboard.Claimed {
 			v.worksElsewhere(t, t.AssignedTo, t.ClaimGeneration)
 		}

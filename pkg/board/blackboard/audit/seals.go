@@ -12,19 +12,9 @@ import (
 // last, nil when that is not known. edited says that s is a person's edit of prev; otherwise
 // verbs may have changed it too, at since or later.
 func Forgeries(s, prev *blackboard.State, k blackboard.Sealer, edited bool, since blackboard.Time) []blackboard.Violation {
-	v := &validation{s: s, places: map[*blackboard.Task]int{}, repeated: map[string]bool{}, rule: ruleOf("V66")}
-	for i, t := range s.TaskList() {
-		v.places[t] = i + 1
-	}
-	var before map[string]*blackboard.Task
-	if prev != nil {
-		before = make(map[string]*blackboard.Task, prev.TaskCount())
-		for t := range prev.Tasks() {
-			before[t.ID] = t
-		}
-	}
+	v := &validation{s: s, prev: prev, repeated: map[string]bool{}, rule: ruleOf("V66")}
 	for t := range s.Tasks() {
-		v.forged(t, before[t.ID], prev != nil, k, edited, since)
+		v.forged(t, v.old(t.ID), prev != nil, k, edited, since)
 	}
 	v.forgedTip(prev, k, edited)
 	return v.found

@@ -164,7 +164,7 @@ func checkGoalDone(v *validation) {
 	if v.s.Goal == nil || v.s.Goal.Status != blackboard.Completed {
 		return
 	}
-	for _, t := range v.all {
+	for t := range v.s.Tasks() {
 		if !t.Status.Terminal() {
 			v.section("goal", ".status", "goal COMPLETED but %s is %s", v.taskName(t), t.Status).Concerns(v.taskName(t))
 		}

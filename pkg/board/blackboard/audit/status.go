@@ -35,8 +35,8 @@ func checkTaskIDs(v *validation) {
 	if !v.newIDs {
 		return
 	}
-	first := make(map[string]*blackboard.Task, len(v.all))
-	for _, t := range v.all {
+	first := make(map[string]*blackboard.Task, v.s.TaskCount())
+	for t := range v.s.Tasks() {
 		switch {
 		case t.ID == "":
 			v.report(v.taskPath(t, ""), "task %s has no id", v.taskName(t)).Concerns("tasks")

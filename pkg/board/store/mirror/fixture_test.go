@@ -46,7 +46,7 @@ func newBoard(t *testing.T) *board {
 }
 
 // noEmptyDescription stands for the rules of a board.
-func noEmptyDescription(after, _ *blackboard.State, _ map[string]bool) (broken []blackboard.Violation) {
+func noEmptyDescription(after, _ *blackboard.State) (broken []blackboard.Violation) {
 	for t := range after.Tasks() {
 		if t.Description == "" {
 			broken = append(broken, blackboard.Violation{Rule: "V99", Severity: blackboard.SeverityError, OnWrite: true, Path: "tasks[" + t.ID + "].description", Subjects: []string{t.ID}, Message: "a task needs a description"})

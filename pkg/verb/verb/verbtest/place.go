@@ -93,8 +93,8 @@ func (p *Place) Open() {
 	p.TaskArchive = &history.Archive{Dir: p.Project.ArchiveDir()}
 	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true, Mask: p.Secrets.Mask, At: p.At,
 		Seals: verb.Seals(p.keys(), p.Project.GitDir, p.Dir),
-		Validate: func(after, before *blackboard.State, changed map[string]bool) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true, Changed: changed, Archive: p.TaskArchive})
+		Validate: func(after, before *blackboard.State) []blackboard.Violation {
+			return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true, Archive: p.TaskArchive})
 		}})
 	if err != nil {
 		tb.Fatal(err)
