@@ -20,7 +20,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/blackboard/audit"
-	"liza/pkg/team/watch"
+	"liza/pkg/team/findings"
 )
 
 // What cites the specification has the form specs/protocol.md#6.4, everywhere: in comments, in
@@ -391,7 +391,7 @@ func validationTable() string {
 func alertTable() string {
 	var b strings.Builder
 	b.WriteString("| kind | severity | condition | threshold (setting or figure) |\n|---|---|---|---|\n")
-	for _, k := range watch.Kinds {
+	for _, k := range findings.Kinds {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", k.Name, k.Severity, k.When, k.Key)
 	}
 	return b.String()

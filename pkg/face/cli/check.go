@@ -9,6 +9,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/verb/verb"
 )
@@ -88,7 +89,7 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 }
 
 // tryProject tries the checks of a new project once, and says a line of each, and how Liza's commits differ from the person's.
-func (e *Env) tryProject(ctx context.Context, root string) (lines []string, differ []maintain.Finding) {
+func (e *Env) tryProject(ctx context.Context, root string) (lines []string, differ []findings.Finding) {
 	from := *e
 	from.Dir, from.Root = root, ""
 	d, err := from.Service(ctx)
@@ -115,7 +116,7 @@ func (e *Env) tryProject(ctx context.Context, root string) (lines []string, diff
 	}
 	if differ, err = maintain.Unlike(ctx, d.Repo, d.Config().Git.Sign); err == nil {
 		if kept, err := verb.SettingsKept(ctx, d.Project, d.Repo); err == nil && !kept {
-			differ = append(differ, maintain.Finding{Check: "settings", Message: ".liza/config.yaml is not committed: git clean -fdx would take it away", Next: verb.KeepSettings})
+			differ = append(differ, findings.Finding{Check: "settings", Text: ".liza/config.yaml is not committed: git clean -fdx would take it away", Next: verb.KeepSettings})
 		}
 	}
 	return slices.Compact(lines), differ

@@ -23,6 +23,7 @@ import (
 	"liza/pkg/run/broker"
 	"liza/pkg/run/proxy"
 	"liza/pkg/run/sandbox"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/team/wall"
@@ -58,7 +59,7 @@ func newDoctor(env *Env) *urfave.Command {
 type examined struct {
 	Errors   int                `json:"errors"`
 	Warnings int                `json:"warnings"`
-	Findings []maintain.Finding `json:"findings"`
+	Findings []findings.Finding `json:"findings"`
 }
 
 func (o *doctorOptions) run(ctx context.Context, _ []string) error {
@@ -85,17 +86,17 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	return o.show(x.Found)
 }
 
-func (o *doctorOptions) show(found []maintain.Finding) error {
+func (o *doctorOptions) show(found []findings.Finding) error {
 	v := examined{Findings: found}
 	var b strings.Builder
 	for _, f := range found {
 		switch f.Severity {
-		case maintain.SeverityError:
+		case findings.Error:
 			v.Errors++
-		case maintain.SeverityWarning:
+		case findings.Warning:
 			v.Warnings++
 		}
-		fmt.Fprintf(&b, "%-8s%-13s %s: %s", f.Severity, f.Check, f.Subject, strings.Join(strings.Fields(f.Message), " "))
+		fmt.Fprintf(&b, "%-8s%-13s %s: %s", f.Severity, f.Check, f.Subject, strings.Join(strings.Fields(f.Text), " "))
 		if f.Evidence != "" {
 			fmt.Fprintf(&b, " (%s)", prose.OneLine(f.Evidence, listWidth))
 		}
@@ -106,7 +107,7 @@ func (o *doctorOptions) show(found []maintain.Finding) error {
 	if v.Errors == 0 {
 		return o.env.Print(v, "%s", b.String())
 	}
-	next := found[slices.IndexFunc(found, func(f maintain.Finding) bool { return f.Severity == maintain.SeverityError })].Next
+	next := found[slices.IndexFunc(found, func(f findings.Finding) bool { return f.Severity == findings.Error })].Next
 	if o.env.JSON {
 		return o.env.failWith(report{code: 1, message: "the project is not well: " + total, next: cmp.Or(next, "liza status")}, v)
 	}
@@ -120,13 +121,13 @@ func (e *Env) openConfig(x *maintain.Doctor) {
 	_, warnings, err := config.Load(x.Project.Liza, e.Environ)
 	if err != nil {
 		r := explain(err)
-		x.Add("config", maintain.SeverityError, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
+		x.Add("config", findings.Error, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
 	}
 	for _, w := range warnings {
-		x.Add("config", maintain.SeverityWarning, "configuration", "edit .liza/config.yaml", "", "%s", w)
+		x.Add("config", findings.Warning, "configuration", "edit .liza/config.yaml", "", "%s", w)
 	}
 	if err == nil && len(warnings) == 0 {
-		x.Add("config", maintain.SeverityOK, "configuration", "", "", "valid")
+		x.Add("config", findings.OK, "configuration", "", "", "valid")
 	}
 }
 
@@ -137,14 +138,14 @@ func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
 	d, err := quiet.openAt(ctx, x.Project, true)
 	if err != nil {
 		r := explain(err)
-		x.Add("state", maintain.SeverityError, "state.yaml", r.next, "", "%s", r.message)
+		x.Add("state", findings.Error, "state.yaml", r.next, "", "%s", r.message)
 		return
 	}
 	x.Service = d
 	if x.State, err = d.View(ctx); err == nil {
 		examineShared(ctx, x)
 		for _, h := range e.hiddenSettings(x.Project, d.Config(), x.State) {
-			x.Add("config", maintain.SeverityWarning, h.key, h.next, "", "%s", h.message)
+			x.Add("config", findings.Warning, h.key, h.next, "", "%s", h.message)
 		}
 		return
 	}
@@ -154,11 +155,11 @@ func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
 			r.next = "psql '" + at.URL + "' -c 'SELECT 1'"
 		}
 	}
-	x.Add("state", maintain.SeverityError, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
+	x.Add("state", findings.Error, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
 	if kept, ok := d.Store.(store.Recoverer); ok {
 		if last, lost := kept.LastValid(ctx); lost == nil {
 			x.State = last
-			x.Add("state", maintain.SeverityInfo, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
+			x.Add("state", findings.Info, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
 		}
 	}
 }
@@ -178,11 +179,11 @@ func examineShared(ctx context.Context, x *maintain.Doctor) {
 	switch {
 	case err != nil:
 		r := explain(err)
-		x.Add("store", maintain.SeverityError, "board", r.next, "", "%s", r.message)
+		x.Add("store", findings.Error, "board", r.next, "", "%s", r.message)
 	case len(names) > 0:
-		x.Add("store", maintain.SeverityWarning, "board", "", "", "this host works by other texts than the board has: %s", strings.Join(names, ", "))
+		x.Add("store", findings.Warning, "board", "", "", "this host works by other texts than the board has: %s", strings.Join(names, ", "))
 	default:
-		x.Add("store", maintain.SeverityOK, "board", "", "", "settings, roles and instructions are those of the board")
+		x.Add("store", findings.OK, "board", "", "", "settings, roles and instructions are those of the board")
 	}
 }
 
@@ -198,7 +199,7 @@ func (c *factory) preflight(ctx context.Context, s *blackboard.State, reviewers 
 	x.Found = nil
 	c.env.examineSettings(ctx, x)
 	for _, f := range append(found, x.Found...) {
-		c.screen.line(supervisor.Line{Time: c.env.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Message, listWidth), nextText(f.Next))})
+		c.screen.line(supervisor.Line{Time: c.env.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Text, listWidth), nextText(f.Next))})
 	}
 }
 
@@ -216,11 +217,11 @@ func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
 	cfg := x.Service.Config()
 	level, reason, err := e.newWalls(x.Service, nil).Level(ctx, "")
 	if bad, ok := errors.AsType[*sandbox.Unavailable](err); ok {
-		x.Add("sandbox", maintain.SeverityError, "level", bad.Next, "", "level %s is required, and %s is the strongest here: %s; no program is started", bad.Want, bad.Have, bad.Why)
+		x.Add("sandbox", findings.Error, "level", bad.Next, "", "level %s is required, and %s is the strongest here: %s; no program is started", bad.Want, bad.Have, bad.Why)
 		return
 	}
 	if err != nil {
-		x.Add("sandbox", maintain.SeverityError, "level", "liza config show --origin", "", "%v", err)
+		x.Add("sandbox", findings.Error, "level", "liza config show --origin", "", "%v", err)
 		return
 	}
 	sayLevel(x, cfg, level, reason)
@@ -230,7 +231,7 @@ func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
 	}
 	tried, err := e.tryWall(ctx, x.Service, level)
 	if err != nil {
-		x.Add("sandbox", maintain.SeverityError, "proof", "LIZA_SANDBOX=partial liza doctor", "", "the wall of level %s cannot be tried: %v", level, err)
+		x.Add("sandbox", findings.Error, "proof", "LIZA_SANDBOX=partial liza doctor", "", "the wall of level %s cannot be tried: %v", level, err)
 		return
 	}
 	sayAttempts(x, level, tried)
@@ -244,20 +245,20 @@ func (e *Env) examineSettings(ctx context.Context, x *maintain.Doctor) {
 		return // the level or the program is told of anyway
 	}
 	for _, m := range missing {
-		x.Add("sandbox", maintain.SeverityWarning, program, m.Next, "", "%s", m.What)
+		x.Add("sandbox", findings.Warning, program, m.Next, "", "%s", m.What)
 	}
 }
 
 func sayLevel(x *maintain.Doctor, cfg *config.Config, level sandbox.Level, reason string) {
 	switch {
 	case level == sandbox.Open && reason == "":
-		x.Add("sandbox", maintain.SeverityInfo, "level", "", cfg.Origin("sandbox.level").String(), "open: agent programs are not contained, because sandbox.level says so")
+		x.Add("sandbox", findings.Info, "level", "", cfg.Origin("sandbox.level").String(), "open: agent programs are not contained, because sandbox.level says so")
 	case level == sandbox.Wrapped:
-		x.Add("sandbox", maintain.SeverityInfo, "level", "", cfg.Origin("sandbox.wrap").String(), "wrap: `%s` is put before each program; what it refuses is not tried", strings.Join(cfg.Sandbox.Wrap, " "))
+		x.Add("sandbox", findings.Info, "level", "", cfg.Origin("sandbox.wrap").String(), "wrap: `%s` is put before each program; what it refuses is not tried", strings.Join(cfg.Sandbox.Wrap, " "))
 	case reason != "":
-		x.Add("sandbox", maintain.SeverityWarning, "level", "", "", "%s", reason)
+		x.Add("sandbox", findings.Warning, "level", "", "", "%s", reason)
 	default:
-		x.Add("sandbox", maintain.SeverityOK, "level", "", "", "%s can be had here", level)
+		x.Add("sandbox", findings.OK, "level", "", "", "%s can be had here", level)
 	}
 }
 
@@ -271,11 +272,11 @@ func sayAttempts(x *maintain.Doctor, level sandbox.Level, tried []sandbox.Attemp
 			refused = append(refused, a.Act)
 		case a.Refused:
 		case a.Act == sandbox.ActOpen && !level.Covers(a.Act):
-			x.Add("sandbox", maintain.SeverityWarning, "database", "liza config set sandbox.require closed, or a password for this role in pg_hba.conf", a.Target,
+			x.Add("sandbox", findings.Warning, "database", "liza config set sandbox.require closed, or a password for this role in pg_hba.conf", a.Target,
 				"an agent program at level %s can %s, and read and write the board there", level, a.Act)
 		case level.Covers(a.Act):
 			broken = true
-			x.Add("sandbox", maintain.SeverityError, "proof", "LIZA_SANDBOX=open liza run, if you accept that", a.Target, "an agent program could %s, which level %s promises to refuse", a.Act, level)
+			x.Add("sandbox", findings.Error, "proof", "LIZA_SANDBOX=open liza run, if you accept that", a.Target, "an agent program could %s, which level %s promises to refuse", a.Act, level)
 		default:
 			open = append(open, a.Act)
 		}
@@ -285,7 +286,7 @@ func sayAttempts(x *maintain.Doctor, level sandbox.Level, tried []sandbox.Attemp
 		text += "; not contained at this level: " + strings.Join(open, ", ")
 	}
 	if !broken {
-		x.Add("sandbox", maintain.SeverityOK, "proof", "", "", "%s", text)
+		x.Add("sandbox", findings.OK, "proof", "", "", "%s", text)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"liza/pkg/board/store/mirror"
 	"liza/pkg/board/store/postgres"
 	"liza/pkg/code/project"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/verb/verb"
 )
@@ -130,7 +131,7 @@ func newInit(env *Env) *urfave.Command {
 			shown := struct {
 				verb.Initialized
 				Checks []string           `json:"checks,omitempty"`
-				Differ []maintain.Finding `json:"differ,omitempty"`
+				Differ []findings.Finding `json:"differ,omitempty"`
 			}{Initialized: done}
 			shown.Checks, shown.Differ = env.tryProject(ctx, done.Root)
 			checks, from := "", ""
@@ -138,7 +139,7 @@ func newInit(env *Env) *urfave.Command {
 				checks += "  check        " + line + "\n"
 			}
 			for _, f := range shown.Differ {
-				checks += fmt.Sprintf("  %-12s %s%s\n", f.Check, f.Message, nextText(f.Next))
+				checks += fmt.Sprintf("  %-12s %s%s\n", f.Check, f.Text, nextText(f.Next))
 			}
 			if done.Origin != "" {
 				from = ", where " + done.Origin + " is"

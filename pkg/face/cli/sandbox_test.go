@@ -7,6 +7,7 @@ import (
 	"liza/pkg/board/config"
 	"liza/pkg/run/proxy"
 	"liza/pkg/run/sandbox"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/team/wall"
 )
@@ -80,22 +81,22 @@ func TestDoctorSaysWhatOfALevelHolds(t *testing.T) {
 		severity string
 		says     string
 	}{
-		{sandbox.Partial, maintain.SeverityOK, "tried and refused: write to the board, make a file outside of its worktree, signal a process outside; not contained at this level: connect to a port of this machine"},
-		{sandbox.Closed, maintain.SeverityError, "an agent program could connect to a port of this machine, which level closed promises to refuse"},
+		{sandbox.Partial, findings.OK, "tried and refused: write to the board, make a file outside of its worktree, signal a process outside; not contained at this level: connect to a port of this machine"},
+		{sandbox.Closed, findings.Error, "an agent program could connect to a port of this machine, which level closed promises to refuse"},
 	} {
 		x := &maintain.Doctor{}
 		sayAttempts(x, c.level, attempts)
-		if len(x.Found) != 1 || x.Found[0].Severity != c.severity || x.Found[0].Message != c.says {
+		if len(x.Found) != 1 || x.Found[0].Severity != c.severity || x.Found[0].Text != c.says {
 			t.Errorf("%s: %+v", c.level, x.Found)
 		}
 	}
 	for _, c := range []struct {
 		level            sandbox.Level
 		reason, severity string
-	}{{sandbox.Closed, "", maintain.SeverityOK}, {sandbox.Open, "", maintain.SeverityInfo}, {sandbox.Wrapped, "", maintain.SeverityInfo}, {sandbox.Open, "no Landlock", maintain.SeverityWarning}, {sandbox.Partial, "no bubblewrap", maintain.SeverityWarning}} {
+	}{{sandbox.Closed, "", findings.OK}, {sandbox.Open, "", findings.Info}, {sandbox.Wrapped, "", findings.Info}, {sandbox.Open, "no Landlock", findings.Warning}, {sandbox.Partial, "no bubblewrap", findings.Warning}} {
 		x := &maintain.Doctor{}
 		sayLevel(x, config.Default(), c.level, c.reason)
-		if len(x.Found) != 1 || x.Found[0].Severity != c.severity || !strings.Contains(x.Found[0].Message, c.reason) {
+		if len(x.Found) != 1 || x.Found[0].Severity != c.severity || !strings.Contains(x.Found[0].Text, c.reason) {
 			t.Errorf("%s because of %q: %+v", c.level, c.reason, x.Found)
 		}
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/dashboard/source"
 	"liza/pkg/run/agent"
+	"liza/pkg/team/findings"
 	"liza/pkg/verb/verb"
 )
 
@@ -159,33 +159,12 @@ func (e *Env) source(d *verb.Service, view string) *source.Source {
 const recentEntries = 1000
 
 // gaveUp are the supervisors that ended by themselves lately and have not come back.
-func (e *Env) gaveUp(d *verb.Service) []dashboard.GaveUp {
+func (e *Env) gaveUp(d *verb.Service) []findings.GaveUp {
 	entries, err := (history.Journal{Path: d.Project.Journal()}).Read(history.Filter{Last: recentEntries})
 	if err != nil {
 		return nil // liza validate says what is wrong with the journal
 	}
-	last := map[string]blackboard.Entry{}
-	var order []string
-	for _, x := range entries {
-		switch x.Action {
-		case blackboard.ActionRegistered:
-			delete(last, x.Agent)
-		case blackboard.ActionAgentGaveUp:
-			last[x.Agent] = x
-			order = append(order, x.Agent)
-		}
-	}
-	var list []dashboard.GaveUp
-	for _, id := range order {
-		x, open := last[id]
-		if !open {
-			continue
-		}
-		delete(last, id)
-		next, _ := x.Extra["next"].(string)
-		list = append(list, dashboard.GaveUp{Agent: id, Task: x.Task, Why: x.Detail, At: x.Timestamp, Next: cmp.Or(next, "liza status")})
-	}
-	return list
+	return findings.GaveUps(entries)
 }
 
 // viewFacts is what a view shows besides the state.

@@ -14,6 +14,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/team/watch"
@@ -104,7 +105,7 @@ type lines struct {
 // Tell prints one line.
 func (l *lines) Tell(c watch.Change) {
 	text := c.String()
-	if colours := map[string]string{watch.Error: "31", watch.Warning: "33"}; l.colour && !c.Cleared && colours[c.Severity] != "" {
+	if colours := map[string]string{findings.Error: "31", findings.Warning: "33"}; l.colour && !c.Cleared && colours[c.Severity] != "" {
 		text = "\x1b[" + colours[c.Severity] + "m" + text + "\x1b[0m"
 	}
 	fmt.Fprintln(l.out, text)
@@ -116,7 +117,7 @@ func (s *screen) Tell(c watch.Change) {
 	if c.Old {
 		return
 	}
-	l := supervisor.Line{Time: c.At, Agent: "watch", Text: c.Alert.String(), Warning: c.Severity != watch.Info}
+	l := supervisor.Line{Time: c.At, Agent: "watch", Text: c.Alert.String(), Warning: c.Severity != findings.Info}
 	if c.Cleared {
 		l.Text, l.Warning = fmt.Sprintf("%s %s: over after %s", c.Kind, c.Subject, c.After()), false
 	}
@@ -205,6 +206,6 @@ func notification(system string, a watch.Alert) []string {
 	if system == "darwin" {
 		return []string{"osascript", "-e", "display notification " + strconv.Quote(a.Message) + " with title " + strconv.Quote(title)}
 	}
-	urgency := map[string]string{watch.Error: "critical", watch.Warning: "normal", watch.Info: "low"}[a.Severity]
+	urgency := map[string]string{findings.Error: "critical", findings.Warning: "normal", findings.Info: "low"}[a.Severity]
 	return []string{"notify-send", "--app-name=liza", "--urgency=" + urgency, "--", title, a.Message}
 }

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/activity"
+	"liza/pkg/team/findings"
 )
 
 // Build makes the view of a state. Sections that are missing are empty.
@@ -35,22 +35,13 @@ func Build(s *blackboard.State, f Facts) View {
 	v.Counts = b.counts(v.Tasks)
 	v.Cost = cost(b.s.Usage)
 	v.Agents, v.Hosts = b.agents(), b.hosts()
-	v.Waiting = b.waiting()
+	waits, warnings := b.board()
+	v.Waiting, v.Warnings = waits, append(v.Warnings, warnings...)
 	v.Forecast = b.forecast(v)
 	v.Requests = b.requests(nil)
-	v.GaveUp, v.Wrong = b.gaveUp(), append(slices.Clone(f.Wrong), b.wrong()...)
+	v.GaveUp, v.Wrong = b.gaveUp(), append(slices.Clone(f.Wrong), findings.UnknownStatuses(b.s)...)
 	if len(v.Wrong) > 0 { // no verb is taken before the board is mended
 		v.Waiting, v.GaveUp = []Waiting{}, nil
-	}
-	v.Warnings = append(v.Warnings, b.warnings()...)
-	if text := blackboard.UnverifiedText(b.s.TaskList()); text != "" {
-		v.Warnings = append(v.Warnings, text+": their checks are red before and after; next: liza check")
-	}
-	v.Warnings = append(append(v.Warnings, b.crashes()...), b.wrongClocks()...)
-	for _, id := range slices.Sorted(maps.Keys(b.s.Stopped)) {
-		if stop := b.s.Stopped[id]; stop != nil && b.s.Agents[id] == nil {
-			v.Warnings = append(v.Warnings, fmt.Sprintf("%s is %s; next: liza restart %s", id, stop, id))
-		}
 	}
 	return v
 }
@@ -121,9 +112,7 @@ func (b builder) task(t *blackboard.Task) Task {
 	if t.Status == blackboard.Unclaimed || t.Status == blackboard.Draft {
 		row.WaitsFor = b.waitsFor(t)
 	}
-	if t.Hold != nil {
-		row.Hold = fmt.Sprintf("on hold by %s: %s", cmp.Or(t.Hold.By, "somebody"), t.Hold.Reason)
-	}
+	row.Hold = findings.OnHold(t)
 	if t.Status == blackboard.Blocked {
 		row.BlockedKind, row.BlockedReason = string(t.BlockedFor()), t.BlockedReason
 	}
@@ -144,7 +133,7 @@ func note(t *blackboard.Task, row Task) string {
 		return "waits for " + strings.Join(row.WaitsFor, ", ")
 	case t.Status == blackboard.ReadyForReview && t.MissingApprovals() > 0:
 		return t.ApprovalsText()
-	case waitsForMerge(t):
+	case findings.AwaitsMerge(t):
 		return "waits for a person's approval of the merge"
 	case t.Status == blackboard.IntegrationFailed:
 		if h := t.LastEntry(blackboard.HistoryIntegrationFailed); h != nil {
@@ -269,10 +258,6 @@ func (b builder) waitsFor(t *blackboard.Task) []string {
 		}
 	}
 	return list
-}
-
-func waitsForMerge(t *blackboard.Task) bool {
-	return t.Status == blackboard.Approved && t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == ""
 }
 
 // agentIDs are sorted by role, then number.
@@ -426,23 +411,4 @@ func Agents(n int) string {
 // byHost puts the agents of one host beside each other.
 func byHost(agents []Agent) {
 	slices.SortStableFunc(agents, func(x, y Agent) int { return compareAgents(x.Host, y.Host) })
-}
-
-// wrongClocks are warnings about hosts whose clock others cannot rely on.
-func (b builder) wrongClocks() (list []string) {
-	for _, h := range b.hosts() {
-		if h.ClockOff {
-			list = append(list, ClockText(h.Name, b.s.Hosts[h.Name]))
-		}
-	}
-	return list
-}
-
-// ClockText says how far the clock of a host is off.
-func ClockText(name string, h *blackboard.Host) string {
-	off, way := time.Duration(h.ClockOffset)*time.Second, "ahead of"
-	if off < 0 {
-		off, way = -off, "behind"
-	}
-	return fmt.Sprintf("the clock of host %s is %s %s that of the board; leases go by the board's, but times in its logs are wrong: set it", name, off, way)
 }

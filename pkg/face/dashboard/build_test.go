@@ -31,22 +31,6 @@ func TestWhatWaitsForAPersonNamesTheCommand(t *testing.T) {
 	}
 }
 
-func TestTheCommandForABlockedTaskFitsTheCause(t *testing.T) {
-	t.Parallel()
-	open := []Question{{ID: "q-1", Next: `liza answer q-1 "TEXT"`}}
-	for want, task := range map[string]*blackboard.Task{
-		`liza answer q-1 "TEXT"`:                                       {ID: "t", BlockedKind: "stuck"},
-		`liza unblock t --reason "TEXT"`:                               {ID: "t", BlockedKind: "review_deadlock"},
-		`liza unblock u --reason "TEXT"`:                               {ID: "u", BlockedKind: "max_iterations", Halt: &blackboard.Halt{Kind: "iteration", Limit: 10, Value: 10}},
-		"liza resubmit t --limit time_minutes=120":                     {ID: "t", BlockedKind: "halt", Halt: &blackboard.Halt{Kind: "time", Value: 60, Limit: 60}},
-		`liza supersede t --by ID --reason "TEXT" --root-cause "TEXT"`: {ID: "t", BlockedKind: "stuck", FailedBy: blackboard.List{"coder-1", "coder-2"}},
-	} {
-		if got := unblocks(task, open); got != want {
-			t.Errorf("%s: %q, want %q", task.BlockedKind, got, want)
-		}
-	}
-}
-
 func TestQuestionsOfAnOldStateStandOnTheTask(t *testing.T) {
 	t.Parallel()
 	s := (&blackboard.State{}).With(&blackboard.Task{ID: "t", Status: blackboard.Blocked, BlockedReason: "why", BlockedQuestions: blackboard.List{"What now?"}})
@@ -137,7 +121,7 @@ func TestAgentsAreJudgedByLeaseAndProcessNotByTheirWord(t *testing.T) {
 	if want := []string{"code-reviewer-1 alive", "coder-1 alive", "coder-2 expired", "coder-10 alive", "planner-1 alive"}; !slices.Equal(ids, want) {
 		t.Errorf("agents %v, want %v", ids, want)
 	}
-	if !slices.ContainsFunc(v.Warnings, func(w string) bool { return strings.HasPrefix(w, "coder-2 (expired): ") }) {
+	if !slices.ContainsFunc(v.Warnings, func(w string) bool { return strings.HasPrefix(w, "coder-2: expired: ") }) {
 		t.Errorf("warnings %v", v.Warnings)
 	}
 	if v.Agents[1].LeaseLeftSeconds != 28*60 || v.Agents[2].LeaseLeftSeconds != 0 {
@@ -149,13 +133,13 @@ func TestASuppressedPlannerIsSaid(t *testing.T) {
 	t.Parallel()
 	s := busy()
 	for _, trigger := range transition.Triggers(s, transition.TriggerFacts{}, now) {
-		s.Planner.Triggers[string(trigger.Kind)] = &blackboard.TriggerRecord{Fingerprint: trigger.Fingerprint, Suppressed: trigger.Kind == "BLOCKED_TASKS"}
+		s.Planner.Triggers[string(trigger.Kind)] = &blackboard.TriggerRecord{Fingerprint: trigger.Fingerprint, Suppressed: trigger.Kind == "BLOCKED_TASKS", Launches: 1}
 	}
-	if !slices.ContainsFunc(Build(s, facts()).Warnings, func(w string) bool { return strings.Contains(w, "woken for BLOCKED_TASKS") }) {
+	if !slices.ContainsFunc(Build(s, facts()).Warnings, func(w string) bool { return strings.Contains(w, "BLOCKED_TASKS: the planner was launched") }) {
 		t.Error("nothing is said")
 	}
 	s.Planner.Triggers["BLOCKED_TASKS"].Fingerprint = "sha256:old"
-	if slices.ContainsFunc(Build(s, facts()).Warnings, func(w string) bool { return strings.Contains(w, "woken for") }) {
+	if slices.ContainsFunc(Build(s, facts()).Warnings, func(w string) bool { return strings.Contains(w, "planner was launched") }) {
 		t.Error("a trigger that has changed since is called suppressed")
 	}
 }

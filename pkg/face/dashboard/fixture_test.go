@@ -27,7 +27,7 @@ func busy() *blackboard.State {
 	return (&blackboard.State{
 		Version: "1", Revision: 42,
 		Goal:   &blackboard.Goal{ID: "goal-1", Description: "Provide a greeting CLI with tests\nand a manual", SpecRef: "specs/vision.md", Status: blackboard.InProgress, PlanID: "plan-2"},
-		Sprint: &blackboard.Sprint{ID: "sprint-1", Status: blackboard.InProgress, Timeline: &blackboard.Timeline{Started: ago(62)}, Metrics: &blackboard.Metrics{ReviewVerdictCount: 5, ReviewVerdictApprovalRatePercent: &full}},
+		Sprint: &blackboard.Sprint{ID: "sprint-1", Status: blackboard.InProgress, Timeline: &blackboard.Timeline{Started: ago(62)}, Metrics: &blackboard.Metrics{ReviewVerdictCount: 5, ReviewVerdictApprovals: 5, ReviewVerdictApprovalRatePercent: &full}},
 		Usage:  cents(123, 9, 2),
 		Agents: map[string]*blackboard.Agent{
 			"planner-1":       {Role: blackboard.RolePlanner, Status: blackboard.AgentWaiting, LeaseExpires: ago(-25), Heartbeat: ago(0), CLI: "claude", WaitingFor: "no reason to plan"},

@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/team/findings"
 )
 
 // Forecast says when the open tasks will be merged with the team that is there. Done is missing as long as that is unknown.
@@ -24,7 +25,7 @@ func (b builder) forecast(v View) *Forecast {
 	for t := range b.s.Tasks() {
 		switch {
 		case t.Status.Terminal():
-		case t.Status == blackboard.Blocked || t.Status == blackboard.Draft || t.Hold != nil || waitsForMerge(t):
+		case t.Status == blackboard.Blocked || t.Status == blackboard.Draft || t.Hold != nil || findings.AwaitsMerge(t):
 			waits = append(waits, t)
 		default:
 			open = append(open, t)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/team/findings"
 )
 
 // Facts is what a view shows besides the state.
@@ -35,14 +36,8 @@ type Offline struct {
 	Why     string          `json:"why"`
 }
 
-// GaveUp is a supervisor that ended by itself: on which task, why, and what a person can do.
-type GaveUp struct {
-	Agent string          `json:"agent"`
-	Task  string          `json:"task,omitempty"`
-	Why   string          `json:"why"`
-	At    blackboard.Time `json:"at"`
-	Next  string          `json:"next"`
-}
+// GaveUp is a supervisor that ended by itself.
+type GaveUp = findings.GaveUp
 
 // Control is a control file: PAUSE, CHECKPOINT or ABORT (specs/protocol.md#13.5).
 type Control struct {
@@ -159,11 +154,7 @@ type Waiting struct {
 }
 
 // Question is an open question of an agent.
-type Question struct {
-	ID   string `json:"id"`
-	Text string `json:"text"`
-	Next string `json:"next"`
-}
+type Question = findings.Question
 
 // Host is a host of a team on several of them.
 type Host struct {
@@ -200,7 +191,7 @@ func BuildTask(s *blackboard.State, t *blackboard.Task, f Facts) TaskPage {
 	b := builder{s: s, f: f}
 	p := TaskPage{Task: b.task(t), Description: t.Description, DoneWhen: t.DoneWhen, Criteria: append([]string{}, t.AcceptanceCriteria...), Scope: t.Scope,
 		SpecRef: t.SpecRef, Intent: intentOf(t), DependsOn: []Link{}, Dependents: []Link{}, Attempts: AttemptsOf(t), Findings: FindingsOf(s, t),
-		Checks: checksOf(t), Questions: append([]Question{}, b.questionsOf(t)...), History: []Happening{}, Waits: []Waiting{},
+		Checks: checksOf(t), Questions: append([]Question{}, findings.QuestionsOf(s, t)...), History: []Happening{}, Waits: []Waiting{},
 		Base: t.BaseCommit, Commit: cmp.Or(t.ReviewCommit, t.ApprovedCommit), MergeCommit: t.MergeCommit, Archived: s.Find(t.ID) == nil, Fields: Plain(t)}
 	for _, id := range t.DependsOn {
 		p.DependsOn = append(p.DependsOn, b.link(id))
@@ -218,7 +209,8 @@ func BuildTask(s *blackboard.State, t *blackboard.Task, f Facts) TaskPage {
 			p.History = append(p.History, happening(t.ID, h))
 		}
 	}
-	for _, w := range b.waiting() {
+	waits, _ := b.board()
+	for _, w := range waits {
 		if w.Task == t.ID {
 			p.Waits = append(p.Waits, w)
 		}

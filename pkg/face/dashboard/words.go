@@ -6,6 +6,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
+	"liza/pkg/team/findings"
 )
 
 // Views are the vocabularies that status and show know (specs/roles-and-knowledge.md#11). Liza's
@@ -27,7 +28,7 @@ func viewStatus(t *blackboard.Task, view string, liveReview bool) string {
 		if held {
 			return "paused"
 		}
-		if waitsForMerge(t) {
+		if findings.AwaitsMerge(t) {
 			return "pending_merge"
 		}
 		return info.Coven

@@ -19,8 +19,8 @@ func TestWhatHappenedTogetherIsOneWarning(t *testing.T) {
 	}
 	gone := blackboard.ProcessFacts{Host: "here", BootID: "boot", Running: func(int, int64) (bool, bool) { return false, true }}
 	got := Build(s, Facts{Now: now, Process: gone}).Warnings
-	if n := len(slices.DeleteFunc(slices.Clone(got), func(w string) bool { return !strings.Contains(w, "(dead)") })); n != 1 || !strings.HasPrefix(got[0], "coder-1, coder-2, coder-3, coder-4 (dead): ") ||
-		!strings.Contains(got[0], "; they hold a; liza run goes on with the work") {
+	if n := len(slices.DeleteFunc(slices.Clone(got), func(w string) bool { return !strings.Contains(w, ": dead: ") })); n != 1 || !strings.HasPrefix(got[0], "coder-1, coder-2, coder-3, coder-4: dead: ") ||
+		!strings.Contains(got[0], "; they hold a; next: liza run") {
 		t.Errorf("the warnings are %q", got)
 	}
 	var drafts []*blackboard.Task

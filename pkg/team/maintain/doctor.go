@@ -16,20 +16,21 @@ import (
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
+	"liza/pkg/team/findings"
 	"liza/pkg/verb/verb"
 )
 
 // Examine looks at everything that a team needs, and at what crashes left. It changes nothing; with checks it runs the
 // checks of reviews and merges on the head of the integration branch, where that has not been done.
 func (x *Doctor) Examine(ctx context.Context, checks bool) error {
-	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.refusedCommits, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks), x.unverified)
+	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.said(false), x.left, x.refusedCommits, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks))
 }
 
 // Preflight is the short form at the start of a team: what would spoil the sprint and can be seen without starting
 // anything, in some tens of milliseconds. It returns only what is wrong.
-func (x *Doctor) Preflight(ctx context.Context) []Finding {
-	_ = x.all(ctx, x.identity, x.spec, x.behind, x.redChecks, x.unverified, x.inWorktrees, x.quorum, x.train, x.disk) // an interrupted start ends by itself
-	return slices.DeleteFunc(x.Found, func(f Finding) bool { return f.Severity != SeverityWarning && f.Severity != SeverityError })
+func (x *Doctor) Preflight(ctx context.Context) []findings.Finding {
+	_ = x.all(ctx, x.identity, x.spec, x.behind, x.redChecks, x.said(true), x.inWorktrees, x.quorum, x.train, x.disk) // an interrupted start ends by itself
+	return slices.DeleteFunc(x.Found, func(f findings.Finding) bool { return f.Severity != findings.Warning && f.Severity != findings.Error })
 }
 
 func (x *Doctor) all(ctx context.Context, looks ...func(context.Context, *project.Project)) error {
@@ -42,7 +43,7 @@ func (x *Doctor) all(ctx context.Context, looks ...func(context.Context, *projec
 	return nil
 }
 
-// board sums up what `liza validate` would say, and what crashes left.
+// board sums up what `liza validate` would say.
 func (x *Doctor) board(ctx context.Context, p *project.Project) {
 	if x.State == nil {
 		return
@@ -52,28 +53,27 @@ func (x *Doctor) board(ctx context.Context, p *project.Project) {
 		if err == nil && !v.unreadable {
 			x.violations(v)
 		} else if err != nil && ctx.Err() == nil {
-			x.Add("state", SeverityError, "state.yaml", "liza validate", "", "cannot validate: %v", err)
+			x.Add("state", findings.Error, "state.yaml", "liza validate", "", "cannot validate: %v", err)
 		}
 	}
-	x.Found = append(x.Found, examine(ctx, x.Service, x.State)...)
 }
 
 func (x *Doctor) violations(v Validated) {
 	say := func(severity string, n int, what string) {
 		i := slices.IndexFunc(v.Violations, func(x blackboard.Violation) bool {
-			return (x.Severity == blackboard.SeverityWarning) == (severity == SeverityWarning)
+			return (x.Severity == blackboard.SeverityWarning) == (severity == findings.Warning)
 		})
 		first := strings.TrimSpace(ViolationLine(v.Violations[i]))
 		x.Add("state", severity, "state.yaml", "liza validate", first, "the board breaks %s", prose.Count(n, what))
 	}
 	if v.Errors > 0 {
-		say(SeverityError, v.Errors, "rule")
+		say(findings.Error, v.Errors, "rule")
 	}
 	if v.Warnings > 0 {
-		say(SeverityWarning, v.Warnings, "recommendation")
+		say(findings.Warning, v.Warnings, "recommendation")
 	}
 	if v.Errors+v.Warnings == 0 {
-		x.Add("state", SeverityOK, "state.yaml", "", "", "revision %d is valid", x.State.Revision)
+		x.Add("state", findings.OK, "state.yaml", "", "", "revision %d is valid", x.State.Revision)
 	}
 }
 
@@ -92,7 +92,7 @@ func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 		open := 0
 		for _, c := range checks {
 			if c.Cut {
-				x.Add("checks", SeverityInfo, c.Check, runsChecks, "", "%q did not end within %s on %.9s: whether it is green here is not known", c.Command, verb.TryTime, head)
+				x.Add("checks", findings.Info, c.Check, runsChecks, "", "%q did not end within %s on %.9s: whether it is green here is not known", c.Command, verb.TryTime, head)
 				continue
 			}
 			if c.Result == nil {
@@ -105,31 +105,31 @@ func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 		switch {
 		case err != nil && head == "": // told with the branch
 		case err != nil:
-			x.Add("checks", SeverityError, branch, "liza doctor", "", "cannot run the checks on %.9s: %v", head, err)
+			x.Add("checks", findings.Error, branch, "liza doctor", "", "cannot run the checks on %.9s: %v", head, err)
 		case len(checks) == 0:
-			x.Add("checks", SeverityInfo, branch, "edit review.checks in .liza/config.yaml", "", "no command of a check is configured, and none was detected")
+			x.Add("checks", findings.Info, branch, "edit review.checks in .liza/config.yaml", "", "no command of a check is configured, and none was detected")
 		case open > 0:
-			x.Add("checks", SeverityInfo, branch, runsChecks, "", "%s of checks not run on its head yet: whether they pass before any work is not known", prose.Count(open, "command"))
+			x.Add("checks", findings.Info, branch, runsChecks, "", "%s of checks not run on its head yet: whether they pass before any work is not known", prose.Count(open, "command"))
 		}
 	}
 }
 
-// unverified shows what a person has to decide, or has decided, about checks that have never passed here.
-func (x *Doctor) unverified(context.Context, *project.Project) {
-	if x.State == nil {
-		return
-	}
-	for _, q := range x.State.Questions {
-		if q == nil || q.Kind != blackboard.QuestionUnverified {
-			continue
+// said adds what the board says by itself; short leaves out all but what people decide about checks.
+func (x *Doctor) said(short bool) func(context.Context, *project.Project) {
+	return func(ctx context.Context, _ *project.Project) {
+		if x.State == nil {
+			return
 		}
-		switch next := "liza answer " + q.ID + " '" + blackboard.AnswerGoOn + "'"; {
-		case q.Status == blackboard.QuestionOpen:
-			x.Add("checks", SeverityWarning, q.ID, next, "", "merges wait: %q has never passed here, and verifies nothing; go on without it, or stop?", q.Check)
-		case q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop:
-			x.Add("checks", SeverityWarning, q.ID, next, "", "merges wait until %q passes: %s said %s", q.Check, q.By, q.Answer)
-		case q.Status == blackboard.QuestionAnswered:
-			x.Add("checks", SeverityWarning, q.ID, "liza check", "", "work is merged unchecked: %q has never passed here, and %s said %s", q.Check, q.By, q.Answer)
+		f := findings.Facts{State: x.State, Now: x.Now(), Process: x.Service.Facts()}
+		if x.Service.Repo != nil && !short {
+			if tip, err := x.Service.TipOf(ctx, x.State); err == nil {
+				f.Tip = &tip
+			}
+		}
+		for _, one := range findings.Examined(f) {
+			if !short || one.Check == "checks" {
+				x.Found = append(x.Found, one)
+			}
 		}
 	}
 }
@@ -145,12 +145,12 @@ func (x *Doctor) look(ctx context.Context, run bool) ([]verb.BaseCheck, string, 
 // baseCheck says what a command gave on a commit.
 func (x *Doctor) baseCheck(check string, r verb.BaseResult, commit string) {
 	log := "less " + strings.TrimPrefix(r.End.Log, x.Service.Project.Root+"/")
-	severity := SeverityOK
+	severity := findings.OK
 	switch {
 	case r.End.Setup != "" || r.End.Failed:
-		severity = SeverityWarning
+		severity = findings.Warning
 	case r.End.ExitCode != 0:
-		severity = SeverityInfo
+		severity = findings.Info
 	default:
 		log = ""
 	}
@@ -166,21 +166,11 @@ func lastOf(text string) string {
 // redChecks is for the short form: what is known to be red.
 func (x *Doctor) redChecks(ctx context.Context, _ *project.Project) {
 	if _, _, err := x.look(ctx, false); err != nil && ctx.Err() == nil {
-		x.Add("checks", SeverityWarning, x.State.IntegrationBranch(), "liza doctor --checks", "", "cannot try the checks: %v", err)
+		x.Add("checks", findings.Warning, x.State.IntegrationBranch(), "liza doctor --checks", "", "cannot try the checks: %v", err)
 	}
 	for _, r := range x.Service.RedBaseline(ctx) {
 		x.baseCheck(r.Check, r, r.Commit)
 	}
-}
-
-// Finding is one thing that `liza doctor` looked at.
-type Finding struct {
-	Check    string `json:"check"` // git, registration, claim, …
-	Severity string `json:"severity"`
-	Subject  string `json:"subject"`
-	Message  string `json:"message"`            // what is so, and what recovery would do about it
-	Evidence string `json:"evidence,omitempty"` // how that is known
-	Next     string `json:"next,omitempty"`
 }
 
 // A Doctor is one examination of a project. The caller opens what can be opened, and adds what it finds then.
@@ -196,21 +186,13 @@ type Doctor struct {
 	Say       func(text string) // what takes long
 	Try       bool              // the checks of which nothing is known are tried, within verb.TryTime
 
-	Found []Finding
+	Found []findings.Finding
 }
 
 // Add adds a finding.
 func (x *Doctor) Add(check, severity, subject, next, evidence, format string, args ...any) {
-	x.Found = append(x.Found, Finding{Check: check, Severity: severity, Subject: subject, Next: next, Evidence: evidence, Message: fmt.Sprintf(format, args...)})
+	x.Found = append(x.Found, findings.Finding{Check: check, Severity: severity, Subject: subject, Next: next, Evidence: evidence, Text: fmt.Sprintf(format, args...)})
 }
-
-// Severities of a Finding.
-const (
-	SeverityOK      = "ok"
-	SeverityInfo    = "info"
-	SeverityWarning = "warning"
-	SeverityError   = "error"
-)
 
 // What is said where git does not know who commits.
 const (
@@ -225,16 +207,16 @@ func (x *Doctor) identity(ctx context.Context, _ *project.Project) {
 	}
 	switch known, err := x.Service.Repo.KnowsIdentity(ctx); {
 	case err != nil:
-		x.Add("identity", SeverityWarning, "git", "git config --list", "", "%v", err)
+		x.Add("identity", findings.Warning, "git", "git config --list", "", "%v", err)
 	case !known:
-		x.Add("identity", SeverityWarning, "git", TellIdentity, "", "%s", NoIdentity)
+		x.Add("identity", findings.Warning, "git", TellIdentity, "", "%s", NoIdentity)
 	default:
-		x.Add("identity", SeverityOK, "git", "", "", "git knows who commits here")
+		x.Add("identity", findings.OK, "git", "", "", "git knows who commits here")
 	}
 }
 
 // Unlike says where Liza's commits differ from those that the person makes here: signatures and hooks. sign is git.sign.
-func Unlike(ctx context.Context, repo *git.Repo, sign bool) (found []Finding, err error) {
+func Unlike(ctx context.Context, repo *git.Repo, sign bool) (found []findings.Finding, err error) {
 	h, err := repo.Habits(ctx)
 	if err != nil {
 		return nil, err
@@ -242,13 +224,13 @@ func Unlike(ctx context.Context, repo *git.Repo, sign bool) (found []Finding, er
 	x := Doctor{}
 	if sign {
 		if err := repo.TrySign(ctx); err != nil {
-			x.Add("signing", SeverityWarning, "git", "git config --global user.signingkey KEY, or liza config set git.sign false", "", "nothing can be merged: git.sign is true, and your key cannot be used here: %v", err)
+			x.Add("signing", findings.Warning, "git", "git config --global user.signingkey KEY, or liza config set git.sign false", "", "nothing can be merged: git.sign is true, and your key cannot be used here: %v", err)
 		}
 	} else if h.Signs {
-		x.Add("signing", SeverityInfo, "git", "liza config set git.sign true", "commit.gpgsign", "your commits are signed, Liza's merges are not")
+		x.Add("signing", findings.Info, "git", "liza config set git.sign true", "commit.gpgsign", "your commits are signed, Liza's merges are not")
 	}
 	if len(h.Hooks) > 0 {
-		x.Add("hooks", SeverityInfo, "git", "write what has to run into integration.checks of .liza/config.yaml", "", "your hooks do not run for commits of agents and for merges: %s", strings.Join(h.Hooks, ", "))
+		x.Add("hooks", findings.Info, "git", "write what has to run into integration.checks of .liza/config.yaml", "", "your hooks do not run for commits of agents and for merges: %s", strings.Join(h.Hooks, ", "))
 	}
 	return x.Found, nil
 }
@@ -260,11 +242,11 @@ func (x *Doctor) habits(ctx context.Context, p *project.Project) {
 	}
 	found, err := Unlike(ctx, x.Service.Repo, x.Service.Config().Git.Sign)
 	if err != nil {
-		x.Add("signing", SeverityWarning, "git", "git config --list", "", "%v", err)
+		x.Add("signing", findings.Warning, "git", "git config --list", "", "%v", err)
 	}
 	x.Found = append(x.Found, found...)
 	if kept, err := verb.SettingsKept(ctx, p, x.Service.Repo); err == nil && !kept {
-		x.Add("config", SeverityInfo, ".liza", verb.KeepSettings, "", "your settings are not committed: git clean -fdx takes them away")
+		x.Add("config", findings.Info, ".liza", verb.KeepSettings, "", "your settings are not committed: git clean -fdx takes them away")
 	}
 }
 
@@ -279,16 +261,16 @@ func (x *Doctor) spec(ctx context.Context, p *project.Project) {
 	}
 	if err := verb.SpecCommitted(ctx, p, x.Service.Repo, spec); err != nil {
 		message, next := x.Explain(err)
-		x.Add("spec", SeverityWarning, spec, next, "", "%s", message)
+		x.Add("spec", findings.Warning, spec, next, "", "%s", message)
 		return
 	}
-	x.Add("spec", SeverityOK, spec, "", "", "committed as it stands")
+	x.Add("spec", findings.OK, spec, "", "", "committed as it stands")
 }
 
 // behind is for the short form; the long one has it among what it says of the branch.
 func (x *Doctor) behind(ctx context.Context, _ *project.Project) {
 	if lag, err := x.Service.Behind(ctx, x.State); err == nil && lag.Behind > 0 {
-		x.Add("integration", SeverityWarning, lag.Branch, "liza sync", "", "%s", lag)
+		x.Add("integration", findings.Warning, lag.Branch, "liza sync", "", "%s", lag)
 	}
 }
 
@@ -315,7 +297,7 @@ func (x *Doctor) inWorktrees(ctx context.Context, p *project.Project) {
 			switch {
 			case i == 0 && strings.Contains(a, "/"):
 				if _, err := exec.LookPath(path); err != nil {
-					x.Add("agent", SeverityError, name, "ls -l "+a, "", "the program %s of agents.%s is not an executable file of the project", a, name)
+					x.Add("agent", findings.Error, name, "ls -l "+a, "", "the program %s of agents.%s is not an executable file of the project", a, name)
 				}
 			case i == 0 || agent.Relative(a) && here || !agent.Relative(a) && !here:
 			default:
@@ -323,15 +305,15 @@ func (x *Doctor) inWorktrees(ctx context.Context, p *project.Project) {
 					continue
 				}
 				if here {
-					x.Add("agent", SeverityWarning, name, fmt.Sprintf("write ./%s in agents.%s.command", a, name), "",
+					x.Add("agent", findings.Warning, name, fmt.Sprintf("write ./%s in agents.%s.command", a, name), "",
 						"%s is a file of the project, but not of the worktrees in which coders and reviewers run: ./%s is taken from the project", a, a)
 				} else {
-					x.Add("agent", SeverityWarning, name, "edit agents."+name+".command in .liza/config.yaml", "", "the file %s of its command is neither in the project nor committed", a)
+					x.Add("agent", findings.Warning, name, "edit agents."+name+".command in .liza/config.yaml", "", "the file %s of its command is neither in the project nor committed", a)
 				}
 			}
 		}
 		if len(command) > 0 && len(x.Found) == before {
-			x.Add("agent", SeverityOK, name, "", "", "its command is found from a worktree too")
+			x.Add("agent", findings.OK, name, "", "", "its command is found from a worktree too")
 		}
 	}
 }

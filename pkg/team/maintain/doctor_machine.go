@@ -19,6 +19,7 @@ import (
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
+	"liza/pkg/team/findings"
 )
 
 // git looks at the git command and whether it accepts the repository.
@@ -27,13 +28,13 @@ func (x *Doctor) git(ctx context.Context, p *project.Project) {
 	_, err := git.Open(ctx, p.Root)
 	switch {
 	case errors.Is(err, git.ErrVersion) && version == "":
-		x.Add("git", SeverityError, "git", "install git 2.38 or newer", "", "the git command is not found; reading commands work without it, nothing else does")
+		x.Add("git", findings.Error, "git", "install git 2.38 or newer", "", "the git command is not found; reading commands work without it, nothing else does")
 	case errors.Is(err, git.ErrVersion):
-		x.Add("git", SeverityError, "git", "git --version", "git "+version, "git 2.38 or newer is needed, for merges without a checkout")
+		x.Add("git", findings.Error, "git", "git --version", "git "+version, "git 2.38 or newer is needed, for merges without a checkout")
 	case err != nil:
-		x.Add("git", SeverityError, "repository", "git status", "git "+version, "git refuses the repository: %v", err)
+		x.Add("git", findings.Error, "repository", "git status", "git "+version, "git refuses the repository: %v", err)
 	default:
-		x.Add("git", SeverityOK, "git", "", "", "version %s", version)
+		x.Add("git", findings.OK, "git", "", "", "version %s", version)
 	}
 }
 
@@ -43,28 +44,28 @@ func (x *Doctor) journal(ctx context.Context, p *project.Project) {
 		if in := BoardOf(x.Service); in != nil {
 			problems, err := in.journalProblems(ctx, x.State.Revision)
 			if err != nil {
-				x.Add("journal", SeverityError, "log.yaml", "ls -l .liza/log.yaml", "", "%v", err)
+				x.Add("journal", findings.Error, "log.yaml", "ls -l .liza/log.yaml", "", "%v", err)
 			}
 			for _, v := range problems {
-				severity, next := SeverityError, "liza validate"
+				severity, next := findings.Error, "liza validate"
 				switch {
 				case v.Severity == blackboard.SeverityWarning:
-					severity = SeverityWarning
+					severity = findings.Warning
 				case v.Rule == RuleJournal:
 					next = NextSeal
 				case v.Fixable:
-					severity, next = SeverityInfo, "liza validate --fix"
+					severity, next = findings.Info, "liza validate --fix"
 				}
 				x.Add("journal", severity, v.Subjects[0], next, fmt.Sprintf("line %d", v.Line), "%s", v.Message)
 			}
 			if err == nil && len(problems) == 0 {
-				x.Add("journal", SeverityOK, "log.yaml", "", "", "agrees with revision %d", x.State.Revision)
+				x.Add("journal", findings.OK, "log.yaml", "", "", "agrees with revision %d", x.State.Revision)
 			}
 		}
 	}
 	aside, _ := filepath.Glob(filepath.Join(p.Liza, "log.ahead-*.yaml"))
 	for _, path := range aside {
-		x.Add("journal", SeverityWarning, filepath.Base(path), "liza restore --list", "", "an old state was put over a newer one; these entries of the newer one were kept aside")
+		x.Add("journal", findings.Warning, filepath.Base(path), "liza restore --list", "", "an old state was put over a newer one; these entries of the newer one were kept aside")
 	}
 }
 
@@ -77,12 +78,12 @@ func (x *Doctor) locks(_ context.Context, p *project.Project) {
 		name := filepath.Base(path)
 		holder, held := safefile.CurrentHolder(path)
 		if !held {
-			x.Add("lock", SeverityOK, name, "", "", "free")
+			x.Add("lock", findings.OK, name, "", "", "free")
 			continue
 		}
-		severity, age := SeverityInfo, x.Now().Sub(holder.Since).Round(time.Second)
+		severity, age := findings.Info, x.Now().Sub(holder.Since).Round(time.Second)
 		if path == p.Lock() && !holder.Since.IsZero() && age > lockWait {
-			severity = SeverityWarning
+			severity = findings.Warning
 		}
 		evidence := ""
 		if !holder.Since.IsZero() {
@@ -100,11 +101,11 @@ func (x *Doctor) snapshots(ctx context.Context, _ *project.Project) {
 	list, err := Snapshots(ctx, x.Service, false)
 	switch {
 	case err != nil:
-		x.Add("snapshots", SeverityWarning, "snapshots", "liza restore --list", "", "%v", err)
+		x.Add("snapshots", findings.Warning, "snapshots", "liza restore --list", "", "%v", err)
 	case len(list) == 0 && x.State != nil && x.State.Revision > 1:
-		x.Add("snapshots", SeverityWarning, "snapshots", "liza note TEXT", "", "there is none; the next write makes one")
+		x.Add("snapshots", findings.Warning, "snapshots", "liza note TEXT", "", "there is none; the next write makes one")
 	case len(list) > 0:
-		x.Add("snapshots", SeverityOK, "snapshots", "", "", "%d, the newest is revision %d of %s", len(list), list[0].Revision, blackboard.TimeOf(list[0].At))
+		x.Add("snapshots", findings.OK, "snapshots", "", "", "%d, the newest is revision %d of %s", len(list), list[0].Revision, blackboard.TimeOf(list[0].At))
 	}
 }
 
@@ -118,16 +119,16 @@ func (x *Doctor) disk(_ context.Context, p *project.Project) {
 		free, known := project.FreeMB(at.path)
 		switch {
 		case !known:
-			x.Add("disk", SeverityInfo, at.name, "", "", "the free space is not known")
+			x.Add("disk", findings.Info, at.name, "", "", "the free space is not known")
 		case free < need:
-			x.Add("disk", SeverityError, at.name, "df -h "+at.path, fmt.Sprintf("%d MB free", free), "%d MB are needed (policy.min_free_mb): no program and no worktree is started", need)
+			x.Add("disk", findings.Error, at.name, "df -h "+at.path, "", "%s", findings.DiskLow(free, need))
 		case free < 2*need:
-			x.Add("disk", SeverityWarning, at.name, "df -h "+at.path, fmt.Sprintf("%d MB free", free), "nearly full: at %d MB nothing new is started (policy.min_free_mb)", need)
+			x.Add("disk", findings.Warning, at.name, "df -h "+at.path, fmt.Sprintf("%d MB free", free), "nearly full: at %d MB nothing new is started (policy.min_free_mb)", need)
 		case at.path == p.Root:
-			x.Add("disk", SeverityOK, at.name, "", "", "%d MB free, %d needed", free, need)
+			x.Add("disk", findings.OK, at.name, "", "", "%d MB free, %d needed", free, need)
 		}
 		if system, known := project.FileSystemOf(at.path); known && system.Network {
-			x.Add("file system", SeverityWarning, at.name, "", system.Name,
+			x.Add("file system", findings.Warning, at.name, "", system.Name,
 				"a network file system: changes of other machines are seen by polling only, and its locks are only as good as its server's")
 		}
 	}
@@ -139,7 +140,7 @@ func (x *Doctor) clock(_ context.Context, p *project.Project) {
 	say := func(subject, evidence string, at time.Time) {
 		if by := at.Sub(now); by > 30*time.Second {
 			ahead = true
-			x.Add("clock", SeverityWarning, subject, "date", evidence, "it is %s ahead of this machine's clock: that jumped, or another machine's is wrong", by.Round(time.Second))
+			x.Add("clock", findings.Warning, subject, "date", evidence, "it is %s ahead of this machine's clock: that jumped, or another machine's is wrong", by.Round(time.Second))
 		}
 	}
 	if info, err := os.Stat(p.State()); err == nil {
@@ -151,14 +152,14 @@ func (x *Doctor) clock(_ context.Context, p *project.Project) {
 		}
 	}
 	if !ahead {
-		x.Add("clock", SeverityOK, "clock", "", "", "nothing comes from the future")
+		x.Add("clock", findings.OK, "clock", "", "", "nothing comes from the future")
 	}
 }
 
 // control tells of control files, which stop a team.
 func (x *Doctor) control(_ context.Context, p *project.Project) {
 	for _, o := range p.Orders() {
-		x.Add("control", SeverityInfo, string(o.Control), "liza resume", "", "%s", o)
+		x.Add("control", findings.Info, string(o.Control), "liza resume", "", "%s", o)
 	}
 }
 
@@ -170,13 +171,13 @@ func (x *Doctor) programs(ctx context.Context, _ *project.Project) {
 	}
 	cfg := x.Service.Config()
 	options := agent.Options{Custom: x.Programs, Root: x.Service.Project.Root}
-	wanted := map[string]string{cmp.Or(x.CLI, cfg.Agents.Default): SeverityError}
+	wanted := map[string]string{cmp.Or(x.CLI, cfg.Agents.Default): findings.Error}
 	if x.CLI == "" && !cfg.IsSet("agents.default") {
-		wanted[cfg.Agents.Default] = SeverityWarning // --cli may name another one
+		wanted[cfg.Agents.Default] = findings.Warning // --cli may name another one
 	}
 	add := func(name string) {
 		if _, known := wanted[name]; !known && name != "" {
-			wanted[name] = SeverityWarning
+			wanted[name] = findings.Warning
 		}
 	}
 	for name := range cfg.Agents.Custom {
@@ -214,12 +215,12 @@ func (x *Doctor) programs(ctx context.Context, _ *project.Project) {
 func (x *Doctor) program(ctx context.Context, name string, options agent.Options, severity string) {
 	a, err := agent.Lookup(name, options)
 	if err != nil {
-		x.Add("agent", cmp.Or(severity, SeverityInfo), name, "liza help run", "", "%v", err)
+		x.Add("agent", cmp.Or(severity, findings.Info), name, "liza help run", "", "%v", err)
 		return
 	}
 	if severity == "" {
 		if path, err := exec.LookPath(a.Info().Binary); err == nil {
-			x.Add("agent", SeverityInfo, name, "", path, "installed as well; liza run --cli %s would use it", name)
+			x.Add("agent", findings.Info, name, "", path, "installed as well; liza run --cli %s would use it", name)
 		}
 		return
 	}
@@ -231,12 +232,12 @@ func (x *Doctor) program(ctx context.Context, name string, options agent.Options
 	case found.Path == "":
 		x.Add("agent", severity, name, "liza run --cli NAME, with a program that is installed", a.Info().Binary, "the program is not found on PATH")
 	case err != nil:
-		x.Add("agent", SeverityWarning, name, a.Info().Binary+" --version", found.Path, "%v", err)
+		x.Add("agent", findings.Warning, name, a.Info().Binary+" --version", found.Path, "%v", err)
 	case len(found.Missing) > 0:
-		x.Add("agent", SeverityWarning, name, "liza explain FILE, with an output of it", strings.TrimSpace(found.Path+" "+found.Version),
+		x.Add("agent", findings.Warning, name, "liza explain FILE, with an output of it", strings.TrimSpace(found.Path+" "+found.Version),
 			"its help does not name %s, which Liza relies on: it may be too old or too new", strings.Join(found.Missing, ", "))
 	default:
-		x.Add("agent", SeverityOK, name, "", found.Path, "%s", cmp.Or(found.Version, "installed; it does not tell its version"))
+		x.Add("agent", findings.OK, name, "", found.Path, "%s", cmp.Or(found.Version, "installed; it does not tell its version"))
 	}
 }
 
@@ -258,14 +259,14 @@ func (x *Doctor) processes(_ context.Context, p *project.Project) {
 	for _, role := range []string{"planner", "coder", "code_reviewer", "messenger", "summarizer"} {
 		found, err := agent.Marked(map[string]string{"LIZA_ROOT": p.Root, "LIZA_ROLE": role})
 		if err != nil {
-			x.Add("process", SeverityInfo, "processes", "", "", "cannot be looked at: %v", err)
+			x.Add("process", findings.Info, "processes", "", "", "cannot be looked at: %v", err)
 			return
 		}
 		for _, one := range found {
 			if known[one.Pid] || one.Pid == os.Getpid() || one.Pid != one.Pgid || supervised(one, supervisors, known) {
 				continue
 			}
-			x.Add("process", SeverityWarning, fmt.Sprint("pid ", one.Pid), "liza run", "LIZA_ROLE="+role,
+			x.Add("process", findings.Warning, fmt.Sprint("pid ", one.Pid), "liza run", "LIZA_ROLE="+role,
 				"a program of a %s of this project runs without a supervisor, and the board does not know it; it is stopped when its work is taken over", role)
 		}
 	}
@@ -303,6 +304,6 @@ func (x *Doctor) refusedCommits(_ context.Context, p *project.Project) {
 		if t.Status == blackboard.Claimed {
 			next = "liza release " + id + " --force --reason TEXT"
 		}
-		x.Add("git", SeverityWarning, id, next, string(e.Timestamp), "%s; its files are in the worktree, and the branch is where it was", e.Detail)
+		x.Add("git", findings.Warning, id, next, string(e.Timestamp), "%s; its files are in the worktree, and the branch is where it was", e.Detail)
 	}
 }

@@ -1,6 +1,7 @@
 package maintain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -17,7 +18,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
-	"liza/pkg/team/watch"
+	"liza/pkg/team/findings"
 	"liza/pkg/verb/verb"
 )
 
@@ -25,7 +26,7 @@ import (
 type Observer struct {
 	service *verb.Service
 	began   time.Time
-	clock   watch.Clock
+	clock   findings.Clock
 
 	violations []blackboard.Violation
 	looked     journalLook
@@ -36,39 +37,29 @@ type Observer struct {
 func Observe(d *verb.Service, began time.Time) *Observer { return &Observer{service: d, began: began} }
 
 // Facts are what the rules of alerts look at.
-func (l *Observer) Facts(ctx context.Context) watch.Facts {
+func (l *Observer) Facts(ctx context.Context) findings.Facts {
 	d, cfg := l.service, l.service.Config()
-	f := watch.Facts{Now: d.Now(), Process: d.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Proc.FreeMB(d.Project.Root), SpecHash: d.SpecHash}
+	f := findings.Facts{Now: d.Now(), Process: d.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Proc.FreeMB(d.Project.Root), SpecHash: d.SpecHash}
 	f.Violations = l.validate(ctx)
 	f.State = l.state(ctx)
 	if f.State == nil {
 		return f
 	}
-	f.Input = transition.Input{Shared: d.Board() != nil, Control: d.ControlOn(f.State), HumanReview: cfg.Plan.HumanReview, FreeMB: f.FreeMB, MinFreeMB: f.MinFreeMB,
-		ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), AutoMerge: cfg.Review.AutoMerge}
+	f.Input, f.ReviewMode, f.HumanReview = d.Input(), blackboard.ReviewMode(cfg.Review.Mode), cfg.Plan.HumanReview
+	f.Input.Control, f.Input.FreeMB = d.ControlOn(f.State), f.FreeMB
 	f.Triggers = transition.TriggerFacts{HumanReview: cfg.Plan.HumanReview}
 	if f.State.Goal != nil {
 		f.Triggers.SpecHash = d.SpecHash(f.State.Goal.SpecRef)
 	}
 	f.ClockJump = l.clock.Look(f.Now, time.Since(l.began), 2*f.State.Duration("heartbeat_interval"))
 	f.Process.ClockJumped = f.ClockJump != 0
-	for _, o := range d.Orders(f.State) {
-		order := &watch.Order{Modified: o.Modified, Reason: o.Reason}
-		switch o.Control {
-		case project.Checkpoint:
-			f.Checkpoint = order
-		case project.Pause:
-			f.Pause = order
-		case project.Abort:
-			f.Abort = true
-		}
-	}
+	f.Orders = d.Orders(f.State)
 	for _, u := range d.UnusableRoles(f.State) {
-		f.Unusable = append(f.Unusable, watch.Unusable{Role: u.Name, Why: u.Error()})
+		f.Unusable = append(f.Unusable, findings.Unusable{Role: u.Name, Why: u.Error()})
 		d.TellUnusable(ctx, u)
 	}
 	for _, r := range d.RedBaseline(ctx) {
-		f.Red = append(f.Red, watch.Red{Check: r.Check, Command: r.Command, Commit: r.Commit, Tail: r.Tail, Log: r.End.Log})
+		f.Red = append(f.Red, findings.Red{Check: r.Check, Command: r.Command, Commit: r.Commit, Tail: r.Tail, Log: r.End.Log})
 	}
 	f.LastActivity, f.Lock = lastActivity(d.Project), l.lock()
 	l.journal.read(d.Project, f.State)
@@ -181,12 +172,12 @@ func lastActivity(p *project.Project) time.Time {
 }
 
 // lock is who holds the lock of the state now. A name that a killed writer left is none.
-func (l *Observer) lock() *watch.Lock {
+func (l *Observer) lock() *findings.Lock {
 	h, held := safefile.CurrentHolder(l.service.Project.Lock())
 	if !held || h.Since.IsZero() {
 		return nil
 	}
-	return &watch.Lock{Holder: h.String(), Since: h.Since}
+	return &findings.Lock{Holder: h.String(), Since: h.Since}
 }
 
 // journalFacts are drawn from the journal when it has changed.
@@ -194,7 +185,7 @@ type journalFacts struct {
 	size   int64
 	since  blackboard.Time
 	left   map[blackboard.Role]time.Time
-	gaveUp []watch.GaveUp
+	gaveUp []findings.GaveUp
 }
 
 func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
@@ -229,27 +220,16 @@ func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
 			left[role] = at
 		}
 	}
-	gaveUp := lastGiveUps(entries(blackboard.ActionAgentGaveUp), entries(blackboard.ActionRegistered))
+	joined := slices.Concat(entries(blackboard.ActionAgentGaveUp), entries(blackboard.ActionRegistered))
+	slices.SortStableFunc(joined, func(a, b blackboard.Entry) int { return cmp.Compare(a.Rev, b.Rev) })
+	gaveUp := findings.GaveUps(joined)
 	if err == nil {
 		j.size, j.since, j.left, j.gaveUp = info.Size(), since, left, gaveUp
 	}
 }
 
-// lastGiveUps are those of agents that have not registered again since.
-func lastGiveUps(gaveUp, registered []blackboard.Entry) []watch.GaveUp {
-	var list []watch.GaveUp
-	for _, e := range gaveUp {
-		back := slices.ContainsFunc(registered, func(r blackboard.Entry) bool { return r.Agent == e.Agent && r.Rev > e.Rev })
-		if at, ok := e.Timestamp.At(); ok && !back {
-			list = slices.DeleteFunc(list, func(g watch.GaveUp) bool { return g.Agent == e.Agent })
-			list = append(list, watch.GaveUp{Agent: e.Agent, Detail: e.Detail, At: at})
-		}
-	}
-	return list
-}
-
 // git adds what the repository says; what cannot be found out stays unknown.
-func (l *Observer) git(ctx context.Context, f *watch.Facts) {
+func (l *Observer) git(ctx context.Context, f *findings.Facts) {
 	repo, s := l.service.Repo, f.State
 	if repo == nil {
 		return
@@ -262,14 +242,14 @@ func (l *Observer) git(ctx context.Context, f *watch.Facts) {
 	}
 	if l.service.Caller.AgentID == "" { // an agent's process only looks
 		if b, err := l.service.SeeIntegration(ctx, s); err == nil && b.Moved {
-			f.Moved = &watch.Moved{Text: b.Text, Next: b.Next}
+			f.Tip = &b.Tip
 		}
 	}
 	if s.Text("base_ref") == "" {
 		return
 	}
 	if lag, err := l.service.Behind(ctx, s); err == nil {
-		f.Behind = lag.Behind
+		f.Behind = findings.Behind{Commits: lag.Behind, Text: lag.String()}
 	}
 }
 

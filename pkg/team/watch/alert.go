@@ -7,14 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
-)
-
-// Severities of an alert.
-const (
-	Info    = "info"
-	Warning = "warning"
-	Error   = "error"
+	"liza/pkg/team/findings"
 )
 
 // Alert is one thing that is wrong. Kind and Subject identify it.
@@ -25,6 +20,22 @@ type Alert struct {
 	Message  string               `json:"message"`        // one line
 	Since    time.Time            `json:"since"`          // when it was raised
 	Until    time.Time            `json:"until,omitzero"` // of a one-time notice: when it is cleared
+}
+
+// alertOf is a finding in the form of alerts.json and alerts.log, whose subject is one word.
+func alertOf(f findings.Finding) Alert {
+	return Alert{Kind: f.Kind, Subject: word(f.Subject), Severity: f.Severity, Message: prose.OneLine(f.Line(), mostMessage)}
+}
+
+// mostMessage is how many characters a message has, short enough for a log.
+const mostMessage = 500
+
+// Notice is a one-time notice: something that happened, rather than something that lasts. It is cleared after one day.
+func Notice(kind blackboard.AlertKind, subject, message string, now time.Time) Alert {
+	a := alertOf(findings.Finding{Kind: kind, Subject: subject, Severity: findings.SeverityOf(kind), Text: message})
+	a.Since = now.UTC().Truncate(time.Second)
+	a.Until = a.Since.Add(noticeLife)
+	return a
 }
 
 // String is "BLOCKED task-1: message".
@@ -72,11 +83,13 @@ const noticeLife = 24 * time.Hour
 // advance compares what is open with what was found, and gives what is open now and what
 // changed. A notice stays until its time is over; one whose condition holds as well is
 // cleared with the condition.
-func advance(open, found []Alert, now time.Time) (next []Alert, changes []Change) {
+func advance(open []Alert, found []findings.Finding, now time.Time) (next []Alert, changes []Change) {
 	now = now.UTC().Truncate(time.Second)
-	holds := map[identity]Alert{}
-	for _, a := range found {
+	holds, order := map[identity]Alert{}, []identity{}
+	for _, f := range found {
+		a := alertOf(f)
 		holds[a.id()] = a
+		order = append(order, a.id())
 	}
 	for _, a := range open {
 		if f, ok := holds[a.id()]; ok {
@@ -89,9 +102,9 @@ func advance(open, found []Alert, now time.Time) (next []Alert, changes []Change
 			changes = append(changes, Change{Alert: a, At: now, Cleared: true})
 		}
 	}
-	for _, a := range found {
-		if _, isNew := holds[a.id()]; isNew {
-			delete(holds, a.id())
+	for _, id := range order {
+		if a, isNew := holds[id]; isNew {
+			delete(holds, id)
 			a.Since = now
 			next = append(next, a)
 			changes = append(changes, Change{Alert: a, At: now})
@@ -103,20 +116,11 @@ func advance(open, found []Alert, now time.Time) (next []Alert, changes []Change
 // bySeverity sorts a copy: errors first, then the order in which they were raised.
 func bySeverity(list []Alert) []Alert {
 	sorted := slices.Clone(list)
-	rank := map[string]int{Error: 0, Warning: 1, Info: 2}
+	rank := map[string]int{findings.Error: 0, findings.Warning: 1, findings.Info: 2}
 	slices.SortStableFunc(sorted, func(a, b Alert) int {
 		return cmp.Or(cmp.Compare(rank[a.Severity], rank[b.Severity]), a.Since.Compare(b.Since))
 	})
 	return sorted
-}
-
-// line makes one line of a text, short enough for a log.
-func line(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > 500 {
-		return string(r[:499]) + "…"
-	}
-	return text
 }
 
 // word makes one word of a subject, so that the log can be read again.

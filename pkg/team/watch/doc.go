@@ -1,9 +1,7 @@
 // Package watch tells people what is wrong with a project: each thing once when it
 // begins, and once when it is over (specs/protocol.md#10).
 //
-// Check is pure: from a snapshot of the board and from facts about files, processes, git
-// and the disk it gives the alerts that hold now; Kinds is the table of what there is.
-// A Watcher looks again and again, compares what it found with what is open, writes the
+// Package findings says what is wrong now. A Watcher looks again and again, compares what is found with what is open, writes the
 // difference to alerts.log and tells its sinks. What is open is in alerts.json, under
 // alerts.lock, so that several watchers write each change once, and one that is started
 // again repeats nothing:

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,8 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/code/project"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/watch"
 )
 
@@ -22,7 +25,7 @@ func at(ago time.Duration) blackboard.Time { return blackboard.TimeOf(now.Add(-a
 
 // sound are facts under which nothing is wrong: a sprint of one merged task, a team that is
 // there, and nothing that could not be known.
-func sound() watch.Facts {
+func sound() findings.Facts {
 	agent := func(role blackboard.Role) *blackboard.Agent {
 		return &blackboard.Agent{Role: role, Status: blackboard.AgentIdle, Generation: "g-1", Host: "here", BootID: "boot", PID: 1, PIDStart: 1,
 			LeaseExpires: at(-30 * time.Minute), Heartbeat: at(0)}
@@ -34,13 +37,13 @@ func sound() watch.Facts {
 		Usage:  &blackboard.Usage{},
 		Config: blackboard.Settings{"base_ref": "main"},
 	}).With(&blackboard.Task{ID: "task-0", Status: blackboard.Merged, Created: at(time.Hour)})
-	return watch.Facts{Now: now, State: s, LastActivity: now, FreeMB: 5000, MinFreeMB: 1024,
+	return findings.Facts{Now: now, State: s, LastActivity: now, FreeMB: 5000, MinFreeMB: 1024,
 		Process:  blackboard.ProcessFacts{Host: "here", BootID: "boot", Running: func(pid int, _ int64) (bool, bool) { return pid < 100, true }},
 		SpecHash: func(string) string { return "sha256:1" }}
 }
 
 // add puts a task on the board; what every task needs is filled in.
-func add(f *watch.Facts, t blackboard.Task) *blackboard.Task {
+func add(f *findings.Facts, t blackboard.Task) *blackboard.Task {
 	if t.ID == "" {
 		t.ID = "task-1"
 	}
@@ -65,6 +68,22 @@ func found(list []watch.Alert) []string {
 	}
 	slices.Sort(ids)
 	return ids
+}
+
+// raised are the alerts under f, as lines.
+func raised(f findings.Facts) (lines []string) {
+	for _, x := range findings.Alerts(f) {
+		lines = append(lines, string(x.Kind)+" "+x.Subject+": "+x.Line())
+	}
+	return lines
+}
+
+func order(c project.Control, since time.Time, reason string) []project.Order {
+	return []project.Order{{Control: c, Since: since, Modified: since, Reason: reason}}
+}
+
+func behind(n int) findings.Behind {
+	return findings.Behind{Commits: n, Text: fmt.Sprintf("integration lacks %d commits of its base branch main", n)}
 }
 
 // files are those of a folder, changed as the programs do.
@@ -101,13 +120,13 @@ func (h *heard) take() []string {
 // watching is a watcher over a folder, with facts that the test sets.
 type watching struct {
 	*watch.Watcher
-	facts watch.Facts
+	facts findings.Facts
 	sink  *heard
 }
 
 func newWatching(dir string) *watching {
 	w := &watching{facts: sound(), sink: &heard{}}
-	w.Watcher = &watch.Watcher{Files: files(dir), Look: func(context.Context) watch.Facts { return w.facts }, Sinks: []watch.Sink{w.sink}}
+	w.Watcher = &watch.Watcher{Files: files(dir), Look: func(context.Context) findings.Facts { return w.facts }, Sinks: []watch.Sink{w.sink}}
 	return w
 }
 

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/code/project"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/watch"
 )
 
-func blockedFacts() watch.Facts {
+func blockedFacts() findings.Facts {
 	f := sound()
 	add(&f, blackboard.Task{Status: blackboard.Blocked, BlockedReason: "why: who knows"})
 	return f
@@ -29,7 +31,7 @@ func TestSeveralWatchersWriteOneLine(t *testing.T) {
 	dir := t.TempDir()
 	const n = 8
 	watchers := make([]*watching, n)
-	round := func(f watch.Facts) {
+	round := func(f findings.Facts) {
 		var all sync.WaitGroup
 		for i := range watchers {
 			if watchers[i] == nil {
@@ -160,11 +162,11 @@ func TestACheckpointEscalates(t *testing.T) {
 		f.Lock = func(context.Context) (func() error, error) { return func() error { return nil }, nil }
 		var over atomic.Bool
 		sink := &heard{}
-		w := &watch.Watcher{Files: f, Sinks: []watch.Sink{sink}, Look: func(context.Context) watch.Facts {
+		w := &watch.Watcher{Files: f, Sinks: []watch.Sink{sink}, Look: func(context.Context) findings.Facts {
 			s := &blackboard.State{Questions: []*blackboard.Question{{ID: "q-1", Task: "task-1", Text: "Which key: A or B?", Status: "open"}}}
-			x := watch.Facts{Now: time.Now(), State: s}
+			x := findings.Facts{Now: time.Now(), State: s}
 			if !over.Load() {
-				x.Checkpoint = &watch.Order{Modified: began, Reason: "half time"}
+				x.Orders = order(project.Checkpoint, began, "half time")
 			}
 			return x
 		}}
@@ -228,10 +230,10 @@ func TestTheDeadlineStopsTheSprintOnce(t *testing.T) {
 		sp := w.facts.State.Sprint
 		sp.Status = blackboard.AtCheckpoint
 		sp.Checkpoints = append(sp.Checkpoints, &blackboard.Checkpoint{N: stopped, At: blackboard.TimeOf(w.facts.Now), By: blackboard.System, Message: message})
-		w.facts.Checkpoint = &watch.Order{Modified: w.facts.Now, Reason: message}
+		w.facts.Orders = order(project.Checkpoint, w.facts.Now, message)
 		return nil
 	}
-	resume := func() { w.facts.State.Sprint.Status, w.facts.Checkpoint = blackboard.InProgress, nil }
+	resume := func() { w.facts.State.Sprint.Status, w.facts.Orders = blackboard.InProgress, nil }
 	wants := func(n int, what string) {
 		t.Helper()
 		w.pass(t)
@@ -313,7 +315,7 @@ func TestAWatcherLooksAtChangesAndEvery30Seconds(t *testing.T) {
 		f.Lock = func(context.Context) (func() error, error) { return func() error { return nil }, nil }
 		var looks atomic.Int32
 		ends := time.Now().Add(100 * time.Second)
-		w := &watch.Watcher{Files: f, Look: func(context.Context) watch.Facts {
+		w := &watch.Watcher{Files: f, Look: func(context.Context) findings.Facts {
 			looks.Add(1)
 			x := sound()
 			x.Now, x.State.Sprint.Timeline.Deadline = time.Now(), blackboard.TimeOf(ends)

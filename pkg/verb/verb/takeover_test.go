@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/replay"
@@ -185,15 +186,15 @@ func TestDoctorNamesTheWayOutOfCommitsThatWereRefused(t *testing.T) {
 	if _, err := d.SettleFolders(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	examine := func() []maintain.Finding {
+	examine := func() []findings.Finding {
 		x := &maintain.Doctor{Project: p.Project, Service: d, State: p.State(), Now: time.Now, Say: func(string) {}}
 		if err := x.Examine(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
-		return slices.DeleteFunc(x.Found, func(f maintain.Finding) bool { return f.Check != "git" || f.Subject != "task-1" })
+		return slices.DeleteFunc(x.Found, func(f findings.Finding) bool { return f.Check != "git" || f.Subject != "task-1" })
 	}
 	found := examine()
-	if len(found) != 1 || found[0].Subject != "task-1" || !strings.HasPrefix(found[0].Next, "liza release task-1 --force") || !strings.Contains(found[0].Message, "not taken over") {
+	if len(found) != 1 || found[0].Subject != "task-1" || !strings.HasPrefix(found[0].Next, "liza release task-1 --force") || !strings.Contains(found[0].Text, "not taken over") {
 		t.Errorf("doctor finds %+v", found)
 	}
 	if _, err := d.Release(t.Context(), verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"}); err != nil {

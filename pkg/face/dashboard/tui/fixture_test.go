@@ -14,6 +14,7 @@ import (
 	"liza/pkg/board/history"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/run/activity"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/watch"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
@@ -225,7 +226,7 @@ func midSprint() *fake {
 	f.graph.Edges = []dashboard.Edge{{From: "task-1", To: "task-5"}, {From: "task-4", To: "task-6", Critical: true}}
 	f.log = []dashboard.Happening{{At: at(-30), Rev: 30, Who: "coder-2", Action: "claimed", Task: "task-2"}, {At: at(-4), Rev: 38, Who: "coder-1", Action: "claimed", Task: "task-3"},
 		{At: at(-2), Rev: 40, Who: "code-reviewer-1", Action: "rejected", Task: "task-2", Text: "greet.go:14 panics when the name is empty"}, {At: at(-1), Rev: 41, Who: "human", Action: "note", Text: hostile}}
-	f.alerts = []watch.Alert{{Kind: "BLOCKED", Subject: "task-4", Severity: watch.Warning, Message: "task-4 is blocked: Which languages?", Since: noon.Add(-10 * time.Minute)}}
+	f.alerts = []watch.Alert{{Kind: "BLOCKED", Subject: "task-4", Severity: findings.Warning, Message: "task-4 is blocked: Which languages?", Since: noon.Add(-10 * time.Minute)}}
 	f.figures = dashboard.Figures{Total: f.view.Cost, Spent: points(0, 100, 180, 412), Merged: points(0, 0, 1, 1),
 		ByAgent:  []dashboard.Spending{{Name: "coder-1", Cost: cost(294, 5), Seconds: 900, Tokens: 120000}, {Name: "coder-2", Cost: cost(107, 5), Seconds: 700, Tokens: 81000}},
 		ByTask:   []dashboard.Spending{{Name: "task-3", Cost: cost(233, 3), Seconds: 500, Tokens: 90000}, {Name: "task-2", Cost: cost(88, 4), Seconds: 400, Tokens: 50000}},

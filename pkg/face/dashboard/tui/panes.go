@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/face/dashboard"
 	"liza/pkg/run/activity"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/watch"
 )
 
@@ -36,7 +37,7 @@ func (m Model) alertContent(width int) content {
 		add("wrong "+w+"|", bad, "the board is invalid", w+"; next: liza validate", "")
 	}
 	for _, a := range m.openAlerts() {
-		p := map[string]paint{watch.Error: bad, watch.Warning: warn}[a.Severity]
+		p := map[string]paint{findings.Error: bad, findings.Warning: warn}[a.Severity]
 		since := elapsed(max(0, int(m.now.Sub(a.Since).Seconds())))
 		add(string(a.Kind)+"|"+a.Subject, p, spaced(string(a.Kind))+" "+clean(a.Subject), a.Message, " for "+since)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/watch"
 )
 
@@ -87,7 +88,7 @@ func (e *exposition) board(v dashboard.View, alerts []watch.Alert) {
 	for _, a := range alerts {
 		open[a.Severity]++
 	}
-	e.add("alerts_open", "gauge", "Open alerts by severity.", counted("severity", []string{watch.Info, watch.Warning, watch.Error}, open)...)
+	e.add("alerts_open", "gauge", "Open alerts by severity.", counted("severity", []string{findings.Info, findings.Warning, findings.Error}, open)...)
 	completed := 0.0
 	if v.Completed {
 		completed = 1
