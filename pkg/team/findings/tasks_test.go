@@ -21,4 +21,3 @@ func TestTheCommandForABlockedTaskFitsTheCause(t *testing.T) {
 		}
 	}
 }
-
