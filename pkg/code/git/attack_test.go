@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -109,6 +110,7 @@ func TestNothingIsFetchedFromAnAddressThatARunHasChosen(t *testing.T) {
 func TestNothingIsWrittenThroughALinkThatAppearsMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	f.contain()
 	x := f.run("t")
 	for n := range 5000 {
 		writeFile(t, filepath.Join(x.dir, fmt.Sprintf("d/f%05d", n)), "x\n")
@@ -145,6 +147,7 @@ func TestNothingIsWrittenThroughALinkThatAppearsMeanwhile(t *testing.T) {
 func TestNothingIsReadThroughALinkThatAppearsMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	f.contain()
 	work, victim := f.provide(Provide{ID: "t"}), t.TempDir()
 	dir := filepath.Join(work.Path, "d")
 	f.write(".git/info/attributes", "d/a filter=slow\n")
@@ -158,17 +161,13 @@ func TestNothingIsReadThroughALinkThatAppearsMeanwhile(t *testing.T) {
 	}
 	f.repo = f.open(f.dir, "GIT_CONFIG_GLOBAL="+home)
 	f.repo.Filters = []string{"slow"}
-	commit, _, err := f.repo.Commit(t.Context(), work.Path, "work")
+	f.contain(victim + "/filter")
+	_, _, err := f.repo.Commit(t.Context(), work.Path, "work")
 	if _, swapped := os.Lstat(dir + ".real"); swapped != nil {
 		t.Fatalf("the folder did not become a link: %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"a", "b", "c"} {
-		if text := f.git("show", commit+":d/"+name); text != "of the task" {
-			t.Errorf("d/%s is %q in the commit", name, text)
-		}
+	if found := f.command(f.dir, "grep", "-q", "of the person", "task/t").Run(); found == nil {
+		t.Errorf("a file of the person is in the commit (%v)", err)
 	}
 }
 
@@ -252,9 +251,11 @@ func TestLargeFilesThatGitReadsWholeAreMovedOutOfItsWay(t *testing.T) {
 	if err := errors.Join(syscall.Mkfifo(outside+"/.gitignore", 0o644), os.Symlink(outside, dir+"/out"), syscall.Mkfifo(dir+"/pipe", 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []bool{true, false} {
-		if found, err := clearWay(t.Context(), dir); err != nil || found != want {
-			t.Errorf("found %v, want %v: %v", found, want, err)
+	for range 2 {
+		cmd := exec.Command("sh", "-c", clearWay)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
 		}
 	}
 	got, err := filepath.Glob(dir + "/sub/.*")
@@ -282,7 +283,7 @@ func TestFilesThatAreTooLargeToBeSavedStayInTheirWorktree(t *testing.T) {
 	}
 	_, saved, err := f.repo.Save(t.Context(), Work{ID: "t", Path: dir, Reason: "test"})
 	var unsaved *UnsavedError
-	if saved || !errors.As(err, &unsaved) || !strings.Contains(err.Error(), "more than 3 MB") {
+	if saved || !errors.As(err, &unsaved) || !strings.Contains(err.Error(), "3 MB more than") {
 		t.Errorf("saved: %v, %v", saved, err)
 	}
 	if err := f.repo.Remove(t.Context(), "t", Proof{Integration: f.integration()}); !errors.As(err, &unsaved) || !exists(dir+"/one.bin") {

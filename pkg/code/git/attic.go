@@ -28,6 +28,10 @@ func (s *session) save(ctx context.Context, w Work) (ref string, saved bool, err
 	if err != nil {
 		return "", false, fmt.Errorf("cannot save the work of %s: %w", w.ID, err)
 	}
+	return s.saveHeld(ctx, w, held)
+}
+
+func (s *session) saveHeld(ctx context.Context, w Work, held holding) (ref string, saved bool, err error) {
 	if w.Left != "" {
 		held.head = w.Left
 		if held.headTree, err = s.treeOf(ctx, w.Left); err != nil {

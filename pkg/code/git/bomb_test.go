@@ -81,7 +81,7 @@ func TestWhatIsTooLargeWhenItIsUnpackedIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		tree func(x *run) string
-		want string
+		want string // of the refusal when the helper packs whatever there is
 	}{
 		"trees of trees": {func(x *run) string {
 			at, mode := x.object("blob", []byte("x")), "100644"
@@ -98,13 +98,13 @@ func TestWhatIsTooLargeWhenItIsUnpackedIsNotTakenOver(t *testing.T) {
 		}, "adds more than 200000 files"},
 		"a large file, often":       {func(x *run) string { return x.same("100644", x.object("blob", make([]byte, 100<<10)), 20) }, "1 MB more than those of its base"},
 		"a large file":              {func(x *run) string { return x.same("100644", x.object("blob", make([]byte, 2<<20)), 1) }, "its commits have more than 1 MB"},
-		"a large tree":              {func(x *run) string { return x.object("tree", make([]byte, mostOfTree+1)) }, "has more than 64 MB"},
+		"a large tree":              {func(x *run) string { return x.object("tree", make([]byte, mostOfTree+1)) }, "malformed mode"},
 		"folders in one another":    {func(x *run) string { return x.chain(5000, "d") }, "the path of a file has more than"},
 		"a long path":               {func(x *run) string { return x.chain(100, strings.Repeat("d", 50)) }, "the path of a file has more than"},
 		"a long name":               {func(x *run) string { return x.chain(1, strings.Repeat("d", 256)) }, "the name of a file has more than"},
-		"a file for a tree":         {func(x *run) string { return x.same("40000", x.object("blob", []byte("x")), 1) }, "bad tree object"},
-		"a tree that is broken off": {func(x *run) string { return x.object("tree", []byte("100644 a\x00short")) }, "is broken off"},
-		"a tree that is not there":  {func(x *run) string { return x.same("40000", strings.Repeat("a", 40), 1) }, "bad tree object"},
+		"a file for a tree":         {func(x *run) string { return x.same("40000", x.object("blob", []byte("x")), 1) }, "is a blob, not a tree"},
+		"a tree that is broken off": {func(x *run) string { return x.object("tree", []byte("100644 a\x00short")) }, "too-short tree"},
+		"a tree that is not there":  {func(x *run) string { return x.same("40000", strings.Repeat("a", 40), 1) }, "unexpected type"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,6 +113,10 @@ func TestWhatIsTooLargeWhenItIsUnpackedIsNotTakenOver(t *testing.T) {
 			f.repo.MaxTaken = 1 << 20
 			at := x.object("commit", []byte("tree "+tt.tree(x)+"\nparent "+x.base+"\nauthor a <a@b> 1700000000 +0000\ncommitter a <a@b> 1700000000 +0000\n\nx\n"))
 			writeFile(t, filepath.Join(x.folder.Git, "refs/heads/task/t"), at+"\n")
+			if taken := x.take(); taken.Moved || taken.Refused == "" {
+				t.Errorf("an honest helper: %+v", taken)
+			}
+			f.repo.Contain = x.packsAll
 			if taken := x.take(); taken.Moved || !strings.Contains(taken.Refused, tt.want) {
 				t.Errorf("%+v", taken)
 			}

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,29 +25,48 @@ func (r *Repo) Commit(ctx context.Context, path, message string) (hash string, c
 		return fail(err)
 	}
 	defer s.unlock()
-	if r.adminDir(path) == "" {
+	admin := r.adminDir(path)
+	if admin == "" {
 		return fail(errors.New("it is not a linked worktree of this repository"))
 	}
-	if err := s.addAll(ctx, call{dir: path}); err != nil {
+	branch, head, err := s.headOf(ctx, admin)
+	if err != nil {
 		return fail(err)
 	}
-	_, err = s.read(ctx, path, "diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none")
-	switch exitCode(err) {
-	case 0:
-		facts, err := s.Inspect(ctx, path)
-		return facts.Head, false, err
-	case 1:
-	default:
+	held := holding{head: head}
+	if head != "" {
+		if held.headTree, err = s.treeOf(ctx, head); err != nil {
+			return fail(err)
+		}
+	}
+	if err := s.lookInto(ctx, path, admin, false, &held); err != nil {
 		return fail(err)
 	}
-	commit := call{dir: path, stdin: message, args: []string{
-		"-c", "i18n.commitEncoding=UTF-8", "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "-F", "-",
-	}}
-	if _, err := s.named(ctx, commit, s.change); err != nil {
+	if len(held.dirty) > 0 && !held.changed() && len(held.nested) > 0 {
+		return fail(errors.New(held.nested[0]))
+	}
+	if !held.changed() {
+		return head, false, nil
+	}
+	var parents []string
+	if head != "" {
+		parents = []string{head}
+	}
+	if hash, err = s.CommitTree(ctx, held.tree, parents, message); err != nil {
 		return fail(err)
 	}
-	facts, err := s.Inspect(ctx, path)
-	return facts.Head, err == nil, err
+	if branch == "" {
+		_, err = s.change(ctx, call{dir: s.place.CommonDir, env: gitFolders(admin, s.place.CommonDir, admin), args: []string{"update-ref", "--no-deref", "HEAD", hash, head}})
+	} else {
+		err = s.setRef(ctx, branches+branch, hash, head)
+	}
+	if err == nil {
+		err = s.indexAt(ctx, path, hash)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return hash, true, nil
 }
 
 // AddExclude makes sure that a line is in <common dir>/info/exclude, which every checkout obeys.
@@ -100,118 +118,17 @@ func (r *Repo) Discard(ctx context.Context, path string) error {
 	if r.adminDir(path) == "" {
 		return fmt.Errorf("cannot clean %s: it is not a linked worktree of this repository", path)
 	}
-	err = s.resetFiles(ctx, path, "HEAD")
+	admin := r.adminDir(path)
+	_, head, err := s.headOf(ctx, admin)
 	if err == nil {
-		err = s.cleanFiles(ctx, path, false)
+		var t *told
+		if t, err = s.help(ctx, path, admin, wish{head: head, reset: true, clean: true}); err == nil {
+			t.remove()
+			err = s.indexAt(ctx, path, head)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("cannot clean %s: %w", path, err)
 	}
 	return nil
-}
-
-// addAll puts everything that is not ignored into the index of c, a command without its arguments, whose folder is a worktree. Git opens files by
-// their whole paths, and a program that still runs there can make one of their folders a link meanwhile: then files of the person would be
-// in the commit. So what has changed is copied to a folder that no run can see, and git reads it there. Of a submodule, or another
-// repository, it is the commit that it is at, which update-index takes without looking into it.
-func (s *session) addAll(ctx context.Context, c call) error {
-	staged, err := s.run(ctx, call{dir: c.dir, env: c.env, args: []string{"ls-files", "-z", "--stage"}})
-	if err != nil {
-		return err
-	}
-	modules := map[string]bool{}
-	for _, line := range fields(staged) {
-		if head, name, _ := strings.Cut(line, "\t"); strings.HasPrefix(head, ModeGitlink+" ") {
-			modules[name] = true
-		}
-	}
-	var names []string
-	for _, args := range [][]string{{"diff-files", "-z", "--name-only", "--ignore-submodules=all"}, {"ls-files", "-z", "--others", "--exclude-standard"}} {
-		out, err := s.run(ctx, call{dir: c.dir, env: c.env, args: args})
-		if err != nil {
-			return err
-		}
-		for _, name := range fields(out) {
-			if folder, repository := strings.CutSuffix(name, "/"); repository {
-				modules[folder] = true
-			} else if !modules[name] {
-				names = append(names, name)
-			}
-		}
-	}
-	if err := s.addCopies(ctx, c, names); err != nil || len(modules) == 0 {
-		return err
-	}
-	var list []string
-	for name := range modules {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return s.updateIndex(ctx, c, list, "--add", "--remove", "--replace")
-}
-
-func (s *session) updateIndex(ctx context.Context, c call, names []string, how ...string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	c.args = slices.Concat(c.args, []string{"update-index", "-z"}, how, []string{"--stdin"})
-	c.stdin = strings.Join(names, "\x00") + "\x00"
-	_, err := s.change(ctx, c)
-	return err
-}
-
-// addCopies puts files and links of a worktree into the index; what is not there is taken out of it.
-func (s *session) addCopies(ctx context.Context, c call, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	from, err := os.OpenRoot(c.dir)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	private, err := os.MkdirTemp(filepath.Join(s.place.CommonDir, "liza"), "add-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(private)
-	to, err := os.OpenRoot(private)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	ctx, done := s.inTime(ctx)
-	defer done()
-	room := s.mostTaken() // a file that takes no room in the worktree, because it was never written to, does in a copy
-	var there, gone []string
-	for _, name := range names {
-		err := fs.ErrNotExist // a file or a link is where one of its folders was
-		if inFolders(from, name) {
-			var size int64
-			size, err = lay(to, from, name, room)
-			room -= size
-		}
-		err = cmp.Or(ctx.Err(), err)
-		switch {
-		case err == nil:
-			there = append(there, name)
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile):
-			gone = append(gone, name)
-		default:
-			return err
-		}
-	}
-	copied := c
-	copied.env = append(slices.Clone(c.env), "GIT_WORK_TREE="+private)
-	if err := s.updateIndex(ctx, c, gone, "--force-remove"); err != nil {
-		return err
-	}
-	if err := s.updateIndex(ctx, copied, there, "--add", "--replace"); err != nil {
-		return err
-	}
-	_, err = s.change(ctx, call{dir: c.dir, env: c.env, args: []string{"update-index", "-q", "--refresh"}}) // the times of the files themselves
-	if exitCode(err) == 1 {
-		err = nil
-	}
-	return err
 }

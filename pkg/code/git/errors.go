@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,13 @@ func (e *Error) reason() string {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
+}
+
+// lacks reports whether the machine had no memory or no room for the command, which says nothing about what it read.
+func (e *Error) lacks() bool {
+	text := strings.ToLower(e.Stderr)
+	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "resource temporarily unavailable", "no space left on device", "disk quota exceeded", "too many open files", "input/output error"},
+		func(lack string) bool { return strings.Contains(text, lack) })
 }
 
 // exitCode is 0 for no error, the exit code of a git command that failed, and -1 for any other error.

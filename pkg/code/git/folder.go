@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,6 +95,7 @@ type Taking struct {
 	Task  string
 	Known []string // what the work may be based on now, besides what the folder was made with; "" is skipped
 	Late  bool     // the branch is not to move any more: commits are saved in the attic
+	Look  bool     // Taken.Dirty is wanted, when there is something to take over
 }
 
 // Taken is what was found in the git folder of a run, and what came of it.
@@ -105,6 +107,8 @@ type Taken struct {
 	Moved   bool     // the task's branch is at Commit now, and was not before
 	Attic   string   // ref that holds the commits, because the branch could not move
 	Refused string   // why the commits were not taken over; "": they were, or there are none
+	Looked  bool     // Dirty is known
+	Dirty   []string // as WorktreeFacts.Dirty
 	Others  []string // refs that hold what the run left on other branches or in its stash; only when its folder goes
 }
 
@@ -242,15 +246,6 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 		return fmt.Errorf("%s is not a worktree of this repository", s.WorktreePath(spec.Task))
 	}
 	f.Target = admin
-	for _, dir := range []string{"info", "objects/info", "refs", "modules"} { // git makes the others when it needs them
-		if err := safefile.MakeFolder(filepath.Join(f.Git, dir), 0o700); err != nil {
-			return err
-		}
-	}
-	config, err := s.folderConfig(ctx, admin, worktree, spec.Remotes)
-	if err != nil {
-		return err
-	}
 	head, packed, err := s.folderRefs(ctx, f, spec)
 	if err != nil {
 		return err
@@ -259,24 +254,8 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 	if spec.Task != "" { // those of the main checkout are at their place
 		alternates = append([]string{objects}, alternates...)
 	}
-	texts := map[string]string{"config": config, "HEAD": head, "packed-refs": packed}
-	if len(alternates) > 0 {
-		texts["objects/info/alternates"] = strings.Join(alternates, "\n") + "\n"
-	}
-	for name, text := range texts {
-		if err := os.WriteFile(filepath.Join(f.Git, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	copies := map[string]string{"info/exclude": common, "info/attributes": common, "shallow": common, "index": admin, "info/sparse-checkout": admin}
-	shared, _ := filepath.Glob(filepath.Join(admin, "sharedindex.*"))
-	for _, path := range shared {
-		copies[filepath.Base(path)] = admin
-	}
-	for name, from := range copies {
-		if err := copyIndex(filepath.Join(from, name), filepath.Join(f.Git, name)); err != nil {
-			return err
-		}
+	if err := s.layOut(ctx, f.Git, layout{admin: admin, worktree: worktree, remotes: spec.Remotes, head: head, packed: packed, borrowed: alternates}); err != nil {
+		return err
 	}
 	f.Read = append([]string{objects}, s.alternatesOf(objects)...)
 	for _, path := range []string{filepath.Join(admin, "modules"), filepath.Join(common, "lfs")} {
@@ -287,10 +266,92 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 	return nil
 }
 
+// A layout says how a plain repository is laid out that borrows objects.
+type layout struct {
+	admin    string // git's folder of the worktree, whose index is copied
+	index    string // in the place of that index
+	worktree string // "": nobody need find it
+	remotes  bool   // it knows the remotes, with their addresses
+	person   bool   // what the person's git ignores everywhere is ignored
+	head     string
+	packed   string // refs
+	borrowed []string
+}
+
+// layOut writes the repository as files, without a process but to read a configuration that has changed.
+func (r *Repo) layOut(ctx context.Context, git string, l layout) error {
+	for _, dir := range []string{"info", "objects/info", "refs", "modules"} { // git makes the others when it needs them
+		if err := safefile.MakeFolder(filepath.Join(git, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	config, err := r.folderConfig(ctx, l.admin, l.worktree, l.remotes)
+	if err != nil {
+		return err
+	}
+	common := r.place.CommonDir
+	copies := map[string]string{"info/exclude": common, "info/attributes": common, "shallow": common, "index": l.admin, "info/sparse-checkout": l.admin}
+	shared, _ := filepath.Glob(filepath.Join(l.admin, "sharedindex.*"))
+	for _, path := range shared {
+		copies[filepath.Base(path)] = l.admin
+	}
+	for name, from := range copies {
+		from = filepath.Join(from, name)
+		if name == "index" && l.index != "" {
+			from = l.index
+		}
+		if err := copyIndex(from, filepath.Join(git, name)); err != nil {
+			return err
+		}
+	}
+	if l.person {
+		own, err := r.personFiles(ctx, git)
+		if err != nil {
+			return err
+		}
+		config += own + "[core]\n\tfsmonitor = false\n\tquotePath = false\n\tsafecrlf = false\n[advice]\n\taddEmbeddedRepo = false\n[gc]\n\tauto = 0\n[pack]\n\twindowMemory = 64m\n\tthreads = 1\n"
+	}
+	texts := map[string]string{"config": config, "HEAD": l.head + "\n", "packed-refs": l.packed}
+	if len(l.borrowed) > 0 {
+		texts["objects/info/alternates"] = strings.Join(l.borrowed, "\n") + "\n"
+	}
+	for name, text := range texts {
+		if err := os.WriteFile(filepath.Join(git, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// personFiles copies the files of patterns and attributes that hold for all repositories of the person, and returns the settings that
+// name the copies.
+func (r *Repo) personFiles(ctx context.Context, git string) (config string, err error) {
+	o, err := r.configured(ctx, r.place.CommonDir, r.place.CommonDir)
+	if err != nil {
+		return "", err
+	}
+	values, home := o.effective(), r.variable("HOME")
+	own := cmp.Or(r.variable("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	for key, usual := range map[string]string{"core.excludesfile": "ignore", "core.attributesfile": "attributes"} {
+		path := cmp.Or(values[key], filepath.Join(own, "git", usual))
+		if rest, inHome := strings.CutPrefix(path, "~/"); inHome {
+			path = filepath.Join(home, rest)
+		}
+		to := filepath.Join(git, "person-"+usual)
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+			to = os.DevNull
+		} else if err := copyIndex(path, to); err != nil {
+			return "", err
+		}
+		config += setting(key, to)
+	}
+	return config, nil
+}
+
 // alternates are the folder of the repository's objects, and those that it borrows from.
-func (s *session) alternates() (objects string, borrowed []string) {
-	objects = filepath.Join(s.place.CommonDir, "objects")
-	return objects, s.alternatesOf(objects)
+func (r *Repo) alternates() (objects string, borrowed []string) {
+	objects = filepath.Join(r.place.CommonDir, "objects")
+	return objects, r.alternatesOf(objects)
 }
 
 // alternatesOf are the folders from which a folder of objects borrows, and these from others: git follows five.
@@ -326,7 +387,7 @@ func (s *session) folderRefs(ctx context.Context, f *Folder, spec FolderSpec) (h
 		}
 	}
 	if spec.Task != "" {
-		head = "ref: " + branches + TaskBranch(spec.Task) + "\n"
+		head = "ref: " + branches + TaskBranch(spec.Task)
 		f.record.Tip = refs[branches+TaskBranch(spec.Task)]
 		f.record.Known = slices.DeleteFunc(slices.Clone(spec.Known), func(rev string) bool { return rev == "" })
 	} else {
@@ -334,8 +395,8 @@ func (s *session) folderRefs(ctx context.Context, f *Folder, spec FolderSpec) (h
 		if err != nil {
 			return "", "", err
 		}
-		if head = at.Commit + "\n"; at.Branch != "" {
-			head = "ref: " + branches + at.Branch + "\n"
+		if head = at.Commit; at.Branch != "" {
+			head = "ref: " + branches + at.Branch
 		}
 	}
 	var b strings.Builder
@@ -375,7 +436,7 @@ func (r *Repo) ClearFolders(ctx context.Context) error {
 			err = errors.Join(err, safefile.RemoveTree(path))
 		}
 	}
-	return err
+	return errors.Join(err, r.clearHelp())
 }
 
 // claim takes the lock of a folder whose run is over.

@@ -2,8 +2,8 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,56 +65,78 @@ func (s *session) holding(ctx context.Context, id, path string) (h holding, err 
 	if admin == "" || claimed && unmade(admin) {
 		return h, nil
 	}
-	facts, err := s.Inspect(ctx, path)
-	if err != nil {
+	if _, h.head, err = s.headOf(ctx, admin); err != nil {
 		return h, err
 	}
-	h.head, h.dirty = facts.Head, facts.Dirty
 	if h.head != "" {
 		if h.headTree, err = s.treeOf(ctx, h.head); err != nil {
 			return h, err
 		}
 	}
-	h.tree = h.headTree
-	err = s.lookInto(ctx, id, path, admin, &h)
+	err = s.lookInto(ctx, path, admin, claimed, &h)
 	return h, err
 }
 
-// lookInto finds what the files hold. A worktree that still carries the lock of a claim has had no agent in it: when it
-// only lacks files, a killed git left it half checked out, and it holds nothing of its own (specs/protocol.md#7.4).
-func (s *session) lookInto(ctx context.Context, id, path, admin string, h *holding) error {
-	fresh := h.entry != nil && claimOf(h.entry.LockReason, id) != ""
-	if len(h.dirty) > 0 {
-		tree, err := s.snapshot(ctx, path, admin, h.head)
-		if errors.Is(err, errTooMuch) {
-			h.nested = []string{fmt.Sprintf("files that are not committed, of more than %d MB", s.mostTaken()>>20)}
-			return nil
+// lookInto finds what the files hold; those that differ from HEAD come into the repository as a tree. A worktree that still carries
+// the lock of a claim has had no agent in it: when it only lacks files, a killed git left it half checked out, and it holds nothing of
+// its own (specs/protocol.md#7.4).
+func (s *session) lookInto(ctx context.Context, path, admin string, fresh bool, h *holding) error {
+	h.tree = h.headTree
+	w := wish{head: h.head, status: true, save: true, tree: h.headTree}
+	if h.head != "" {
+		w.known = []string{h.head}
+	}
+	t, err := s.help(ctx, path, admin, w)
+	if err != nil {
+		return fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
+	}
+	defer t.remove()
+	h.dirty = t.dirty
+	if t.tree != "" {
+		in := &incoming{repo: s.Repo, tip: t.tree, base: h.head}
+		why, err := in.accept(ctx, t.pack)
+		if err == nil && why == "" {
+			why, err = s.takeLargeOf(ctx, t)
 		}
 		if err != nil {
 			return err
 		}
+		if why != "" {
+			h.nested = []string{"files that are not committed: " + why}
+			return nil
+		}
 		added := true
 		if fresh && h.headTree != "" {
-			out, err := s.read(ctx, s.place.Root, "diff-tree", "-r", "--name-only", "-z", "--diff-filter=d", "--no-renames", h.headTree, tree)
+			out, err := s.read(ctx, s.place.Root, "diff-tree", "-r", "--name-only", "-z", "--diff-filter=d", "--no-renames", h.headTree, t.tree)
 			if err != nil {
 				return err
 			}
 			added = out != ""
 		}
 		if added {
-			h.tree = tree
+			h.tree = t.tree
 		}
 	}
-	if fresh {
+	if fresh || h.tree == "" {
 		return nil
 	}
-	var err error
 	files := h.tree
 	if !h.changed() && h.head != "" {
 		files = h.head // they are known since the checks, as a rule
 	}
-	h.nested, err = s.nestedWork(ctx, path, files)
+	h.nested, err = s.nestedIn(ctx, path, files)
+	h.nested = append(h.nested, t.unshared...)
 	return err
+}
+
+// takeLargeOf brings the large files that the helper's git has put aside.
+func (r *Repo) takeLargeOf(ctx context.Context, t *told) (why string, err error) {
+	view, err := os.OpenRoot(filepath.Join(t.dir, "git"))
+	if err != nil {
+		return "", err
+	}
+	defer view.Close()
+	return r.takeLarge(ctx, private{view})
 }
 
 // TreeOf is the tree of a commit.
@@ -147,12 +169,9 @@ func (r *Repo) treeOf(ctx context.Context, commit string) (string, error) {
 	return tree, err
 }
 
-// nestedWork lists the repositories inside a worktree (submodules, and clones that an agent made) with changes that are
-// not committed or commits that no remote has: they go with the worktree, and the attic cannot hold them.
-func (s *session) nestedWork(ctx context.Context, path, tree string) ([]string, error) {
-	if tree == "" {
-		return nil, nil
-	}
+// nestedIn lists the repositories inside a worktree that somebody else has made than Liza: what is in them goes with the worktree,
+// and the attic cannot hold it.
+func (s *session) nestedIn(ctx context.Context, path, tree string) ([]string, error) {
 	files, err := s.ListCommit(ctx, tree)
 	if err != nil {
 		return nil, err
@@ -160,42 +179,10 @@ func (s *session) nestedWork(ctx context.Context, path, tree string) ([]string, 
 	var work []string
 	ours := s.submodules(path)
 	for _, f := range files {
-		name, sub := f.Path, filepath.Join(path, f.Path)
-		if !f.Submodule || !exists(filepath.Join(sub, ".git")) {
-			continue
-		}
-		what := "a repository of its own, whose configuration a run could write"
-		if at := slices.IndexFunc(ours, func(m submodule) bool { return m.dir == sub }); at >= 0 {
-			if what, err = s.unsharedIn(ctx, ours[at]); err != nil {
-				what = "cannot be looked at: " + err.Error()
-			}
-		}
-		if what != "" {
-			work = append(work, fmt.Sprintf("%s (submodule: %s)", showPath(name), what))
+		sub := filepath.Join(path, f.Path)
+		if f.Submodule && exists(filepath.Join(sub, ".git")) && !slices.ContainsFunc(ours, func(m submodule) bool { return m.dir == sub }) {
+			work = append(work, fmt.Sprintf("%s (submodule: a repository of its own, whose configuration a run could write)", showPath(f.Path)))
 		}
 	}
 	return work, nil
-}
-
-// unsharedIn says what a submodule holds that cannot be had from its remotes again.
-func (s *session) unsharedIn(ctx context.Context, m submodule) (string, error) {
-	read := func(args ...string) (string, error) { return s.run(ctx, call{dir: m.dir, sub: m.git, args: args}) }
-	out, err := read("status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty")
-	if err != nil {
-		return "", err
-	}
-	if out != "" {
-		return "changes that are not committed", nil
-	}
-	known := []string{"--not", "--remotes", "--tags"}
-	if fetched, err := read("rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}"); err == nil {
-		known = append(known, strings.TrimSpace(fetched))
-	}
-	if out, err = read(append([]string{"rev-list", "--max-count=1", "HEAD", "--branches", "--glob=refs/stash"}, known...)...); err != nil {
-		return "", err
-	}
-	if out != "" {
-		return "commits that no remote has", nil
-	}
-	return "", nil
 }

@@ -12,127 +12,109 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"liza/pkg/base/safefile"
 )
 
-// incoming is one taking over: commits on their way from a folder into the repository.
+// incoming is one pack on its way from a helper into the repository: git names its objects by their content in a quarantine, and what
+// counts is read there.
 type incoming struct {
-	folder  *Folder
-	from    private
-	commit  string
-	own     string // the tip of the task's branch
-	known   []string
-	dir     string
-	last    bool // the folder is removed after this: what may not be on the branch is saved
-	checked bool // git has named the objects by their content
-	sound   bool // the objects are in the repository; what speaks against them is their history
+	repo  *Repo
+	tip   string // a commit of the task, or the tree of what is not committed
+	base  string // what tip began with: a commit, or "" for none
+	known []string
+	task  string // whose commit it is; "": tip is a tree
+	last  bool   // what may not be on the branch is saved: it comes in all the same
+	dir   string // of the quarantine
+	sound bool   // the objects are in the repository; what speaks against them is their history
 }
 
-func (in *incoming) remove() { _ = safefile.RemoveTree(in.dir) }
-
-// borrowed lets a git command see what comes in, copied or checked, besides the repository's objects.
+// borrowed lets a git command see the quarantine besides the repository's objects.
 func (in *incoming) borrowed() []string {
-	return []string{mostMemory, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(in.objects())}
+	return []string{mostMemory, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(in.dir)}
 }
 
-func (in *incoming) objects() string {
-	if in.checked {
-		return in.store("checked")
-	}
-	return in.store("copied")
-}
-
-func (in *incoming) store(name string) string { return filepath.Join(in.dir, name) }
-
-// An oddError says what is wrong with the objects in a folder.
+// An oddError says what is wrong with the objects of a run.
 type oddError struct{ text string }
 
 func (e oddError) Error() string { return e.text }
 
-// oddOr tells what is wrong with the objects from an error of the machine.
+// oddOr tells what is wrong with the work of a run from an error of the machine.
 func oddOr(err error) (why string, _ error) {
 	if odd, ok := errors.AsType[oddError](err); ok {
 		return odd.text, nil
 	}
+	if odd, ok := errors.AsType[*helpError](err); ok {
+		return unsoundObjects + odd.text, nil
+	}
 	return "", err
 }
 
-// fetch brings the objects into the repository. The text says why they may not come, "" when they are there.
-func (in *incoming) fetch(ctx context.Context) (why string, err error) {
-	ctx, done := in.folder.repo.inTime(ctx)
+// accept brings the objects of a pack into the repository. The text says why they may not come, "" when they are there.
+func (in *incoming) accept(ctx context.Context, pack *os.File) (why string, err error) {
+	ctx, done := in.repo.inTime(ctx)
 	defer done()
-	if why, err = in.bring(ctx); ctx.Err() != nil && err != nil {
+	base := filepath.Join(in.repo.place.CommonDir, helpFolder)
+	if err := safefile.MakeFolder(base, 0o700); err != nil {
+		return "", err
+	}
+	if in.dir, err = os.MkdirTemp(base, "incoming."); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, safefile.RemoveTree(in.dir)) }()
+	if why, err = in.bring(ctx, pack); ctx.Err() != nil && err != nil {
 		err = context.Cause(ctx)
 	}
 	return why, err
 }
 
-func (in *incoming) bring(ctx context.Context) (why string, err error) {
-	r := in.folder.repo
-	in.dir = filepath.Join(in.folder.dir, "incoming")
-	if err := safefile.RemoveTree(in.dir); err != nil {
-		return "", err
-	}
-	if why, err := in.copyObjects(ctx); why != "" || err != nil {
+func (in *incoming) bring(ctx context.Context, pack *os.File) (why string, err error) {
+	r := in.repo
+	if why, err := in.unpack(ctx, pack); why != "" || err != nil {
 		return why, err
 	}
 	sizes, why, err := in.sizes(ctx)
 	if why != "" || err != nil {
 		return why, err
 	}
-	commits, err := r.newCommits(ctx, in.commit, in.known, in.borrowed()...)
-	if err != nil {
-		return unsoundBy("rev-list", err)
-	}
-	if len(commits) == 0 { // it is one of those that are known, or not a commit
-		found, err := r.CommitExists(ctx, in.commit)
-		if !found {
-			why = fmt.Sprintf("%.9s is not a commit", in.commit)
+	var commits [][]string
+	if in.task != "" {
+		if commits, err = r.newCommits(ctx, in.tip, in.known, in.borrowed()...); err != nil {
+			return unsoundBy("rev-list", err)
 		}
-		return why, err
-	}
-	// The copies are measured to spare git the reading of bombs. They may have any names, and packs may disagree: what counts is
-	// what git has checked, named by its content.
-	if why, err := in.extent(ctx, sizes); why != "" || err != nil {
-		return why, err
-	}
-	if broken, err := in.check(ctx); broken != "" || err != nil {
-		return broken, err
-	}
-	in.checked = true
-	if sizes, why, err = in.sizes(ctx); why != "" || err != nil {
-		return why, err
+		if len(commits) == 0 { // it is one of those that are known, or not a commit
+			found, err := r.CommitExists(ctx, in.tip)
+			if !found {
+				why = fmt.Sprintf("%.9s is not a commit", in.tip)
+			}
+			return why, err
+		}
 	}
 	if why, err := in.extent(ctx, sizes); why != "" || err != nil {
 		return why, err
 	}
-	if commits, err = r.newCommits(ctx, in.commit, in.known, in.borrowed()...); err != nil {
-		return unsoundBy("rev-list", err)
-	}
-	if why, err = in.history(ctx, commits); err != nil || why != "" && !in.last {
-		return why, err
+	if in.task != "" {
+		if why, err = in.history(ctx, commits); err != nil || why != "" && !in.last {
+			return why, err
+		}
 	}
 	in.sound = true
 	if err := in.moveIn(filepath.Join(r.place.CommonDir, "objects")); err != nil {
 		return why, err
 	}
-	if why == "" {
-		r.rememberSound(in.commit, in.known)
+	if why == "" && in.task != "" {
+		r.rememberSound(in.tip, in.known)
 	}
 	return why, nil
 }
 
 // history says what speaks against the new commits: they have to be the task's own line, on top of what is known.
 func (in *incoming) history(ctx context.Context, commits [][]string) (string, error) {
-	r := in.folder.repo
+	r := in.repo
 	if stray := strayOf(commits); stray != "" {
 		return stray, nil
 	}
@@ -141,8 +123,8 @@ func (in *incoming) history(ctx context.Context, commits [][]string) (string, er
 			return fmt.Sprintf("the history below commit %.9s was replaced", c[0]), nil
 		}
 	}
-	args := append([]string{"rev-list", "--count", in.commit, "--not"}, in.known...)
-	args = append(args, "--exclude="+branches+TaskBranch(in.folder.record.Task), "--glob="+branches+"task/*", "--")
+	args := append([]string{"rev-list", "--count", in.tip, "--not"}, in.known...)
+	args = append(args, "--exclude="+branches+TaskBranch(in.task), "--glob="+branches+"task/*", "--")
 	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: in.borrowed()})
 	if err != nil {
 		return unsoundBy("rev-list", err)
@@ -153,49 +135,30 @@ func (in *incoming) history(ctx context.Context, commits [][]string) (string, er
 	return "", nil
 }
 
-// check lets git pack what is new and check each object of it, as it checks what is sent to it.
-func (in *incoming) check(ctx context.Context) (string, error) {
-	r := in.folder.repo
-	checked := in.store("checked")
-	if err := os.MkdirAll(filepath.Join(checked, "pack"), 0o755); err != nil {
+// unpack lets git name and check each object of the pack, as it checks what is sent to it.
+func (in *incoming) unpack(ctx context.Context, pack *os.File) (string, error) {
+	r := in.repo
+	if err := os.MkdirAll(filepath.Join(in.dir, "pack"), 0o755); err != nil {
 		return "", err
-	}
-	pack, err := os.OpenFile(filepath.Join(in.dir, "new.pack"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if err != nil {
-		return "", err
-	}
-	defer pack.Close()
-	input := in.commit + "\n"
-	for _, rev := range in.known {
-		input += "^" + rev + "\n"
-	}
-	_, err = r.run(ctx, call{dir: r.place.Root, stdin: input, out: pack, env: in.borrowed(), config: frugal,
-		args: []string{"pack-objects", "--quiet", "--stdout", "--revs", "--thin", "--delta-base-offset", "--missing=error"}})
-	if err != nil {
-		return unsoundBy("pack-objects", err)
 	}
 	head := make([]byte, 12)
 	if _, err := pack.ReadAt(head, 0); err != nil || !bytes.HasPrefix(head, []byte("PACK")) {
-		return "", fmt.Errorf("git made no pack: %v", err)
+		return unsoundObjects + "there is no pack of them", nil
 	}
-	if _, err := pack.Seek(0, io.SeekStart); err != nil {
-		return "", err
+	if info, err := pack.Stat(); err != nil || info.Size() > r.mostTaken() {
+		return fmt.Sprintf("it has more than %d MB of objects", r.mostTaken()>>20), err
 	}
-	limit := fmt.Sprintf("--max-input-size=%d", r.mostTaken())
-	args := []string{"index-pack", "--strict", "--stdin", "--fix-thin", limit}
+	args := []string{"index-pack", "--strict", "--stdin", "--fix-thin"}
 	if few := bytes.Compare(head[8:], []byte{0, 0, 0, 100}) < 0; few { // each pack makes every later look slower
-		args = []string{"unpack-objects", "-q", "--strict", limit}
+		args = []string{"unpack-objects", "-q", "--strict"}
 	}
-	_, err = r.run(ctx, call{dir: r.place.Root, in: pack, write: true, args: args, config: frugal, env: []string{
-		mostMemory, "GIT_OBJECT_DIRECTORY=" + checked,
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(r.place.CommonDir, "objects")),
-	}})
+	_, err := r.run(ctx, call{dir: r.place.Root, in: pack, write: true, config: frugal, args: append(args, fmt.Sprintf("--max-input-size=%d", r.mostTaken())),
+		env: []string{mostMemory, "GIT_OBJECT_DIRECTORY=" + in.dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(r.place.CommonDir, "objects"))}})
 	return unsoundBy(args[0], err)
 }
 
 // moveIn moves what was checked to the repository's objects, the index of a pack last.
 func (in *incoming) moveIn(objects string) error {
-	checked := in.store("checked")
 	var last []string
 	place := func(name string) error {
 		to := filepath.Join(objects, name)
@@ -205,9 +168,9 @@ func (in *incoming) moveIn(objects string) error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
 		}
-		return os.Rename(filepath.Join(checked, name), to)
+		return os.Rename(filepath.Join(in.dir, name), to)
 	}
-	err := fs.WalkDir(os.DirFS(checked), ".", func(name string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(in.dir), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil || e.IsDir():
 			return err
@@ -223,116 +186,9 @@ func (in *incoming) moveIn(objects string) error {
 	return err
 }
 
-var (
-	objectFolder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{2}$`) })
-	objectFile   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{38}|[0-9a-f]{62})$`) })
-	packFile     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pack-[0-9a-f]{40,64}\.(pack|idx)$`) })
-)
-
-// copyObjects copies loose objects and packs of the folder, whose names have their form, so that they stay as they are
-// while they are looked at. Everything else that lies beside them is left: alternates, bitmaps, graphs.
-func (in *incoming) copyObjects(ctx context.Context) (why string, err error) {
-	if err := os.MkdirAll(in.store("copied"), 0o700); err != nil {
-		return "", err
-	}
-	c := copying{in: in, ctx: ctx, bytes: in.folder.repo.mostTaken()}
-	err = c.list("objects", func(e fs.DirEntry) error {
-		if !e.IsDir() || !objectFolder().MatchString(e.Name()) {
-			return nil
-		}
-		return c.files(e.Name(), objectFile())
-	})
-	if err == nil {
-		err = c.files("pack", packFile())
-	}
-	return oddOr(err)
-}
-
-// copying counts what it may still copy.
-type copying struct {
-	in    *incoming
-	ctx   context.Context
-	seen  int
-	bytes int64
-}
-
-// list calls each for the entries of a folder, as many at a time as fit in memory. One that is not there has none.
-func (c *copying) list(name string, each func(fs.DirEntry) error) error {
-	info, err := c.in.from.root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var dir *os.File
-	if err == nil && !info.IsDir() {
-		err = errors.New("it is not a folder")
-	}
-	if err == nil {
-		dir, err = c.in.from.root.Open(name)
-	}
-	if err != nil {
-		return oddError{fmt.Sprintf("its folder %s cannot be read: %v", name, err)}
-	}
-	defer dir.Close()
-	most := cmp.Or(c.in.folder.repo.maxFiles, mostFiles)
-	for {
-		entries, err := dir.ReadDir(1000)
-		for _, e := range entries {
-			if c.seen++; c.seen > most {
-				return oddError{fmt.Sprintf("it has more than %d files of objects", most)}
-			}
-			if err := errors.Join(c.ctx.Err(), each(e)); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func (c *copying) files(folder string, form *regexp.Regexp) error {
-	made := false
-	return c.list(path.Join("objects", folder), func(e fs.DirEntry) error {
-		if !form.MatchString(e.Name()) || !e.Type().IsRegular() {
-			return nil
-		}
-		to := filepath.Join(c.in.store("copied"), folder, e.Name())
-		if !made {
-			made = true
-			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-				return err
-			}
-		}
-		return c.file(path.Join("objects", folder, e.Name()), to)
-	})
-}
-
-func (c *copying) file(name, to string) error {
-	from, err := c.in.from.open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // packed meanwhile
-	}
-	if err != nil {
-		return oddError{fmt.Sprintf("its object %s cannot be read: %v", name, err)}
-	}
-	defer from.Close()
-	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	n, err := io.Copy(file, io.LimitReader(from, c.bytes+1))
-	if c.bytes -= n; c.bytes < 0 {
-		err = oddError{fmt.Sprintf("it has more than %d MB of objects", c.in.folder.repo.mostTaken()>>20)}
-	}
-	return errors.Join(err, file.Close())
-}
-
 // A few small objects can stand for more than a machine holds: a tree that has another one ten times, and so on for ten
 // levels, is ten thousand million files for everything that lists or checks it out, and a megabyte of an object can be a
-// gigabyte of zeros. So commits that come in are measured before git reads more of them than their names and sizes.
+// gigabyte of zeros. So what comes in is measured before anybody lists it.
 const (
 	mostOfTree = 64 << 20 // bytes of a commit, tree or tag, which git reads as a whole
 	mostName   = 255      // bytes that a file system allows for the name of a file
@@ -341,7 +197,7 @@ const (
 
 // sizes are those of the objects that come in. The text says what speaks against them.
 func (in *incoming) sizes(ctx context.Context) (sizes map[string]int64, why string, err error) {
-	out, err := in.folder.repo.run(ctx, call{dir: in.folder.repo.place.Root, env: []string{"GIT_OBJECT_DIRECTORY=" + in.objects()},
+	out, err := in.repo.run(ctx, call{dir: in.repo.place.Root, env: []string{"GIT_OBJECT_DIRECTORY=" + in.dir},
 		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--batch-all-objects", "--unordered", "--buffer"}})
 	if err != nil {
 		why, err = unsoundBy("cat-file", err)
@@ -365,22 +221,26 @@ func (in *incoming) sizes(ctx context.Context) (sizes map[string]int64, why stri
 // extent says what speaks against reading the commit whole, or checking it out: how much its new objects are, and what its files
 // are beside those of the task's branch.
 func (in *incoming) extent(ctx context.Context, sizes map[string]int64) (why string, err error) {
-	base := cmp.Or(in.own, in.folder.record.Tip)
-	if why, err = in.newBytes(ctx, sizes); why != "" || err != nil {
-		return why, err
+	all := int64(0)
+	for _, size := range sizes {
+		if all += min(size, in.repo.mostTaken()+1); all > in.repo.mostTaken() {
+			return fmt.Sprintf("its commits have more than %d MB", in.repo.mostTaken()>>20), nil
+		}
 	}
 	m := &measure{in: in, sizes: sizes, seen: map[string]part{}}
 	defer m.close()
-	tree, err := m.top(ctx, in.commit)
-	old := ""
-	if err == nil && base != "" {
-		old, err = m.top(ctx, base)
+	tree, old := in.tip, ""
+	if in.task != "" {
+		tree, err = m.top(ctx, in.tip)
+	}
+	if err == nil && in.base != "" {
+		old, err = m.top(ctx, in.base)
 	}
 	var more part
 	if err == nil {
 		more, err = m.beside(ctx, tree, old, 0)
 	}
-	switch most := in.folder.repo.mostTaken(); {
+	switch most := in.repo.mostTaken(); {
 	case err != nil:
 		return oddOr(err)
 	case more.files > mostFiles:
@@ -389,28 +249,6 @@ func (in *incoming) extent(ctx context.Context, sizes map[string]int64) (why str
 		return fmt.Sprintf("its files have %d MB more than those of its base", most>>20), nil
 	case more.path > mostPath:
 		return fmt.Sprintf("the path of a file has more than %d bytes", mostPath), nil
-	}
-	return "", nil
-}
-
-// newBytes counts the objects that would come in, when not all that were copied are few enough.
-func (in *incoming) newBytes(ctx context.Context, sizes map[string]int64) (why string, err error) {
-	r, all := in.folder.repo, int64(0)
-	for _, size := range sizes {
-		all += min(size, r.mostTaken()+1)
-	}
-	if all <= r.mostTaken() {
-		return "", nil
-	}
-	out, err := r.run(ctx, call{dir: r.place.Root, env: in.borrowed(), args: slices.Concat([]string{"rev-list", "--objects", "--no-object-names", in.commit, "--not"}, in.known, []string{"--"})})
-	if err != nil {
-		return unsoundBy("rev-list", err)
-	}
-	all = 0
-	for name := range strings.FieldsSeq(out) {
-		if all += sizes[name]; all > r.mostTaken() {
-			return fmt.Sprintf("its commits have more than %d MB", r.mostTaken()>>20), nil
-		}
 	}
 	return "", nil
 }
@@ -567,7 +405,7 @@ type asking struct {
 
 func (m *measure) ask(ctx context.Context, of **asking, how, name string) (answer []string, err error) {
 	if *of == nil {
-		r := m.in.folder.repo
+		r := m.in.repo
 		cmd := exec.CommandContext(ctx, "git", slices.Concat([]string{"-C", r.place.Root}, everywhere, []string{"cat-file", how})...)
 		cmd.Env = slices.Concat(r.env, r.ownEnv(call{dir: r.place.Root}), gitFolders(r.place.CommonDir, r.place.CommonDir, r.place.Root), m.in.borrowed())
 		a := &asking{cmd: cmd}

@@ -144,18 +144,18 @@ func (j *providing) keep(ctx context.Context) error {
 			return err
 		}
 	}
-	facts, err := j.Inspect(ctx, j.got.Path)
+	branch, head, err := j.headOf(ctx, admin)
 	if err != nil {
 		return err
 	}
-	if facts.Branch != j.got.Branch {
+	if branch != j.got.Branch {
 		at := "detached"
-		if facts.Branch != "" {
-			at = "on branch " + facts.Branch
+		if branch != "" {
+			at = "on branch " + branch
 		}
 		j.got.Warnings = append(j.got.Warnings, fmt.Sprintf("the worktree is %s, not on branch %s", at, j.got.Branch))
 	}
-	j.got.Kept, j.got.Head = true, facts.Head
+	j.got.Kept, j.got.Head = true, head
 	return nil
 }
 

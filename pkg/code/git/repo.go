@@ -46,10 +46,12 @@ type Repo struct {
 	// MaxTaken bounds the bytes that TakeOver takes at once; 0: 2 GB. Set it before the first use.
 	MaxTaken int64
 
+	// Contain starts the helper that works in worktrees; nil: it is started without a sandbox. Set it before the first use.
+	Contain Contain
+
 	// MaxTime bounds the time in which git reads what a run has made; 0: ten minutes. Set it before the first use.
 	MaxTime time.Duration
 
-	maxFiles    int           // of objects that a folder may have; 0: mostFiles
 	heldUpAfter time.Duration // 0: heldUpAfter
 	place       Place
 	env         []string

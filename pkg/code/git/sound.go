@@ -139,13 +139,8 @@ func (r *Repo) broken(ctx context.Context, commit string, known []string) (strin
 // another command failed before it, says nothing about them.
 func unsoundBy(command string, err error) (string, error) {
 	failed, ok := errors.AsType[*Error](err)
-	if !ok || failed.Args[0] != command || failed.ExitCode < 0 {
+	if !ok || failed.Args[0] != command || failed.ExitCode < 0 || failed.lacks() {
 		return "", err
-	}
-	for _, text := range []string{"out of memory", "Cannot allocate memory", "Resource temporarily unavailable", "No space left on device", "Disk quota exceeded", "Too many open files", "Input/output error"} {
-		if strings.Contains(strings.ToLower(failed.Stderr), strings.ToLower(text)) {
-			return "", err
-		}
 	}
 	return unsoundObjects + failed.reason(), nil
 }

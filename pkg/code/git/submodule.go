@@ -136,14 +136,14 @@ var lfsObject = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^lfs/objects/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})$`)
 })
 
-// takeLarge brings the large files that git-lfs has put beside the objects of a folder to those of the repository. Each is
+// takeLarge brings the large files that git-lfs has put beside the objects of a git folder to those of the repository. Each is
 // named by the hash of its content, so that there is nothing to believe: what has another content is left.
-func (in *incoming) takeLarge(ctx context.Context) (why string, err error) {
-	if _, err := in.from.root.Lstat("lfs/objects"); err != nil {
+func (r *Repo) takeLarge(ctx context.Context, from private) (why string, err error) {
+	if _, err := from.root.Lstat("lfs/objects"); err != nil {
 		return "", nil
 	}
-	common := in.folder.repo.place.CommonDir
-	o, err := in.folder.repo.configured(ctx, common, common)
+	common := r.place.CommonDir
+	o, err := r.configured(ctx, common, common)
 	if err != nil {
 		return "", err
 	}
@@ -151,8 +151,8 @@ func (in *incoming) takeLarge(ctx context.Context) (why string, err error) {
 	if own := o.effective()["lfs.storage"]; own != "" {
 		store = filepath.Join(absolute(common, own), "objects")
 	}
-	seen, room := 0, in.folder.repo.mostTaken()
-	err = fs.WalkDir(in.from.root.FS(), "lfs/objects", func(name string, e fs.DirEntry, err error) error {
+	seen, room := 0, r.mostTaken()
+	err = fs.WalkDir(from.root.FS(), "lfs/objects", func(name string, e fs.DirEntry, err error) error {
 		if seen++; seen > mostFiles || ctx.Err() != nil {
 			return errors.Join(ctx.Err(), fs.SkipAll)
 		}
@@ -164,9 +164,9 @@ func (in *incoming) takeLarge(ctx context.Context) (why string, err error) {
 		if exists(to) {
 			return nil
 		}
-		n, err := in.takeFile(name, to, parts[3], room)
+		n, err := from.takeFile(name, to, parts[3], room)
 		if room -= n; room < 0 {
-			return oddError{fmt.Sprintf("it has more than %d MB of large files", in.folder.repo.mostTaken()>>20)}
+			return oddError{fmt.Sprintf("it has more than %d MB of large files", r.mostTaken()>>20)}
 		}
 		return err
 	})
@@ -174,8 +174,8 @@ func (in *incoming) takeLarge(ctx context.Context) (why string, err error) {
 }
 
 // takeFile copies a file whose content has that hash.
-func (in *incoming) takeFile(name, to, hash string, room int64) (int64, error) {
-	from, err := in.from.open(name)
+func (p private) takeFile(name, to, hash string, room int64) (int64, error) {
+	from, err := p.open(name)
 	if err != nil {
 		return 0, nil
 	}

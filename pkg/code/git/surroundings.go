@@ -112,31 +112,15 @@ func (r *Repo) Changed(ctx context.Context, path string) (map[string]string, err
 	if admin == "" {
 		return nil, fmt.Errorf("%s is not a worktree of this repository any more", path)
 	}
-	out, err := r.run(ctx, call{dir: path, env: []string{"GIT_INDEX_FILE=" + filepath.Join(admin, pristine)},
-		args: []string{"-c", "diff.autoRefreshIndex=true", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty"}})
-	if err != nil {
-		return nil, fmt.Errorf("cannot compare %s with its commit: %w", path, err)
+	_, head, err := r.headOf(ctx, admin)
+	if err == nil {
+		var t *told
+		if t, err = r.help(ctx, path, admin, wish{head: head, index: filepath.Join(admin, pristine), tracked: true}); err == nil {
+			t.remove()
+			return t.changed, nil
+		}
 	}
-	changed := map[string]string{}
-	for _, name := range fields(out) {
-		changed[name] = fingerprint(filepath.Join(path, name))
-	}
-	return changed, nil
-}
-
-func fingerprint(path string) string {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return "gone"
-	}
-	text := info.Mode().String()
-	if target, err := os.Readlink(path); err == nil {
-		return text + " " + target
-	}
-	if data, err := safefile.Read(path); err == nil {
-		text += fmt.Sprintf(" %x", sha256.Sum256(data))
-	}
-	return text
+	return nil, fmt.Errorf("cannot compare %s with its commit: %w", path, err)
 }
 
 // Disturbed is what changed between two answers of Changed: files that differ now in another

@@ -5,11 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"math"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,19 +59,38 @@ func (f *Folder) takeOver(ctx context.Context, t Taking, last bool) (Taken, erro
 	if out.Commit == own || out.Commit == f.record.Tip {
 		return out, nil
 	}
-	in := &incoming{folder: f, from: p, commit: out.Commit, own: own, known: f.knownTo(t, own), last: last}
-	out.Refused, err = in.fetch(ctx)
-	defer in.remove()
-	if err == nil && out.Refused == "" {
-		out.Refused, err = in.takeLarge(ctx)
-	}
-	if err == nil && (out.Refused == "" || in.sound) {
-		err = f.move(ctx, t, in, &out)
+	in := &incoming{repo: f.repo, tip: out.Commit, base: cmp.Or(own, f.record.Tip), known: f.knownTo(t, own), task: t.Task, last: last}
+	look := t.Look && !last
+	facts, why, err := f.fetch(ctx, p, in, look)
+	if out.Refused = why; err == nil && (why == "" || in.sound) {
+		err = f.move(ctx, t, in, own, &out)
 	}
 	if err != nil {
 		return fail(err)
 	}
+	if out.Looked = look && out.Moved; out.Looked {
+		out.Dirty = facts.dirty
+	}
 	return out, nil
+}
+
+// fetch has the helper pack a commit of the folder, and brings it into the repository. With look it also says how the files of the
+// worktree differ from it.
+func (f *Folder) fetch(ctx context.Context, from private, in *incoming, look bool) (t *told, why string, err error) {
+	path := f.repo.WorktreePath(f.record.Task)
+	w := wish{run: f.Git, tips: []string{in.tip}, known: in.known, status: look}
+	if look {
+		w.head, w.headOf = in.tip, true
+	}
+	if t, err = f.repo.help(ctx, path, f.repo.adminDir(path), w); err != nil {
+		why, err = oddOr(err)
+		return nil, why, err
+	}
+	defer t.remove()
+	if why, err = in.accept(ctx, t.pack); err == nil && why == "" {
+		why, err = f.repo.takeLarge(ctx, from)
+	}
+	return t, why, err
 }
 
 // knownTo are the commits that the work may be based on.
@@ -86,40 +101,40 @@ func (f *Folder) knownTo(t Taking, own string) []string {
 }
 
 // move moves the branch to what is in the repository by now. Commits that must not be there are saved.
-func (f *Folder) move(ctx context.Context, t Taking, in *incoming, out *Taken) error {
+func (f *Folder) move(ctx context.Context, t Taking, in *incoming, own string, out *Taken) error {
 	s, err := f.repo.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.unlock()
-	if in.own != "" && in.own != f.record.Tip && out.Refused == "" && !t.Late {
-		if further, err := s.IsAncestor(ctx, in.own, in.commit); err != nil {
+	if own != "" && own != f.record.Tip && out.Refused == "" && !t.Late {
+		if further, err := s.IsAncestor(ctx, own, in.tip); err != nil {
 			return err
 		} else if !further {
-			out.Refused = fmt.Sprintf("branch %s was moved to %.9s meanwhile", TaskBranch(t.Task), in.own)
+			out.Refused = fmt.Sprintf("branch %s was moved to %.9s meanwhile", TaskBranch(t.Task), own)
 		}
 	}
 	switch {
 	case t.Late, out.Refused != "" && in.last:
-		out.Attic, _, err = s.saveCommit(ctx, Work{ID: t.Task, Integration: in.own}, in.commit)
+		out.Attic, _, err = s.saveCommit(ctx, Work{ID: t.Task, Integration: own}, in.tip)
 		return err
 	case out.Refused != "":
 		return nil
 	}
-	if err := s.setRef(ctx, branches+TaskBranch(t.Task), in.commit, in.own); err != nil {
+	if err := s.setRef(ctx, branches+TaskBranch(t.Task), in.tip, own); err != nil {
 		return err
 	}
-	out.Moved, f.record.Tip = true, in.commit
-	return errors.Join(s.indexAt(ctx, t.Task, in.commit), f.write())
+	out.Moved, f.record.Tip = true, in.tip
+	return errors.Join(s.indexAt(ctx, s.WorktreePath(t.Task), in.tip), f.write())
 }
 
-// indexAt lets the worktree's own index have a commit that its files have already.
-func (s *session) indexAt(ctx context.Context, id, commit string) error {
-	path := s.WorktreePath(id)
-	if s.adminDir(path) == "" {
+// indexAt lets the worktree's own index have a commit that its files have already. It opens none of them.
+func (s *session) indexAt(ctx context.Context, path, commit string) error {
+	admin := s.adminDir(path)
+	if admin == "" {
 		return nil
 	}
-	_, err := s.change(ctx, call{dir: path, args: []string{"read-tree", "--reset", commit}})
+	_, err := s.change(ctx, call{dir: s.place.CommonDir, env: gitFolders(admin, s.place.CommonDir, admin), args: []string{"read-tree", "--reset", commit}})
 	return err
 }
 
@@ -145,14 +160,18 @@ func (r *Repo) Left(ctx context.Context, task, agent string) (string, error) {
 	if there, err := r.CommitExists(ctx, out.Head); err != nil {
 		return "", err
 	} else if !there {
-		in := &incoming{folder: f, from: p, commit: out.Head, known: f.knownTo(Taking{}, ""), last: true}
-		defer in.remove()
-		if _, err := in.fetch(ctx); err != nil || !in.sound {
+		in := f.other(out.Head)
+		if _, _, err := f.fetch(ctx, p, in, false); err != nil || !in.sound {
 			return "", err
 		}
 	}
 	f.record.Tip = out.Head
 	return out.Head, f.write()
+}
+
+// other is a commit of the folder that is not on the branch to take over.
+func (f *Folder) other(commit string) *incoming {
+	return &incoming{repo: f.repo, tip: commit, base: f.record.Tip, known: f.knownTo(Taking{}, ""), task: f.record.Task, last: true}
 }
 
 // mostOthers is how many other tips of a folder are saved.
@@ -174,10 +193,8 @@ func (f *Folder) saveOthers(ctx context.Context) (refs []string, err error) {
 		if saved++; saved > mostOthers {
 			break
 		}
-		in := &incoming{folder: f, from: p, commit: commit, known: f.knownTo(Taking{}, ""), last: true}
-		_, err := in.fetch(ctx)
-		in.remove()
-		if err != nil {
+		in := f.other(commit)
+		if _, _, err := f.fetch(ctx, p, in, false); err != nil {
 			return refs, err
 		}
 		if !in.sound {
@@ -233,146 +250,6 @@ func (f *Folder) Close(ctx context.Context, late bool) (Taken, error) {
 	return taken, nil
 }
 
-// Programs of a run may still be at work in a worktree that is put back. Git opens files by their whole paths and remembers
-// which of their folders are folders: what is made a link meanwhile leads it to any place that the person can write. So git
-// writes to a folder that no run can see, and from there files are laid into the worktree, in which nothing leads out.
-
-// resetFiles brings branch, index and tracked files of a worktree to a commit, as git reset --hard does.
-func (s *session) resetFiles(ctx context.Context, dir, commit string) error {
-	gone, err := s.read(ctx, dir, "diff-index", "-z", "--cached", "--name-only", "--diff-filter=A", "--no-renames", "--ignore-submodules=all", commit)
-	if err != nil {
-		return err
-	}
-	if _, err := s.change(ctx, call{dir: dir, args: []string{"reset", "--quiet", "--mixed", commit}}); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := takeAway(root, fields(gone)); err != nil {
-		return err
-	}
-	names, err := s.read(ctx, dir, "diff-files", "-z", "--name-only", "--ignore-submodules=all")
-	if err != nil || names == "" {
-		return err
-	}
-	private, err := os.MkdirTemp(filepath.Join(s.place.CommonDir, "liza"), "back-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(private)
-	within, done := s.inTime(ctx)
-	defer done()
-	if _, err := s.change(within, call{dir: dir, args: []string{"checkout-index", "--force", "-z", "--stdin", "--prefix=" + private + "/"}, stdin: names}); err != nil {
-		return err
-	}
-	from, err := os.OpenRoot(private)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	for _, name := range fields(names) {
-		if _, err := lay(root, from, name, math.MaxInt64-1); err != nil {
-			return err
-		}
-	}
-	_, err = s.change(ctx, call{dir: dir, args: []string{"update-index", "-q", "--refresh"}})
-	if exitCode(err) == 1 { // something differs again
-		err = nil
-	}
-	return err
-}
-
-// lay copies a file of no more than most bytes, or a link, in the place of whatever is there. Neither of both folders is left by it.
-func lay(to, from *os.Root, name string, most int64) (size int64, err error) {
-	info, err := from.Lstat(name)
-	if err != nil {
-		return 0, err
-	}
-	for at, rest := "", path.Dir(name); rest != "." && rest != ""; {
-		first, more, _ := strings.Cut(rest, "/")
-		at, rest = path.Join(at, first), more
-		switch there, err := to.Lstat(at); {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return 0, err
-		case there.IsDir():
-			continue
-		default:
-			if err := to.Remove(at); err != nil {
-				return 0, err
-			}
-		}
-		if err := to.Mkdir(at, 0o777); err != nil {
-			return 0, err
-		}
-	}
-	if err := to.RemoveAll(name); err != nil {
-		return 0, err
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		target, err := from.Readlink(name)
-		return 0, errors.Join(err, to.Symlink(target, name))
-	}
-	in, err := private{from}.open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer in.Close()
-	out, err := to.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
-	if err != nil {
-		return 0, err
-	}
-	size, err = io.Copy(out, io.LimitReader(in, most+1))
-	if size > most {
-		err = errTooMuch
-	}
-	return size, errors.Join(err, out.Close())
-}
-
-// cleanFiles removes files that are neither tracked nor ignored, with folders that are empty then. Repositories among them
-// are removed only when asked for.
-func (s *session) cleanFiles(ctx context.Context, dir string, repositories bool) error {
-	names, err := s.read(ctx, dir, "ls-files", "-z", "--others", "--exclude-standard")
-	if err != nil || names == "" {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return takeAway(root, slices.DeleteFunc(fields(names), func(name string) bool { return strings.HasSuffix(name, "/") && !repositories }))
-}
-
-// takeAway removes what has these names, and folders that are empty then.
-func takeAway(root *os.Root, names []string) error {
-	for _, name := range names {
-		name = strings.TrimSuffix(name, "/")
-		if !inFolders(root, name) {
-			continue // a file or a link took the place of a folder that it was in
-		}
-		if err := root.RemoveAll(name); err != nil {
-			return err
-		}
-		for above := path.Dir(name); above != "." && root.Remove(above) == nil; {
-			above = path.Dir(above)
-		}
-	}
-	return nil
-}
-
-func inFolders(root *os.Root, name string) bool {
-	for at := path.Dir(name); at != "."; at = path.Dir(at) {
-		if info, err := root.Lstat(at); err != nil || !info.IsDir() {
-			return false
-		}
-	}
-	return true
-}
-
 // Back says what PutBack found.
 type Back struct {
 	Changes []string // how branch and worktree differed from the commit; none: they did not
@@ -416,9 +293,45 @@ func (r *Repo) PutBack(ctx context.Context, w Work, commit string, may func() (b
 			return fail(err)
 		}
 	}
-	left := back.Changes
-	for range putBackRounds {
-		if err := s.putBack(ctx, w, commit, &back); err != nil {
+	return s.putBack(ctx, w, commit, back)
+}
+
+// putBackRounds is how often PutBack looks again: a file that was ignored shows when the .gitignore that hid it is gone.
+const putBackRounds = 6
+
+// putBack saves what differs, then has the helper undo it: first the tracked files, then the others. What shows only then is saved
+// before it is removed.
+func (s *session) putBack(ctx context.Context, w Work, commit string, back Back) (Back, error) {
+	fail := func(err error) (Back, error) {
+		return Back{}, fmt.Errorf("cannot put the worktree of %s back to %.9s: %w", w.ID, commit, err)
+	}
+	admin, left := s.adminDir(w.Path), back.Changes
+	var seen []string
+	for round := range putBackRounds {
+		held, err := s.holding(ctx, w.ID, w.Path)
+		if err != nil {
+			return fail(err)
+		}
+		if round == 0 || slices.ContainsFunc(held.dirty, func(path string) bool { return !slices.Contains(seen, path) }) {
+			ref, _, err := s.saveHeld(ctx, w, held)
+			if err != nil {
+				return fail(err)
+			}
+			seen, back.Attic = append(seen, held.dirty...), cmp.Or(back.Attic, ref)
+		}
+		undo := wish{head: commit, clean: true, nested: true}
+		if round == 0 {
+			undo = wish{head: commit, reset: true}
+			if err := s.pointAt(ctx, w, commit); err != nil {
+				return fail(err)
+			}
+		}
+		t, err := s.help(ctx, w.Path, admin, undo)
+		if err != nil {
+			return fail(err)
+		}
+		t.remove()
+		if err := s.indexAt(ctx, w.Path, commit); err != nil {
 			return fail(err)
 		}
 		w.Left = ""
@@ -432,39 +345,18 @@ func (r *Repo) PutBack(ctx context.Context, w Work, commit string, may func() (b
 	return fail(fmt.Errorf("it still differs: %s", strings.Join(left, ", ")))
 }
 
-// putBackRounds is how often PutBack looks again: a file that was ignored shows when the .gitignore that hid it is gone.
-const putBackRounds = 4
-
-// putBack saves and undoes what can be seen. What shows only after the reset is saved before it is removed.
-func (s *session) putBack(ctx context.Context, w Work, commit string, back *Back) error {
-	var seen []string
-	keep := func() error {
-		facts, err := s.Inspect(ctx, w.Path)
-		if err != nil {
-			return err
-		}
-		known := func(path string) bool { return slices.Contains(seen, path) }
-		if seen != nil && !slices.ContainsFunc(facts.Dirty, func(path string) bool { return !known(path) }) {
-			return nil
-		}
-		seen = append([]string{}, facts.Dirty...)
-		ref, _, err := s.save(ctx, w)
-		back.Attic = cmp.Or(back.Attic, ref)
+// pointAt brings the branch, and git's HEAD and index of the worktree, to a commit. Its files are left.
+func (s *session) pointAt(ctx context.Context, w Work, commit string) error {
+	admin := s.adminDir(w.Path)
+	_, err := s.change(ctx, call{dir: s.place.CommonDir, env: gitFolders(admin, s.place.CommonDir, admin), args: []string{"symbolic-ref", "HEAD", branches + TaskBranch(w.ID)}})
+	if err != nil {
 		return err
 	}
-	if err := keep(); err != nil {
-		return err
+	tip, err := s.tip(ctx, TaskBranch(w.ID))
+	if err == nil && tip != commit {
+		err = s.setRef(ctx, branches+TaskBranch(w.ID), commit, tip)
 	}
-	if _, err := s.change(ctx, call{dir: w.Path, args: []string{"symbolic-ref", "HEAD", branches + TaskBranch(w.ID)}}); err != nil {
-		return err
-	}
-	if err := s.resetFiles(ctx, w.Path, commit); err != nil {
-		return err
-	}
-	if err := keep(); err != nil {
-		return err
-	}
-	return s.cleanFiles(ctx, w.Path, true)
+	return err
 }
 
 // differs lists how branch and worktree differ from commit.

@@ -27,7 +27,11 @@ type Listed struct {
 
 // ListWorktree lists what git tracks in the working folder dir, in byte order.
 func (r *Repo) ListWorktree(ctx context.Context, dir string) ([]Listed, error) {
-	out, err := r.read(ctx, dir, "ls-files", "-z", "--stage", "--full-name", "--", ":/")
+	c := call{dir: r.place.Root, args: []string{"ls-files", "-z", "--stage", "--full-name", "--", ":/"}}
+	if admin := r.adminDir(dir); admin != "" {
+		c.env = []string{"GIT_INDEX_FILE=" + filepath.Join(admin, "index")}
+	}
+	out, err := r.run(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the files of %s: %w", dir, err)
 	}
@@ -103,7 +107,19 @@ func (r *Repo) ChangedIn(ctx context.Context, dir, commit string) ([]string, err
 	if !plainRev(commit) {
 		return nil, about("changes since "+commit, ErrNotFound)
 	}
-	out, err := r.read(ctx, dir, "diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty", commit, "--")
+	if admin := r.adminDir(dir); admin != "" {
+		commit, err := r.Resolve(ctx, commit)
+		if err != nil {
+			return nil, about("changes since "+commit, err)
+		}
+		t, err := r.help(ctx, dir, admin, wish{head: commit, since: commit})
+		if err != nil {
+			return nil, about("changes since "+commit, err)
+		}
+		defer t.remove()
+		return t.since, nil
+	}
+	out, err := r.read(ctx, r.place.Root, "diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty", commit, "--")
 	if err != nil {
 		return nil, about("changes since "+commit, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -283,25 +282,50 @@ type WorktreeFacts struct {
 
 // Inspect looks at a worktree, named by its absolute path or relative to the main checkout.
 func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) {
+	facts, err := r.At(ctx, path)
+	if err != nil || !facts.Exists {
+		return facts, err
+	}
 	path = absolute(r.place.Root, path)
-	args := []string{"status"}
-	if r.adminDir(path) == "" {
-		admin := r.strayAdmin(path)
-		if admin == "" {
-			return WorktreeFacts{}, nil
-		}
-		args = []string{"--git-dir=" + admin, "--work-tree=" + path, "status"} // what Relink would make of it
-	}
-	out, err := r.read(ctx, path, append(args, "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
-		"--ignore-submodules=dirty", "--no-renames")...)
-	facts, wrong := parseStatus(out)
-	if err = cmp.Or(err, wrong); err == nil {
-		err = r.inspectSubmodules(ctx, path, &facts)
-	}
+	t, err := r.help(ctx, path, r.adminAt(path), wish{head: facts.Head, status: true})
 	if err != nil {
 		return WorktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
 	}
+	defer t.remove()
+	facts.Dirty = t.dirty
 	return facts, nil
+}
+
+// At is Inspect without Dirty: nothing in the worktree is looked at.
+func (r *Repo) At(ctx context.Context, path string) (facts WorktreeFacts, err error) {
+	path = absolute(r.place.Root, path)
+	admin := r.adminAt(path)
+	if facts.Exists = admin != ""; facts.Exists {
+		if facts.Branch, facts.Head, err = r.headOf(ctx, admin); err != nil {
+			return WorktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
+		}
+	}
+	return facts, nil
+}
+
+// adminAt is git's folder of the worktree at path, also when the project was moved with it: what Relink would make of it.
+func (r *Repo) adminAt(path string) string { return cmp.Or(r.adminDir(path), r.strayAdmin(path)) }
+
+// HasWorktree reports whether path is a linked worktree of this repository.
+func (r *Repo) HasWorktree(path string) bool {
+	return r.adminAt(absolute(r.place.Root, path)) != ""
+}
+
+// headOf reads the branch and the commit of a worktree from git's folder of it.
+func (r *Repo) headOf(ctx context.Context, admin string) (branch, head string, err error) {
+	var w Worktree
+	if !w.readHead(admin) {
+		return "", "", fmt.Errorf("cannot read HEAD of %s", filepath.Base(admin))
+	}
+	if w.Branch != "" {
+		w.Head, err = r.tip(ctx, w.Branch)
+	}
+	return w.Branch, w.Head, err
 }
 
 // parseStatus reads git's format "porcelain v2". Renames are switched off, so every entry is one field.
@@ -352,82 +376,25 @@ func submoduleText(field string) string {
 	return " (submodule)"
 }
 
-// inspectSubmodules adds what is changed inside the submodules.
-func (r *Repo) inspectSubmodules(ctx context.Context, path string, facts *WorktreeFacts) error {
-	for _, m := range r.submodules(path) {
-		out, err := r.run(ctx, call{dir: m.dir, sub: m.git, args: []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames"}})
-		if err != nil {
-			return fmt.Errorf("submodule %s: %w", showPath(m.name), err)
-		}
-		var changes []string
-		lines := fields(out)
-		untracked := func(line string) bool { return strings.HasPrefix(line, "? ") }
-		if slices.ContainsFunc(lines, func(line string) bool { return !untracked(line) }) {
-			changes = append(changes, "modified content")
-		}
-		if slices.ContainsFunc(lines, untracked) {
-			changes = append(changes, "untracked files")
-		}
-		if len(changes) > 0 {
-			facts.Dirty = append(facts.Dirty, fmt.Sprintf("%s (submodule: %s)", showPath(m.name), strings.Join(changes, ", ")))
-		}
-	}
-	return nil
-}
-
-// A Look is a command that prints the difference between a commit and a worktree as it is now, for ParsePatches. An agent
-// may write to that worktree, so the command belongs into a sandbox.
-type Look struct {
-	Shell string
-	Reads []string // what it reads besides the worktree
-}
-
-// LookInto makes the Look into the worktree of a task from the commit base, a full hash. What is not committed counts, and what
-// is not tracked and not ignored. Without such a worktree it is ErrNotFound. Nothing is read there yet.
-func (r *Repo) LookInto(task, base string) (Look, error) {
+// LivePatches is the difference between a commit, by its full hash, and the worktree of a task as it is now, file by file, for as long
+// as a run may be at work there. Files that are neither tracked nor ignored count. Of what git writes, no more than most bytes are read;
+// cut reports whether there is more. Without such a worktree the error is ErrNotFound.
+func (r *Repo) LivePatches(ctx context.Context, task, base string, most int) (files []FilePatch, cut bool, err error) {
 	path := r.WorktreePath(task)
-	index := r.adminDir(path)
-	if index == "" || !isFullHash(base) {
-		return Look{}, fmt.Errorf("cannot look into the worktree of %s: %w", task, ErrNotFound)
+	admin := r.adminDir(path)
+	if admin == "" || !isFullHash(base) {
+		return nil, false, fmt.Errorf("cannot look into the worktree of %s: %w", task, ErrNotFound)
 	}
-	objects := filepath.Join(r.place.CommonDir, "objects")
-	borrowed := append([]string{objects}, r.alternatesOf(objects)...)
+	w := wish{head: base, patches: base, most: most}
 	if f := r.current(task); f != nil {
-		index = f.Git
-		borrowed = append(borrowed, filepath.Join(f.Git, "objects"))
+		w.run, w.index = f.Git, filepath.Join(f.Git, "index")
 	}
-	format := "sha1"
-	if len(base) > 40 {
-		format = "sha256"
+	t, err := r.help(ctx, path, admin, w)
+	if err != nil {
+		return nil, false, fmt.Errorf("cannot look into the worktree of %s: %w", task, err)
 	}
-	values := []string{"base=" + base, "format=" + format, "worktree=" + shellWord(path), "index=" + shellWord(index),
-		"borrowed=" + shellWord(strings.Join(borrowed, "\n")), "exclude=" + shellWord(filepath.Join(r.place.CommonDir, "info", "exclude")),
-		fmt.Sprintf("large=%d", MostFile), "format_of_patches=" + shellWord(strings.Join(patchFormat, " "))}
-	return Look{Shell: strings.Join(values, "\n") + "\n" + look, Reads: append(borrowed, index, filepath.Join(r.place.CommonDir, "info"))}, nil
+	defer t.remove()
+	cut = len(t.patches) >= most
+	files, err = ParsePatches(t.patches, cut)
+	return files, cut, err
 }
-
-// look compares in a git folder of its own: neither the configuration of the repository nor that of the run names a program
-// there. The index is a copy of the run's, in which unchanged files are known; one that cannot be used is made from the base.
-const look = `
-private=$(mktemp -d "${TMPDIR:-/tmp}/liza-look.XXXXXX") || exit 1
-trap 'rm -rf "$private"' EXIT
-trap 'exit 1' TERM
-unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_EXTERNAL_DIFF GIT_DIFF_OPTS GIT_CONFIG_PARAMETERS
-export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_COUNT=0 GIT_ATTR_SOURCE=$base GIT_LITERAL_PATHSPECS=1
-compare() {
-	git init --quiet --bare --template= --object-format=$format "$private/git" || return
-	printf '%s\n' "$borrowed" >"$private/git/objects/info/alternates" || return
-	export GIT_DIR="$private/git" GIT_WORK_TREE="$worktree"
-	cp "$index"/index "$index"/sharedindex.* "$GIT_DIR"
-	if ! git ls-files --unmerged >"$private/unmerged" || test -s "$private/unmerged"; then
-		rm -f "$GIT_DIR/index"
-		git read-tree $base || return
-	fi
-	git -c core.excludesFile="$exclude" add --intent-to-add --ignore-errors . # what it refuses is not shown
-	git -c core.bigFileThreshold=$large -c core.quotePath=false diff --ignore-submodules=dirty $format_of_patches $base -- >&3
-}
-cd "$worktree" && compare 3>&1 >"$private/said" 2>&1 || { code=$?; head -c 1000 "$private/said"; exit $code; }
-`
-
-// shellWord is a text as one word of a shell.
-func shellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -315,9 +315,7 @@ func (m *Merger) deleteCandidate(ctx context.Context, id string) error {
 // save puts everything of a task that head does not contain in the attic.
 func (m *Merger) save(ctx context.Context, id, head string) (ref string, err error) {
 	path := m.Repo.WorktreePath(id)
-	if w, err := m.Repo.Inspect(ctx, path); err != nil {
-		return "", err
-	} else if !w.Exists {
+	if !m.Repo.HasWorktree(path) {
 		path = ""
 	}
 	ref, _, err = m.Repo.Save(ctx, git.Work{ID: id, Path: path, Reason: "late work", Integration: head})

@@ -31,6 +31,7 @@ type Command struct {
 
 	ReadOnly bool     // Dir is the main checkout, which it reads only; it is not started where no sandbox can keep it from writing
 	Reads    []string // what it may read besides
+	Writes   []string // folders that it may write besides
 	Project  string   // root of the project whose command it is: what it calls of Liza acts for nobody (JobVariable)
 
 	Name    string        // of its sandbox, unlike that of every other command under way; "": that of Dir

@@ -383,7 +383,7 @@ func (e *Env) newWalls(d *verb.Service, program func(name string) (agent.Needs, 
 func (e *Env) enclose(d *verb.Service) review.Enclose {
 	walls := sync.OnceValue(func() *wall.Maker { return e.newWalls(d, nil) })
 	return func(ctx context.Context, c *review.Command) (done func(), err error) {
-		r := wall.Use{Name: "job+" + cmp.Or(c.Name, filepath.Base(c.Dir)), Dir: c.Dir, Write: !c.ReadOnly, Read: c.Reads, Look: c.Output != nil}
+		r := wall.Use{Name: "job+" + cmp.Or(c.Name, filepath.Base(c.Dir)), Dir: c.Dir, Write: !c.ReadOnly, Read: c.Reads, Also: c.Writes, Look: c.Output != nil}
 		for _, pair := range c.Env { // of an exec task or a skill: exactly what it may see
 			name, _, _ := strings.Cut(pair, "=")
 			r.Env = append(r.Env, name)

@@ -113,6 +113,9 @@ func (e *Env) serviceOn(open *verb.Service) *verb.Service {
 		d.Proc.Host = open.Proc.Host
 	}
 	d.Enclose = e.enclose(d)
+	if d.Repo != nil && d.Repo.Contain == nil {
+		d.Repo.Contain = d.Help
+	}
 	return d
 }
 

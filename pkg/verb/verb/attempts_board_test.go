@@ -171,7 +171,7 @@ func (s *scene) ends(t *testing.T, name string, c attempt, tasks []string) iter.
 // elsewhere are the methods that other tests are about, most because they change git; the last line has the parts of which verbs
 // above this package are made.
 var elsewhere = strings.Fields(`AcceptIntegration Analyze Archive ArchivedTask BaseChecks Behind Check CheckNow OpenPlace TryChecks Claim CloseGitFolder DropWorktree Condensing EnsureWorktree FetchTip Follow FollowControl FollowSettings
-	FollowRemote ForeseeChecks GitFolder IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next PatchesOf PutBack RandomHex Recover RestoreIntegration SecretsOf
+	FollowRemote ForeseeChecks GitFolder Help IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next PatchesOf PutBack RandomHex Recover RestoreIntegration SecretsOf
 	SeeIntegration SetUp SettleFolders SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Try Unknown Update Event AdminOnly
 	AdoptTip BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify LearnLate NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary
 	Later Write KeepEnd`)

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/code/git"
 	"liza/pkg/code/review"
@@ -67,17 +65,17 @@ func (d *Service) PatchesOf(ctx context.Context, s *blackboard.State, t *blackbo
 		return p, err
 	}
 	if t.Status == blackboard.Claimed && !d.elsewhere(t) && d.Caller.AgentID == "" && d.Caller.Inside == "" {
-		look, err := d.Repo.LookInto(t.ID, p.Base)
-		if err == nil {
-			p.Live = true
-			p.Files, p.Cut, err = d.lookInto(ctx, t, look, most)
-		}
+		within, done := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("it takes longer than %s", lookTimeout))
+		defer done()
+		p.Live = true
+		p.Files, p.Cut, err = d.Repo.LivePatches(within, t.ID, p.Base, most)
 		if err == nil && len(p.Files) == 0 {
 			err = noChange(t, "nothing in its worktree differs from the base yet")
 		}
 		if !errors.Is(err, git.ErrNotFound) {
 			return p, err
 		}
+		p.Live = false
 	}
 	if p.Base, p.Commit, err = d.ChangeOf(ctx, s, t); err == nil {
 		p.Files, p.Cut, err = d.Repo.Patches(ctx, p.Base, p.Commit, most)
@@ -88,23 +86,20 @@ func (d *Service) PatchesOf(ctx context.Context, s *blackboard.State, t *blackbo
 // lookTimeout bounds how long the worktree of a running task is read.
 const lookTimeout = 30 * time.Second
 
-// lookInto runs a Look where runs are contained: an agent may have made anything of the worktree.
-func (d *Service) lookInto(ctx context.Context, t *blackboard.Task, look git.Look, most int) (files []git.FilePatch, cut bool, err error) {
+// Help starts the helper of git where the commands of the project are contained: a run may have made anything of its worktree.
+func (d *Service) Help(ctx context.Context, h git.Help) (code int, said string, err error) {
 	var out bytes.Buffer
-	ran := review.Command{Shell: look.Shell, Name: t.ID + ".look-" + strings.ToLower(rand.Text()[:8]), Dir: d.Repo.WorktreePath(t.ID), Reads: look.Reads, Timeout: lookTimeout, Output: &out, Most: most}.RunIn(ctx, d.Enclose)
-	fail := func(format string, args ...any) ([]git.FilePatch, bool, error) {
-		return nil, false, fmt.Errorf("cannot look into the worktree of %s: "+format, append([]any{t.ID}, args...)...)
-	}
+	const most = 64 << 10
+	ran := review.Command{Shell: h.Shell, Name: h.Name, Dir: h.Dir, Reads: h.Reads, Writes: []string{h.Folder}, Timeout: h.Limit, Output: &out, Most: most}.RunIn(ctx, d.Enclose)
 	switch {
 	case ran.Err != nil:
-		return fail("%w", ran.Err)
+		return 0, "", ran.Err
 	case ran.TimedOut:
-		return fail("it takes longer than %s", lookTimeout)
-	case !ran.TooMuch && ran.ExitCode != 0:
-		return fail("%s", cmp.Or(prose.Line(prose.FirstLine(out.String())), fmt.Sprintf("exit code %d", ran.ExitCode)+ran.Unreached()))
+		return 0, "", fmt.Errorf("it took longer than %s", h.Limit)
+	case ran.TooMuch || ran.ExitCode < 0:
+		return 1, out.String() + strings.Join(ran.Refused, "\n"), nil
 	}
-	files, err = git.ParsePatches(out.String(), ran.TooMuch)
-	return files, ran.TooMuch, err
+	return ran.ExitCode, out.String(), nil
 }
 
 // Proposal finds the two sides of what a merge of the commit of a task would change on the integration branch as it is now:

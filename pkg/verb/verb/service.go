@@ -225,7 +225,7 @@ type Ancestor struct {
 // WorktreeOf is the path of the task's worktree, "" when there is none.
 func (d *Service) WorktreeOf(ctx context.Context, task string) string {
 	path := d.Repo.WorktreePath(task)
-	if w, err := d.Repo.Inspect(ctx, path); err != nil || !w.Exists {
+	if !d.Repo.HasWorktree(path) {
 		return ""
 	}
 	return path

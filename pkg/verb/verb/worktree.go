@@ -216,10 +216,10 @@ func (d *Service) TakeOver(ctx context.Context, id string) (git.Taken, error) {
 	if err != nil {
 		return git.Taken{}, err
 	}
-	return d.takeOver(ctx, s, s.Task(id))
+	return d.takeOver(ctx, s, s.Task(id), false)
 }
 
-func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Taken, error) {
+func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboard.Task, look bool) (git.Taken, error) {
 	if d.Rehearsal || t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.elsewhere(t) {
 		return git.Taken{}, nil
 	}
@@ -227,7 +227,7 @@ func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboa
 	if err != nil {
 		return git.Taken{}, err
 	}
-	taken, err := d.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), integration)})
+	taken, err := d.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), integration), Look: look})
 	if taken.Moved {
 		d.Failpoint("taken over")
 	}
