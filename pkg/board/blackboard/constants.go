@@ -109,11 +109,8 @@ var (
 	Severities = []string{"critical", "high", "medium", "low"}
 )
 
-// Kinds and Types are the known kinds and types of tasks; a type outside the list is kept.
-var (
-	Kinds = []string{string(CodeTask), string(ExecTask), string(MessageTask), string(SkillTask)}
-	Types = []string{"feature", "task", "bug", "refactor", "test", "docs", "config", "spec"}
-)
+// Kinds are the known kinds of tasks.
+var Kinds = []string{string(CodeTask), string(ExecTask), string(MessageTask), string(SkillTask)}
 
 // A PriorState says what became of a point of the last rejection.
 type PriorState string

@@ -11,7 +11,7 @@ func TestTheWeakestLevelOfTheCurrentClaimCounts(t *testing.T) {
 		want string
 	}{
 		{"no runs", nil, ""},
-		{"runs of an earlier version", []*Attempt{run(2, ""), nil}, ""},
+		{"runs of an earlier version", []*Attempt{run(2, "")}, ""},
 		{"one", []*Attempt{run(2, "closed")}, "closed"},
 		{"the weakest", []*Attempt{run(2, "closed"), run(2, "partial"), run(2, "closed")}, "partial"},
 		{"open is weaker than wrap", []*Attempt{run(2, "wrap"), run(2, "open")}, "open"},

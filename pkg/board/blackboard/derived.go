@@ -293,7 +293,7 @@ var SandboxLevels = []string{"open", "wrap", "partial", "closed"}
 func (t *Task) WeakestSandbox() string {
 	weakest := len(SandboxLevels)
 	for _, a := range t.Attempts {
-		if a == nil || a.ClaimSeq != t.ClaimSeq {
+		if a.ClaimSeq != t.ClaimSeq {
 			continue
 		}
 		if i := slices.Index(SandboxLevels, a.Sandbox); i >= 0 && i < weakest {

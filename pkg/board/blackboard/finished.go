@@ -20,7 +20,7 @@ func (Review) OneLine() {}
 // Shorten takes from a finished task what only those who work on it need, and what it says elsewhere too.
 func (t *Task) Shorten() {
 	t.ResolvedRole, t.SpecHash, t.ReviewSpecHash = nil, "", ""
-	if o := t.LastOutcome; o != nil && (o.Summary == "" || slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a != nil && a.Summary == o.Summary })) {
+	if o := t.LastOutcome; o != nil && (o.Summary == "" || slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a.Summary == o.Summary })) {
 		t.LastOutcome = nil
 	}
 	if t.Review == nil {
@@ -30,7 +30,6 @@ func (t *Task) Shorten() {
 	r.Checks = nil
 	for _, c := range t.Review.Checks {
 		switch {
-		case c == nil:
 		case c.Status == CheckPassed && c.Seconds > 0:
 			r.Passed = append(r.Passed, fmt.Sprintf("%s %ds", c.Name, c.Seconds))
 		case c.Status == CheckPassed:
@@ -66,11 +65,9 @@ func (t *Task) WholeReview() *Review {
 	}
 	r.Checks = nil
 	for _, c := range t.Review.Checks {
-		if c != nil {
-			own := *c
-			own.Commit = cmp.Or(c.Commit, r.Commit)
-			r.Checks = append(r.Checks, &own)
-		}
+		own := *c
+		own.Commit = cmp.Or(c.Commit, r.Commit)
+		r.Checks = append(r.Checks, &own)
 	}
 	for _, text := range r.Passed {
 		name, took, _ := strings.Cut(text, " ")
@@ -89,7 +86,7 @@ func (t *Task) RoleName() string {
 		return t.ResolvedRole.Name
 	}
 	for _, a := range slices.Backward(t.Attempts) {
-		if a != nil && a.Kind == string(RoleCoder) {
+		if a.Kind == string(RoleCoder) {
 			return a.Role
 		}
 	}
@@ -102,7 +99,7 @@ func (t *Task) LastSummary() (text string, at Time) {
 		return o.Summary, o.At
 	}
 	for _, a := range slices.Backward(t.Attempts) {
-		if a != nil && a.Action != "" && a.Summary != "" {
+		if a.Action != "" && a.Summary != "" {
 			return a.Summary, a.Ended
 		}
 	}

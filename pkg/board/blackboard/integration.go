@@ -64,7 +64,7 @@ func DecideTip(tip string) string {
 // or the command has passed since.
 func (s *State) UnverifiedQuestion(command string) *Question {
 	for _, q := range s.Questions {
-		if q != nil && q.Kind == QuestionUnverified && q.Check == command && (q.Status == QuestionOpen || q.Status == QuestionAnswered) {
+		if q.Kind == QuestionUnverified && q.Check == command && (q.Status == QuestionOpen || q.Status == QuestionAnswered) {
 			return q
 		}
 	}

@@ -2,7 +2,8 @@ package blackboard
 
 // State is the whole blackboard (specs/protocol.md#2.1). The yaml tags name the keys of
 // state.yaml; keys that have no field here are kept by the store, not by this
-// package. A State is not safe for concurrent use.
+// package. No list and no map below a State has an empty entry: the store leaves them out when it
+// reads, and reports them. A State is not safe for concurrent use.
 type State struct {
 	Version        Raw                 `yaml:"version"`                   // format of the file: 1 | init
 	Revision       int                 `yaml:"revision"`                  // grows by one with each write | every write

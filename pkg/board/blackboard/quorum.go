@@ -86,7 +86,7 @@ func (q *Quorum) Describe() string {
 func (t *Task) Standing() []*Approval {
 	var list []*Approval
 	for _, a := range t.Approvals {
-		if a != nil && a.Commit != "" && a.Commit == t.ReviewCommit {
+		if a.Commit != "" && a.Commit == t.ReviewCommit {
 			list = append(list, a)
 		}
 	}
@@ -130,7 +130,7 @@ func (s *State) ProgramOf(t *Task, agent string) string {
 		return e.Child.CLI
 	}
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if a := t.Attempts[i]; a != nil && a.Agent == agent && a.CLI != "" {
+		if a := t.Attempts[i]; a.Agent == agent && a.CLI != "" {
 			return a.CLI
 		}
 	}

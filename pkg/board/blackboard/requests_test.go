@@ -18,7 +18,7 @@ func TestAllHasLandedWhenNoRequestIsOpenAndNoMergedTaskLacksOne(t *testing.T) {
 		"being opened":               {[]*blackboard.Request{merged, {Status: blackboard.RequestOpening}}, false},
 		"open":                       {[]*blackboard.Request{merged, {Status: blackboard.RequestOpen}}, false},
 		"merged":                     {[]*blackboard.Request{merged}, true},
-		"closed by a person":         {[]*blackboard.Request{nil, {Status: blackboard.RequestClosed}}, true},
+		"closed by a person":         {[]*blackboard.Request{{Status: blackboard.RequestClosed}}, true},
 		"one of two tasks":           {[]*blackboard.Request{one}, false},
 		"two tasks, each on its own": {[]*blackboard.Request{one, {Status: blackboard.RequestMerged, Picked: blackboard.List{"task-2"}}}, true},
 	} {

@@ -33,9 +33,7 @@ func (t *Task) approval() []string {
 	says := []string{t.ID, string(t.Status), string(t.KindOf()), t.ApprovedBy, t.ApprovedCommit, t.ReviewCommit,
 		strconv.FormatBool(a.Required), string(a.Decision), a.By, intent, t.MergeCommit}
 	for _, x := range t.Approvals {
-		if x != nil {
-			says = append(says, x.sealed(t.ID)...)
-		}
+		says = append(says, x.sealed(t.ID)...)
 	}
 	return says
 }
@@ -63,14 +61,14 @@ func (a *Approval) SealFits(task string, k Sealer) string {
 // HasApproval reports whether a task has that approval, with its seal.
 func (t *Task) HasApproval(a *Approval) bool {
 	return t != nil && slices.ContainsFunc(t.Approvals, func(b *Approval) bool {
-		return b != nil && a.MAC == b.MAC && a.Key == b.Key && slices.Equal(a.sealed(""), b.sealed(""))
+		return a.MAC == b.MAC && a.Key == b.Key && slices.Equal(a.sealed(""), b.sealed(""))
 	})
 }
 
 // sealEach seals the approvals that a verb made of before; with all, also those whose seal does not count.
 func (s *State) sealEach(t, before *Task, k Sealer, all bool) *Task {
 	for i, a := range t.Approvals {
-		if a == nil || a.SealFits(t.ID, k) == "" || !all && before.HasApproval(a) {
+		if a.SealFits(t.ID, k) == "" || !all && before.HasApproval(a) {
 			continue
 		}
 		t = s.Writable(t)

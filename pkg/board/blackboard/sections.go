@@ -18,7 +18,7 @@ const (
 var FactCategories = []string{"project", "user", "tool", "general"}
 
 // Active reports whether prompts may have the fact.
-func (f *Fact) Active() bool { return f != nil && (f.Status == "" || f.Status == FactActive) }
+func (f *Fact) Active() bool { return f.Status == "" || f.Status == FactActive }
 
 // Number is the number of the fact's id, 0 for an id of another form.
 func (f *Fact) Number() int {
@@ -48,7 +48,7 @@ func (s *State) NewNotes(agent string) []*Note {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.HumanNotes), func(n *Note) bool {
-		return n == nil || n.For != a.Child.Task || n.SeenBy.Has(agent)
+		return n.For != a.Child.Task || n.SeenBy.Has(agent)
 	})
 }
 
@@ -59,7 +59,7 @@ func (s *State) Reaches(n *Note) string {
 	}
 	var running []string
 	for id, a := range s.Agents {
-		if a != nil && a.Child != nil && a.Child.Task == n.For {
+		if a.Child != nil && a.Child.Task == n.For {
 			running = append(running, id)
 		}
 	}
@@ -94,7 +94,7 @@ func (s *State) OpenComments(t *Task) []*Note {
 	submitted := t.TimeOfLast(HistoryReadyForReview, HistorySubmittedForReview)
 	last, _ := submitted.At()
 	for _, n := range s.HumanNotes {
-		if n == nil || n.For != t.ID || !n.IsComment() {
+		if n.For != t.ID || !n.IsComment() {
 			continue
 		}
 		at, ok := n.Timestamp.At()
@@ -108,7 +108,7 @@ func (s *State) OpenComments(t *Task) []*Note {
 // RejectedFor reports whether the last rejection of the task tells a comment.
 func (t *Task) RejectedFor(n *Note) bool {
 	return t.RejectionReason != nil && n.IsComment() && slices.ContainsFunc(t.RejectionReason.Findings, func(f *Finding) bool {
-		return f != nil && *f == *n.Finding()
+		return *f == *n.Finding()
 	})
 }
 
@@ -121,7 +121,7 @@ const (
 
 // Import returns what was imported from a source, or nil. It may be changed.
 func (s *State) Import(source string) *Import {
-	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i != nil && i.Source == source })
+	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i.Source == source })
 	if i < 0 {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (s *State) Import(source string) *Import {
 
 // ImportOf is what a task was imported from, nil for one that was not.
 func (s *State) ImportOf(task string) *Import {
-	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i != nil && i.Task == task })
+	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i.Task == task })
 	if i < 0 {
 		return nil
 	}
@@ -215,7 +215,7 @@ const (
 // Request returns the request with that id, or nil. It may be changed.
 func (s *State) Request(id string) *Request {
 	for _, r := range s.Requests {
-		if r != nil && r.ID == id {
+		if r.ID == id {
 			return r
 		}
 	}
@@ -237,12 +237,10 @@ func (r *Request) InConflict() bool {
 func (s *State) AllLanded() bool {
 	var picked List // empty: the integration branch lands as it is
 	for _, r := range s.Requests {
-		if r != nil && r.Under() {
+		if r.Under() {
 			return false
 		}
-		if r != nil {
-			picked = append(picked, r.Picked...)
-		}
+		picked = append(picked, r.Picked...)
 	}
 	for t := range s.Tasks() {
 		if len(picked) > 0 && t.MergeCommit != "" && t.ChangesFiles() && !picked.Has(t.ID) {
@@ -324,7 +322,7 @@ func (t *Task) ElsewhereThan(host string) bool {
 // AtWork reports whether an agent of a host is at work on a task.
 func (s *State) AtWork(host, task string) bool {
 	for _, a := range s.Agents {
-		if a != nil && a.Host == host && (a.CurrentTask == task || a.Child != nil && a.Child.Task == task) {
+		if a.Host == host && (a.CurrentTask == task || a.Child != nil && a.Child.Task == task) {
 			return true
 		}
 	}

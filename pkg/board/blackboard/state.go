@@ -221,9 +221,6 @@ func (s *State) Archivable(before time.Time) []*Task {
 		}
 	}
 	for _, a := range s.Agents {
-		if a == nil {
-			continue
-		}
 		needed[a.CurrentTask] = true
 		if a.Child != nil {
 			needed[a.Child.Task] = true

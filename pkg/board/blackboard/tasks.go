@@ -3,6 +3,7 @@ package blackboard
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -143,14 +144,7 @@ func (t *Task) LastIntent() (*HistoryEntry, bool) {
 
 // AgentIDs lists the registered agents by role and number.
 func (s *State) AgentIDs() []string {
-	ids := make([]string, 0, len(s.Agents))
-	for id, a := range s.Agents {
-		if a != nil {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, CompareAgentIDs)
-	return ids
+	return slices.SortedFunc(maps.Keys(s.Agents), CompareAgentIDs)
 }
 
 // LeadsTo returns the statuses that a history entry leaves a task in; none for an

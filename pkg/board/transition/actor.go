@@ -70,17 +70,6 @@ var partyNames = []struct {
 	{SPlanner, "S(planner)"}, {SCoder, "S(coder)"}, {SReviewer, "S(code_reviewer)"},
 }
 
-// Names lists the kinds of actors in the set, for messages and documents.
-func (p Party) Names() []string {
-	var names []string
-	for _, x := range partyNames {
-		if p&x.party != 0 {
-			names = append(names, x.name)
-		}
-	}
-	return names
-}
-
 func agentParty(r blackboard.Role) Party {
 	switch r {
 	case blackboard.RolePlanner:

@@ -91,7 +91,7 @@ func (m *move) noteStillPresent() {
 		return
 	}
 	for _, p := range v.Prior {
-		again := slices.ContainsFunc(t.RejectionReason.Prior, func(before *blackboard.Prior) bool { return before != nil && *before == *p })
+		again := slices.ContainsFunc(t.RejectionReason.Prior, func(before *blackboard.Prior) bool { return *before == *p })
 		text := point(t, p.N)
 		if p.State != blackboard.PriorStillPresent || !again || text == "" || loopOf(m.state, t.ID, text) {
 			continue
@@ -116,7 +116,7 @@ func point(t *blackboard.Task, n int) string {
 		}
 		return ""
 	case len(r.Findings) > 0:
-		if n > len(r.Findings) || r.Findings[n-1] == nil {
+		if n > len(r.Findings) {
 			return ""
 		}
 		return oneLine(r.Findings[n-1].Message)

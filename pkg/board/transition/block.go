@@ -13,40 +13,40 @@ import (
 
 // blockRules are the rows of block, limit, halt and dependency_lost.
 var blockRules = []Rule{
-	{ID: "T24", Event: EvBlock, From: from(blackboard.Claimed), To: blackboard.Blocked, Who: ByCoder | SCoder | ByHuman,
+	{ID: "T24", Event: evBlock, From: from(blackboard.Claimed), To: blackboard.Blocked, Who: ByCoder | SCoder | ByHuman,
 		Needs:   needs(callerIsCoder, holdsClaim, blockReason),
 		Does:    does(blockByCoder, endClaim, endReview),
 		History: records(blackboard.HistoryBlocked), Log: names(blackboard.ActionBlocked)},
-	{ID: "T25", Event: EvBlock, From: from(blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed), To: blackboard.Blocked, Who: ByHuman | BySystem,
+	{ID: "T25", Event: evBlock, From: from(blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed), To: blackboard.Blocked, Who: ByHuman | BySystem,
 		Needs:   needs(blockReason),
 		Does:    does(blockByCoder, endClaim, endReview),
 		History: records(blackboard.HistoryBlocked), Log: names(blackboard.ActionBlocked)},
-	{ID: "T26", Event: EvLimit, From: from(blackboard.Unclaimed, blackboard.Claimed, blackboard.Rejected, blackboard.IntegrationFailed), To: blackboard.Blocked, Who: SCoder | BySystem,
+	{ID: "T26", Event: evLimit, From: from(blackboard.Unclaimed, blackboard.Claimed, blackboard.Rejected, blackboard.IntegrationFailed), To: blackboard.Blocked, Who: SCoder | BySystem,
 		Needs:   needs(holderOrSystem, iterationsUsedUp),
 		Does:    does(blockByIterations, endClaim, endReview),
 		History: records(blackboard.HistoryBlocked), Log: names(blackboard.ActionBlocked)},
-	{ID: "T27", Event: EvHalt, From: from(blackboard.Unclaimed, blackboard.Claimed, blackboard.Rejected, blackboard.ReadyForReview, blackboard.IntegrationFailed), To: blackboard.Blocked, Who: SAny | BySystem,
+	{ID: "T27", Event: evHalt, From: from(blackboard.Unclaimed, blackboard.Claimed, blackboard.Rejected, blackboard.ReadyForReview, blackboard.IntegrationFailed), To: blackboard.Blocked, Who: SAny | BySystem,
 		Needs:   needs(haltGiven),
 		Does:    does(blockByHalt, endClaim, endReview),
 		History: records(blackboard.HistoryBlocked), Log: names(blackboard.ActionBlocked)},
-	{ID: "T28", Event: EvDependencyLost, From: from(blackboard.Unclaimed), To: blackboard.Blocked, Who: BySystem,
+	{ID: "T28", Event: evDependencyLost, From: from(blackboard.Unclaimed), To: blackboard.Blocked, Who: BySystem,
 		Does:    does(blockByDependency, endClaim, endReview),
 		History: records(blackboard.HistoryBlocked), Log: names(blackboard.ActionBlocked)},
 }
 
 // Block stops the task with a reason and one to three questions (T24, T25).
 func Block(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvBlock, id, a, in, now)
+	return run(s, evBlock, id, a, in, now)
 }
 
 // LimitIterations blocks a task whose iterations are used up (T26). in.Reason is the last error.
 func LimitIterations(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvLimit, id, a, in, now)
+	return run(s, evLimit, id, a, in, now)
 }
 
 // HaltTask blocks a task that reached a limit of cost, time, tokens or runs (T27).
 func HaltTask(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvHalt, id, a, in, now)
+	return run(s, evHalt, id, a, in, now)
 }
 
 var blockReason = Guard{"G70", "a reason and one to three questions are given", func(m *move) error {
@@ -82,7 +82,7 @@ var iterationsUsedUp = Guard{"", "the iterations are used up; while UNCLAIMED, a
 	switch {
 	case !IterationsOver(m.state, m.task):
 		return m.no("G23", ExitRefused, "task %s has used %d of %d iterations", m.task.ID, m.task.Iteration, maxIterations(m.state, m.task))
-	case m.task.Status == blackboard.Unclaimed && !OutOfIterations(m.state, m.task, m.actor.Facts, m.now):
+	case m.task.Status == blackboard.Unclaimed && !outOfIterations(m.state, m.task, m.actor.Facts, m.now):
 		return m.no("G23", ExitRefused, "task %s can still be tried by another coder than %s", m.task.ID, m.task.LastClaimant())
 	}
 	return nil

@@ -26,8 +26,8 @@ type BreakerLook struct {
 	Summary string // path of the summary, if there will be a checkpoint
 }
 
-// BreakerRule is one line of the table of specs/protocol.md#5.4.
-type BreakerRule struct {
+// breakerRule is one line of the table of specs/protocol.md#5.4.
+type breakerRule struct {
 	ID    string
 	Event string // check or acknowledge
 	From  []string
@@ -47,9 +47,9 @@ const (
 	breakerAck   = "acknowledge"
 )
 
-// BreakerRules is the state machine of the circuit breaker. A check without a new pattern
+// breakerRules is the state machine of the circuit breaker. A check without a new pattern
 // never changes the status, so C01 holds in both.
-var BreakerRules = []BreakerRule{
+var breakerRules = []breakerRule{
 	{ID: "C01", Event: breakerCheck, From: []string{blackboard.BreakerOK, blackboard.BreakerTripped}, Who: BySystem, When: "no pattern matches that is not known already",
 		Does: "last_check; when OK and asked by liza analyze, a history entry", holds: (*breakerMove).nothingNew, apply: (*breakerMove).looked},
 	{ID: "C02", Event: breakerCheck, From: []string{blackboard.BreakerOK}, To: blackboard.BreakerTripped, Who: BySystem, When: "a pattern matches",
@@ -131,9 +131,9 @@ func knows(b *blackboard.CircuitBreaker, pattern string) bool {
 	return tripped(b) && t != nil && (t.Pattern == pattern || t.Patterns.Has(pattern))
 }
 
-func (m *breakerMove) pick(event string) *BreakerRule {
-	for i := range BreakerRules {
-		if r := &BreakerRules[i]; r.Event == event && slices.Contains(r.From, m.cb.Status) && r.holds(m) {
+func (m *breakerMove) pick(event string) *breakerRule {
+	for i := range breakerRules {
+		if r := &breakerRules[i]; r.Event == event && slices.Contains(r.From, m.cb.Status) && r.holds(m) {
 			return r
 		}
 	}
@@ -142,7 +142,7 @@ func (m *breakerMove) pick(event string) *BreakerRule {
 
 // breakerParty is who may cause an event of the breaker.
 func breakerParty(event string) (who Party) {
-	for _, r := range BreakerRules {
+	for _, r := range breakerRules {
 		if r.Event == event {
 			who |= r.Who
 		}
@@ -151,7 +151,7 @@ func breakerParty(event string) (who Party) {
 }
 
 // follow carries out a rule. The journal entry comes before those of its consequences.
-func (m *breakerMove) follow(r *BreakerRule) {
+func (m *breakerMove) follow(r *breakerRule) {
 	mark := len(m.state.Entries())
 	r.apply(m)
 	if r.To != "" {
@@ -277,7 +277,7 @@ func setToOK(s *blackboard.State) bool {
 	if cb == nil || tripped(cb) {
 		return false
 	}
-	return cb.CurrentTrigger != nil || slices.ContainsFunc(cb.History, func(r *blackboard.BreakerRecord) bool { return r != nil && unresolved(r) })
+	return cb.CurrentTrigger != nil || slices.ContainsFunc(cb.History, unresolved)
 }
 
 // AcknowledgedAnomalies is how many anomalies at the beginning of the list a person has
@@ -306,7 +306,7 @@ func upTo(s *blackboard.State, id string) int {
 	n, number := 0, anomalyNumber(id)
 	for i, a := range s.Anomalies {
 		switch {
-		case id == "" || a == nil:
+		case id == "":
 		case a.ID == id:
 			return i + 1
 		case number > 0 && anomalyNumber(a.ID) > 0 && anomalyNumber(a.ID) < number:
@@ -327,15 +327,14 @@ func anomalyNumber(id string) int {
 
 // setWatermark acknowledges the first n anomalies. One that has no id gets one.
 func setWatermark(s *blackboard.State, n int) {
-	for i := min(n, len(s.Anomalies)) - 1; i >= 0; i-- {
-		if a := s.Anomalies[i]; a != nil {
-			if a.ID == "" {
-				a.ID = nextID("anom-", s.Anomalies, func(a *blackboard.Anomaly) string { return a.ID })
-			}
-			s.CircuitBreaker.Watermark = a.ID
-			return
-		}
+	if n = min(n, len(s.Anomalies)); n == 0 {
+		return
 	}
+	last := s.Anomalies[n-1]
+	if last.ID == "" {
+		last.ID = nextID("anom-", s.Anomalies, func(a *blackboard.Anomaly) string { return a.ID })
+	}
+	s.CircuitBreaker.Watermark = last.ID
 }
 
 // BreakerBehind reports whether an anomaly came after the last look: its writer ended before

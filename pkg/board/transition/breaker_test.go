@@ -93,12 +93,12 @@ func TestTheBreakerFollowsItsTable(t *testing.T) {
 func breakerTable() string {
 	var b strings.Builder
 	b.WriteString("| # | event | from | to | who | when | effects | journal |\n|---|---|---|---|---|---|---|---|\n")
-	for _, r := range BreakerRules {
+	for _, r := range breakerRules {
 		to := r.To
 		if to == "" {
 			to = "same"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", r.ID, r.Event, strings.Join(r.From, ", "), to, strings.Join(r.Who.Names(), ", "), r.When, r.Does, r.Log)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", r.ID, r.Event, strings.Join(r.From, ", "), to, strings.Join(kinds(r.Who), ", "), r.When, r.Does, r.Log)
 	}
 	return b.String()
 }

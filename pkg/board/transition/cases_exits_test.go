@@ -37,7 +37,7 @@ func TestP107AHoldChangesNoStatus(t *testing.T) {
 				t.Error("its review is given out")
 			}
 			if s.status == blackboard.Approved {
-				b.refused("G08", ExitRefused, "on hold by ada: wait", func() error { return run(b.State, EvMergeIntent, "x", system, mergeable(commitOf(9)), b.now) })
+				b.refused("G08", ExitRefused, "on hold by ada: wait", func() error { return run(b.State, evMergeIntent, "x", system, mergeable(commitOf(9)), b.now) })
 			}
 			b.must(UnholdTask(b.State, "x", person, Input{}, b.now))
 			b.status("x", s.status)

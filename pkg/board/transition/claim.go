@@ -10,26 +10,26 @@ import (
 
 // claimRules are the rows of reserve and claim.
 var claimRules = []Rule{
-	{ID: "T04", Event: EvReserve, From: from(blackboard.Unclaimed, blackboard.Claimed, blackboard.Rejected, blackboard.IntegrationFailed), Who: SCoder,
+	{ID: "T04", Event: evReserve, From: from(blackboard.Unclaimed, blackboard.Claimed, blackboard.Rejected, blackboard.IntegrationFailed), Who: SCoder,
 		Needs: needs(claimAllowed),
 		Does:  does(lapseHolder, reserve)},
-	{ID: "T05", Event: EvClaim, From: from(blackboard.Unclaimed), To: blackboard.Claimed, Who: SCoder,
+	{ID: "T05", Event: evClaim, From: from(blackboard.Unclaimed), To: blackboard.Claimed, Who: SCoder,
 		Needs:   needs(sprintRuns, notHeld, gatesStillPass, specExists, dependenciesMerged, actorFree, notReservedByOther, limitsLeaveRoom, notFailedByActor, notExhausted, diskAndWorktree, roleResolves),
 		Does:    does(forgetOtherCoder, countIteration, grantLease, takeWorktree),
 		History: records(blackboard.HistoryClaimed), Log: names(blackboard.ActionClaimed)},
-	{ID: "T06", Event: EvClaim, From: from(blackboard.Rejected), To: blackboard.Claimed, Who: SCoder, When: sameCoder,
+	{ID: "T06", Event: evClaim, From: from(blackboard.Rejected), To: blackboard.Claimed, Who: SCoder, When: sameCoder,
 		Needs:   needs(sprintRuns, notHeld, specExists, actorFree, notReservedByOther, limitsLeaveRoom, notExhausted, diskAndWorktree, roleResolves),
 		Does:    does(countIteration, grantLease, keepWorktree),
 		History: records(blackboard.HistoryReclaimed), Log: names(blackboard.ActionClaimed)},
-	{ID: "T07", Event: EvClaim, From: from(blackboard.Rejected), To: blackboard.Claimed, Who: SCoder, When: otherCoder,
+	{ID: "T07", Event: evClaim, From: from(blackboard.Rejected), To: blackboard.Claimed, Who: SCoder, When: otherCoder,
 		Needs:   needs(sprintRuns, notHeld, specExists, actorFree, notReservedByOther, limitsLeaveRoom, keptForItsCoder, notFailedByActor, notExhausted, diskAndWorktree, roleResolves, workSaved),
 		Does:    does(nameFormerCoder, forgetOtherCoder, countIteration, grantLease, takeWorktree),
 		History: records(blackboard.HistoryReassigned), Log: names(blackboard.ActionClaimed)},
-	{ID: "T08", Event: EvClaim, From: from(blackboard.IntegrationFailed), To: blackboard.Claimed, Who: SCoder,
+	{ID: "T08", Event: evClaim, From: from(blackboard.IntegrationFailed), To: blackboard.Claimed, Who: SCoder,
 		Needs:   needs(sprintRuns, notHeld, specExists, actorFree, notReservedByOther, limitsLeaveRoom, notFailedByActor, notExhausted, diskAndWorktree, roleResolves),
 		Does:    does(forgetOtherCoder, countIteration, grantLease, keepWorktree, startFix),
 		History: records(blackboard.HistoryClaimedForFix), Log: names(blackboard.ActionClaimed)},
-	{ID: "T09", Event: EvClaim, From: from(blackboard.Claimed), To: blackboard.Claimed, Who: SCoder,
+	{ID: "T09", Event: evClaim, From: from(blackboard.Claimed), To: blackboard.Claimed, Who: SCoder,
 		Needs:   needs(sprintRuns, notHeld, specExists, actorFree, notReservedByOther, limitsLeaveRoom, notFailedByActor, notExhausted, leaseExpired, childGone, diskAndWorktree, roleResolves, workSaved),
 		Does:    does(lapseHolder, nameFormerCoder, logExpiry, forgetOtherCoder, countIteration, grantLease, takeWorktree),
 		History: records(blackboard.HistoryLeaseExpired, blackboard.HistoryClaimed), Log: names(blackboard.ActionLeaseExpired, blackboard.ActionClaimed)},
@@ -60,14 +60,14 @@ func (m *move) claim() ClaimFacts {
 // Reserve is phase one of a claim: the guards of the claim hold, and nobody else may
 // claim the task until the reservation is over (T04, specs/protocol.md#7.2).
 func Reserve(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	m, err := begin(s, EvClaim, id, a, in, now)
+	m, err := begin(s, evClaim, id, a, in, now)
 	if err == nil {
 		err = m.check()
 	}
 	if err != nil {
 		return err
 	}
-	m.rule = ruleOf(EvReserve)
+	m.rule = ruleOf(evReserve)
 	m.apply()
 	return nil
 }
@@ -89,7 +89,7 @@ func CancelReserve(s *blackboard.State, id string, a Actor) bool {
 // Claim makes the actor the holder of the task (T05 to T09). There is no other way into
 // CLAIMED. in.Claim says which worktree was provided; only a task of kind msg has none.
 func Claim(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	m, err := begin(s, EvClaim, id, a, in, now)
+	m, err := begin(s, evClaim, id, a, in, now)
 	if err == nil {
 		err = m.check()
 	}

@@ -11,15 +11,15 @@ import (
 
 // createRules are the rows of draft, create and finalize.
 var createRules = []Rule{
-	{ID: "T01", Event: EvDraft, To: blackboard.Draft, Who: ByPlanner | ByHuman,
+	{ID: "T01", Event: evDraft, To: blackboard.Draft, Who: ByPlanner | ByHuman,
 		Needs:   needs(idAllowed, idNew, dependenciesExist, dependenciesWanted, fieldsKnown),
 		Does:    does(enterScope),
 		History: records(blackboard.HistoryCreated), Log: names(blackboard.ActionTaskAdded)},
-	{ID: "T02", Event: EvCreate, To: blackboard.Unclaimed, Who: ByPlanner | ByHuman,
+	{ID: "T02", Event: evCreate, To: blackboard.Unclaimed, Who: ByPlanner | ByHuman,
 		Needs:   needs(idAllowed, idNew, gatesPass, specExists, dependenciesExist, dependenciesWanted, fieldsKnown),
 		Does:    does(enterScope),
 		History: records(blackboard.HistoryCreated, blackboard.HistoryFinalized), Log: names(blackboard.ActionTaskAdded)},
-	{ID: "T03", Event: EvFinalize, From: from(blackboard.Draft), To: blackboard.Unclaimed, Who: ByPlanner | ByHuman,
+	{ID: "T03", Event: evFinalize, From: from(blackboard.Draft), To: blackboard.Unclaimed, Who: ByPlanner | ByHuman,
 		Needs:   needs(noHumanReview, gatesPass, specExists, dependenciesExist, dependenciesWanted),
 		Does:    does(nameTitle),
 		History: records(blackboard.HistoryFinalized), Log: names(blackboard.ActionTasksFinalized)},
@@ -33,9 +33,9 @@ func Create(s *blackboard.State, t *blackboard.Task, draft bool, a Actor, in Inp
 	if err != nil {
 		return err
 	}
-	event := EvCreate
+	event := evCreate
 	if draft || in.HumanReview && by.party&ByPlanner != 0 {
-		event = EvDraft
+		event = evDraft
 	}
 	m := &move{state: s, task: t, actor: a, by: by, party: by.party, in: in, now: now}
 	if err := m.mayCause(event); err != nil {
@@ -70,7 +70,7 @@ func Finalize(s *blackboard.State, ids []string, a Actor, in Input, now time.Tim
 			continue
 		}
 		list = append(list, id)
-		m, err := begin(s, EvFinalize, id, a, in, now)
+		m, err := begin(s, evFinalize, id, a, in, now)
 		if err == nil {
 			err = m.check()
 		}

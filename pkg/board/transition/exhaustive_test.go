@@ -30,7 +30,7 @@ type combination struct {
 }
 
 // repeatable are the events of specs/protocol.md#0.7.
-var repeatable = []Event{EvSubmit, EvApprove, EvReject, EvReplan, EvReviewRelease, EvBlock, EvIntent, EvHandoff, EvMerge, EvMergeIntent, EvHold, EvUnhold}
+var repeatable = []Event{evSubmit, evApprove, evReject, evReplan, evReviewRelease, evBlock, evIntent, evHandoff, evMerge, evMergeIntent, evHold, evUnhold}
 
 // inTable reports whether the transition table has the combination.
 func inTable(c combination, p Party) bool {
@@ -164,9 +164,9 @@ func entriesOf(s *blackboard.State) []*blackboard.Entry {
 
 // together are the events that one call may cause one after the other.
 var together = map[Event][][]Event{
-	EvSubmit:    {{EvSubmit}, {EvSubmit, EvPass, EvMerge}},
-	EvApprove:   {{EvApprove}, {EvReject}},
-	EvRunFailed: {{EvRunFailed}, {EvRunFailed, EvLimit}},
+	evSubmit:    {{evSubmit}, {evSubmit, evPass, evMerge}},
+	evApprove:   {{evApprove}, {evReject}},
+	evRunFailed: {{evRunFailed}, {evRunFailed, evLimit}},
 }
 
 // rulesBehind finds the rules whose statuses, history and journal entries are exactly
@@ -230,7 +230,7 @@ func follow(chain []Event, from blackboard.Status, p Party, left traces) []strin
 			to = from
 		}
 		who := p
-		if len(chain) > 1 && (chain[1] == EvPass || chain[1] == EvMerge) {
+		if len(chain) > 1 && (chain[1] == evPass || chain[1] == evMerge) {
 			who = BySystem
 		}
 		if used := follow(chain[1:], to, who, rest); used != nil {

@@ -52,7 +52,7 @@ var gatesPass = Guard{"G12", "the gates pass: description, spec_ref, done_when, 
 	if len(missing) == 0 {
 		return nil
 	}
-	if m.rule.Event == EvCreate {
+	if m.rule.Event == evCreate {
 		return refuse("G12", ExitUsage, "liza help add-task", "cannot create %s: %s", m.task.ID, strings.Join(missing, "; "))
 	}
 	return refuse("G12", ExitRefused, "liza show "+m.task.ID, "%s: %s", m.task.ID, strings.Join(missing, "; "))
@@ -64,7 +64,7 @@ var specExists = Guard{"G13", "the spec file exists", func(m *move) error {
 		return nil
 	}
 	next := "liza help " + commandOf(m.rule.Event)
-	if m.rule.Event == EvClaim || m.rule.Event == EvClaimReview {
+	if m.rule.Event == evClaim || m.rule.Event == evClaimReview {
 		next = "liza edit"
 	}
 	return m.refuseNext(next, "G13", ExitInvalid, "the spec file %s of %s does not exist in the project", path, m.task.ID)

@@ -15,12 +15,12 @@ import (
 
 // byHand are the edits of a status that are taken as a verb.
 var byHand = map[[2]blackboard.Status]Event{
-	{blackboard.Draft, blackboard.Unclaimed}:           EvFinalize,
-	{blackboard.Claimed, blackboard.Unclaimed}:         EvRelease,
-	{blackboard.Unclaimed, blackboard.Blocked}:         EvBlock,
-	{blackboard.Claimed, blackboard.Blocked}:           EvBlock,
-	{blackboard.Rejected, blackboard.Blocked}:          EvBlock,
-	{blackboard.IntegrationFailed, blackboard.Blocked}: EvBlock,
+	{blackboard.Draft, blackboard.Unclaimed}:           evFinalize,
+	{blackboard.Claimed, blackboard.Unclaimed}:         evRelease,
+	{blackboard.Unclaimed, blackboard.Blocked}:         evBlock,
+	{blackboard.Claimed, blackboard.Blocked}:           evBlock,
+	{blackboard.Rejected, blackboard.Blocked}:          evBlock,
+	{blackboard.IntegrationFailed, blackboard.Blocked}: evBlock,
 }
 
 // TakeHandEdits gives the edits of statuses that a person made in the file their meaning, and
@@ -63,9 +63,9 @@ func takeHandEdit(s *blackboard.State, t, old *blackboard.Task, now time.Time) e
 	}
 	in := Input{Reason: "the status was edited by hand"}
 	switch event {
-	case EvRelease:
+	case evRelease:
 		in.Force, in.HasWork = true, t.Worktree != ""
-	case EvBlock:
+	case evBlock:
 		in.Reason, in.Questions, in.Attempted = t.BlockedReason, t.BlockedQuestions, t.Attempted
 		if why := blackboard.LintReason(in.Reason); why != "" && !blank(in.Reason) {
 			return fmt.Errorf("blocked_reason %s", why)
@@ -109,7 +109,7 @@ func verbInstead(t *blackboard.Task, to blackboard.Status) string {
 		return reject
 	case to == blackboard.Unclaimed && t.Status != blackboard.Claimed:
 		return "liza rerun " + id + " --reason T"
-	case to == blackboard.Blocked && byHand[[2]blackboard.Status{t.Status, to}] == EvBlock:
+	case to == blackboard.Blocked && byHand[[2]blackboard.Status{t.Status, to}] == evBlock:
 		return "liza block " + id + " --reason T --question T"
 	case t.Status == blackboard.Claimed:
 		return "liza release " + id + " --force --reason T"

@@ -8,11 +8,11 @@ import (
 
 // holdRules are the rows of hold and unhold.
 var holdRules = []Rule{
-	{ID: "T34", Event: EvHold, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed, blackboard.Blocked), Who: ByHuman | BySystem,
+	{ID: "T34", Event: evHold, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed, blackboard.Blocked), Who: ByHuman | BySystem,
 		Needs:   needs(textsGiven, notOnHold),
 		Does:    does(hold),
 		History: records(blackboard.HistoryHeld), Log: names(blackboard.ActionHeld)},
-	{ID: "T35", Event: EvUnhold, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed, blackboard.Blocked), Who: ByHuman,
+	{ID: "T35", Event: evUnhold, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed, blackboard.Blocked), Who: ByHuman,
 		Needs:   needs(onHold),
 		Does:    does(unhold),
 		History: records(blackboard.HistoryUnheld), Log: names(blackboard.ActionUnheld)},
@@ -21,12 +21,12 @@ var holdRules = []Rule{
 // HoldTask keeps everybody from picking the task (T34).
 func HoldTask(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	in = in.reasoned()
-	return run(s, EvHold, id, a, in, now)
+	return run(s, evHold, id, a, in, now)
 }
 
 // UnholdTask ends a hold (T35).
 func UnholdTask(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvUnhold, id, a, in, now)
+	return run(s, evUnhold, id, a, in, now)
 }
 
 var notOnHold = Guard{"G77", "the task is not on hold", func(m *move) error {

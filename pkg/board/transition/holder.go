@@ -106,7 +106,7 @@ func (m *move) fail(agent string) {
 
 var clearBlock = Effect{"E-UNBLOCK", func(m *move) {
 	t := m.task
-	if m.rule.Event != EvSupersede && m.rule.Event != EvAbandon {
+	if m.rule.Event != evSupersede && m.rule.Event != evAbandon {
 		t.BlockedReason = ""
 	}
 	t.BlockedKind, t.BlockedQuestions, t.Attempted, t.Halt = "", nil, nil, nil

@@ -11,22 +11,22 @@ import (
 
 // runRules are the rows of the events of a run: intent, handoff, retry and run_failed.
 var runRules = []Rule{
-	{ID: "T10", Event: EvIntent, From: from(blackboard.Claimed), To: blackboard.Claimed, Who: ByCoder,
+	{ID: "T10", Event: evIntent, From: from(blackboard.Claimed), To: blackboard.Claimed, Who: ByCoder,
 		Needs:   needs(textsGiven, callerIsCoder, holdsClaim),
 		Does:    does(storeIntent),
 		History: records(blackboard.HistoryCheckpoint), Log: names(blackboard.ActionCheckpoint)},
-	{ID: "T37", Event: EvHandoff, From: from(blackboard.Claimed), Who: ByCoder | SCoder,
+	{ID: "T37", Event: evHandoff, From: from(blackboard.Claimed), Who: ByCoder | SCoder,
 		Needs:   needs(textsGiven, callerIsCoder, holdsClaim),
 		Does:    does(storeHandoff),
 		History: records(blackboard.HistoryHandoff), Log: names(blackboard.ActionHandoff)},
-	{ID: "T37", Event: EvHandoff, From: from(blackboard.ReadyForReview), Who: ByReviewer | SReviewer,
+	{ID: "T37", Event: evHandoff, From: from(blackboard.ReadyForReview), Who: ByReviewer | SReviewer,
 		Needs:   needs(textsGiven, callerIsReviewer, holdsReview),
 		Does:    does(storeHandoff),
 		History: records(blackboard.HistoryHandoff), Log: names(blackboard.ActionHandoff)},
-	{ID: "T38", Event: EvRetry, From: from(blackboard.Claimed), To: blackboard.Claimed, Who: SCoder,
+	{ID: "T38", Event: evRetry, From: from(blackboard.Claimed), To: blackboard.Claimed, Who: SCoder,
 		Needs: needs(callerIsCoder, holdsClaim, iterationsLeft),
 		Does:  does(nextIteration), Log: names(blackboard.ActionRetried)},
-	{ID: "T39", Event: EvRunFailed, From: from(blackboard.Claimed), To: blackboard.Claimed, Who: SCoder,
+	{ID: "T39", Event: evRunFailed, From: from(blackboard.Claimed), To: blackboard.Claimed, Who: SCoder,
 		Needs: needs(callerIsCoder, holdsClaim),
 		Does:  does(countFailedRun), Log: names(blackboard.ActionRunFailed)},
 }
@@ -38,7 +38,7 @@ func RecordIntent(s *blackboard.State, id string, a Actor, in Input, now time.Ti
 		intent = &blackboard.Intent{}
 	}
 	in.Texts = append(slices.Clone(in.Texts), Text{"--intent", intent.Intent}, Text{"--validation", intent.Validation})
-	return run(s, EvIntent, id, a, in, now)
+	return run(s, evIntent, id, a, in, now)
 }
 
 // HandOff passes a half-done task to the next run (T37).
@@ -48,13 +48,13 @@ func HandOff(s *blackboard.State, id string, a Actor, in Input, now time.Time) e
 		h = &blackboard.Handoff{}
 	}
 	in.Texts = append(slices.Clone(in.Texts), Text{"--summary", h.Summary}, Text{"--next-action", h.NextAction})
-	return run(s, EvHandoff, id, a, in, now)
+	return run(s, evHandoff, id, a, in, now)
 }
 
 // Retry starts the next iteration on the same claim (T38). It is refused when the
 // iterations are used up: then LimitIterations comes instead.
 func Retry(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvRetry, id, a, in, now)
+	return run(s, evRetry, id, a, in, now)
 }
 
 // RunFailed records a run that ended badly (T39). in.Outcome says how: timeout, stalled,
@@ -63,13 +63,13 @@ func Retry(s *blackboard.State, id string, a Actor, in Input, now time.Time) err
 func RunFailed(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	t := s.Task(id)
 	over := t != nil && hung(in.Outcome) && IterationsOver(s, t)
-	if err := run(s, EvRunFailed, id, a, in, now); err != nil {
+	if err := run(s, evRunFailed, id, a, in, now); err != nil {
 		return err
 	}
 	in.Reason = strings.TrimSuffix(in.Outcome+": "+in.Reason, ": ")
 	switch {
 	case over:
-		return run(s, EvLimit, id, a, in, now)
+		return run(s, evLimit, id, a, in, now)
 	case (in.Outcome == crashedRun || hung(in.Outcome)) && crashedTooOften(s, s.Task(id)):
 		return blockCrashed(s, id, a, in, now)
 	}
@@ -106,7 +106,7 @@ func blockFailing(s *blackboard.State, id string, a Actor, in Input, now time.Ti
 	}
 	in.Reason, in.Questions = reason, blackboard.List{question}
 	before := len(s.Questions)
-	if err := run(s, EvBlock, id, a, in, now); err != nil {
+	if err := run(s, evBlock, id, a, in, now); err != nil {
 		return err
 	}
 	for _, q := range s.Questions[before:] {

@@ -358,9 +358,6 @@ func ChangeSpec(s *blackboard.State, c *blackboard.SpecChange, task string, a Ac
 func afterLaunches(s *blackboard.State, now time.Time) blackboard.Time {
 	if s.Planner != nil {
 		for _, r := range s.Planner.Triggers {
-			if r == nil {
-				continue
-			}
 			if last, ok := r.Last.At(); ok && !last.Before(now.Truncate(time.Second)) {
 				now = last.Add(time.Second)
 			}

@@ -48,10 +48,10 @@ func cutShort(t *blackboard.Task) bool {
 	return t.Status == blackboard.Unclaimed && t.Iteration > 0 && last != nil && last.Outcome == "quota" && last.ClaimSeq == t.ClaimSeq
 }
 
-// OutOfIterations reports whether a task that waits for a coder gets none any more, because its
+// outOfIterations reports whether a task that waits for a coder gets none any more, because its
 // iterations are used up: then T26 comes instead of the claim (4.4). After a release, or when
 // its holder is gone, it goes to another coder as long as a live one may try it.
-func OutOfIterations(s *blackboard.State, t *blackboard.Task, facts blackboard.ProcessFacts, now time.Time) bool {
+func outOfIterations(s *blackboard.State, t *blackboard.Task, facts blackboard.ProcessFacts, now time.Time) bool {
 	if !IterationsOver(s, t) {
 		return false
 	}
@@ -277,7 +277,7 @@ func LimitsSprint(s *blackboard.State) bool {
 func Reserved(s *blackboard.State, except string) blackboard.Amount {
 	var sum blackboard.Amount
 	for id, e := range s.Agents {
-		if e != nil && id != except {
+		if id != except {
 			sum = sum.Plus(e.ReservedCents)
 		}
 	}
@@ -424,9 +424,6 @@ func PausedUntil(s *blackboard.State, program string, now time.Time) (until time
 // endPauses removes the pauses that are over.
 func endPauses(s *blackboard.State, now time.Time) {
 	for name, p := range s.Programs {
-		if p == nil {
-			continue
-		}
 		if at, ok := p.PausedUntil.At(); ok && !at.After(now) {
 			delete(s.Programs, name)
 		}

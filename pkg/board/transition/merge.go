@@ -9,14 +9,14 @@ import (
 
 // mergeRules are the rows of merge_intent, merge and integration_failed.
 var mergeRules = []Rule{
-	{ID: "T21", Event: EvMergeIntent, From: from(blackboard.Approved), To: blackboard.Approved, Who: SReviewer | BySystem | ByHuman,
+	{ID: "T21", Event: evMergeIntent, From: from(blackboard.Approved), To: blackboard.Approved, Who: SReviewer | BySystem | ByHuman,
 		Needs: needs(controlsOpen, notHeld, mergeApproved, mergerAllowed, commitThere, integrationThere, integrationFree, approvingRunOver),
 		Does:  does(storeMergeIntent)},
-	{ID: "T22", Event: EvMerge, From: from(blackboard.Approved), To: blackboard.Merged, Who: SReviewer | BySystem | ByHuman,
+	{ID: "T22", Event: evMerge, From: from(blackboard.Approved), To: blackboard.Merged, Who: SReviewer | BySystem | ByHuman,
 		Needs:   needs(containedInIntegration),
 		Does:    does(storeMerge),
 		History: records(blackboard.HistoryMerged), Log: names(blackboard.ActionMerged)},
-	{ID: "T23", Event: EvIntegrationFailed, From: from(blackboard.Approved), To: blackboard.IntegrationFailed, Who: SReviewer | BySystem | ByHuman,
+	{ID: "T23", Event: evIntegrationFailed, From: from(blackboard.Approved), To: blackboard.IntegrationFailed, Who: SReviewer | BySystem | ByHuman,
 		Needs:   needs(integrationReason),
 		Does:    does(storeIntegrationFailure),
 		History: records(blackboard.HistoryIntegrationFailed), Log: names(blackboard.ActionIntegrationFailed)},
@@ -49,17 +49,17 @@ func (m *move) merge() MergeFacts {
 
 // IntendMerge records the candidate before the integration branch moves (T21).
 func IntendMerge(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvMergeIntent, id, a, in, now)
+	return run(s, evMergeIntent, id, a, in, now)
 }
 
 // FinishMerge records that the integration branch contains the work (T22).
 func FinishMerge(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvMerge, id, a, in, now)
+	return run(s, evMerge, id, a, in, now)
 }
 
 // FailIntegration records a conflict or a failed integration check (T23).
 func FailIntegration(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvIntegrationFailed, id, a, in, now)
+	return run(s, evIntegrationFailed, id, a, in, now)
 }
 
 var mergeApproved = Guard{"G60", "no merge approval is required, or a person has given it", func(m *move) error {

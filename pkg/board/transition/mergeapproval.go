@@ -8,23 +8,23 @@ import (
 
 // mergeApprovalRules are the rows of approve_merge and reject_merge.
 var mergeApprovalRules = []Rule{
-	{ID: "T19", Event: EvApproveMerge, From: from(blackboard.Approved), To: blackboard.Approved, Who: ByHuman,
+	{ID: "T19", Event: evApproveMerge, From: from(blackboard.Approved), To: blackboard.Approved, Who: ByHuman,
 		Needs:   needs(approvalAwaited),
 		Does:    does(decideMerge),
 		History: records(blackboard.HistoryApproved), Log: names(blackboard.ActionMergeApproved)},
-	{ID: "T20", Event: EvRejectMerge, From: from(blackboard.Approved, blackboard.ReadyForReview), To: blackboard.Rejected, Who: ByHuman, When: cyclesLeft,
+	{ID: "T20", Event: evRejectMerge, From: from(blackboard.Approved, blackboard.ReadyForReview), To: blackboard.Rejected, Who: ByHuman, When: cyclesLeft,
 		Needs:   needs(textsGiven, approvalAwaited),
 		Does:    does(refuseMerge, endReview),
 		History: records(blackboard.HistoryRejected), Log: names(blackboard.ActionMergeRejected)},
-	{ID: "T20", Event: EvRejectMerge, From: from(blackboard.Approved, blackboard.ReadyForReview), To: blackboard.Blocked, Who: ByHuman, When: lastCycle,
+	{ID: "T20", Event: evRejectMerge, From: from(blackboard.Approved, blackboard.ReadyForReview), To: blackboard.Blocked, Who: ByHuman, When: lastCycle,
 		Needs:   needs(textsGiven, approvalAwaited),
 		Does:    does(refuseMerge, endReview, endClaim, deadlock),
 		History: records(blackboard.HistoryRejected, blackboard.HistoryBlocked), Log: names(blackboard.ActionMergeRejected, blackboard.ActionBlocked)},
-	{ID: "T41", Event: EvApproveMerge, From: from(blackboard.ReadyForReview), To: blackboard.Approved, Who: ByHuman, When: personIsLast,
+	{ID: "T41", Event: evApproveMerge, From: from(blackboard.ReadyForReview), To: blackboard.Approved, Who: ByHuman, When: personIsLast,
 		Needs:   needs(notHeld, headUnmoved, cleanForApproval, warningsAccepted, notApprovedBefore),
 		Does:    does(approveByPerson, endReview),
 		History: records(blackboard.HistoryApproved), Log: names(blackboard.ActionMergeApproved)},
-	{ID: "T41", Event: EvApproveMerge, From: from(blackboard.ReadyForReview), Who: ByHuman, When: personIsNotLast,
+	{ID: "T41", Event: evApproveMerge, From: from(blackboard.ReadyForReview), Who: ByHuman, When: personIsNotLast,
 		Needs:   needs(notHeld, headUnmoved, cleanForApproval, warningsAccepted, notApprovedBefore),
 		Does:    does(countApproval, endReview),
 		History: records(blackboard.HistoryApprovalRecorded), Log: names(blackboard.ActionApprovalRecorded)},
@@ -32,7 +32,7 @@ var mergeApprovalRules = []Rule{
 
 // ApproveMerge is a person's release of the merge (T19, T41).
 func ApproveMerge(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvApproveMerge, id, a, in, now)
+	return run(s, evApproveMerge, id, a, in, now)
 }
 
 // RejectMerge is a person's refusal of the merge (T20). With open comments it needs no further reason.
@@ -41,7 +41,7 @@ func RejectMerge(s *blackboard.State, id string, a Actor, in Input, now time.Tim
 		in.Reason = seeComments
 	}
 	in = in.reasoned()
-	return run(s, EvRejectMerge, id, a, in, now)
+	return run(s, evRejectMerge, id, a, in, now)
 }
 
 var personIsLast = &Condition{Text: "review.mode is disabled, or reviewers have approved and more approvals are needed; with it they are as many as review.quorum asks for",
@@ -61,7 +61,7 @@ var approvalAwaited = Guard{"G65", "a merge approval is waiting, or review.mode 
 	if a == nil || !a.Required || a.Decision != "" {
 		return m.no("G65", ExitRefused, "no merge approval is waiting for %s, which is %s", t.ID, t.Status)
 	}
-	if m.rule.Event == EvApproveMerge && t.Review != nil && t.Review.Mode == blackboard.ReviewStrict {
+	if m.rule.Event == evApproveMerge && t.Review != nil && t.Review.Mode == blackboard.ReviewStrict {
 		return m.acceptWarnings(warnings(t))
 	}
 	return nil

@@ -60,7 +60,7 @@ func (w *world) nearlyExhausted(t *blackboard.Task) bool {
 		c.FailedBy = append(clone(c.FailedBy), last)
 	}
 	c.Failures++
-	return (OutOfIterations(w.board.State, t, w.facts(), w.now) || IterationsPast(w.board.State, t)) && c.Exhausted()
+	return (outOfIterations(w.board.State, t, w.facts(), w.now) || IterationsPast(w.board.State, t)) && c.Exhausted()
 }
 
 // found is one step that happened.

@@ -216,7 +216,7 @@ func (w *world) wrongChoice() string {
 		chosen, why := NextTask(w.board.State, a, Input{}, w.now)
 		var can blackboard.List
 		for t := range w.Tasks() {
-			if wouldRefuse(w.board.State, EvClaim, SCoder|ByCoder, t, a, claimed(t.ID), w.now) == nil {
+			if wouldRefuse(w.board.State, evClaim, SCoder|ByCoder, t, a, claimed(t.ID), w.now) == nil {
 				can = append(can, t.ID)
 			}
 		}

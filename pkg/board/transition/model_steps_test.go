@@ -144,7 +144,7 @@ func (m *stepMaker) byItself(id string) {
 		return w.merging(id, false, func(in Input) error { return IntendMerge(w.board.State, id, w.system(), in, w.now) })
 	})
 	m.add(byTeam, "nobody may try "+id+" any more", func(w *world) error {
-		if t := w.Find(id); t == nil || !OutOfIterations(w.board.State, t, w.facts(), w.now) {
+		if t := w.Find(id); t == nil || !outOfIterations(w.board.State, t, w.facts(), w.now) {
 			return errNotHere
 		}
 		return LimitIterations(w.board.State, id, w.system(), Input{}, w.now)

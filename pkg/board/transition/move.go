@@ -50,9 +50,9 @@ func (m *move) mayCause(event Event) error {
 	}
 	guard, next := "G03", "liza status"
 	switch event {
-	case EvMergeIntent, EvMerge, EvIntegrationFailed:
+	case evMergeIntent, evMerge, evIntegrationFailed:
 		guard = "G61"
-	case EvDraft, EvCreate:
+	case evDraft, evCreate:
 		next = "liza discover TEXT --task ID"
 	}
 	return refuse(guard, ExitRefused, next, "%s may not %s; %s may", article(m.actor, m.party), verbOf(event), blackboard.OrList(partiesOf(event).words()))
@@ -85,32 +85,28 @@ func (m *move) pick(event Event) error {
 		m.task.ID, m.task.Status, verbOf(event), fitting[0].When.Text)
 }
 
-// check evaluates every guard of the rule in order; the first violated one is reported.
-// Submit's own guards (G33 to G42) report together.
+// check evaluates the guards of the rule in order. The first of Needs that is violated is reported, or all of All.
 func (m *move) check() error {
-	var together *Refusal
 	for _, g := range m.rule.Needs {
-		err := g.Check(m)
-		if err == nil {
-			continue
-		}
-		r, ok := err.(*Refusal)
-		switch {
-		case ok && submitGuard(r.Guard) && together == nil:
-			together = r
-		case ok && submitGuard(r.Guard):
-			together.Message += "; " + r.Message
-		case together == nil:
+		if err := g.Check(m); err != nil {
 			return m.lostOr(err)
 		}
 	}
-	if together != nil {
-		return together
+	var all *Refusal
+	for _, g := range m.rule.All {
+		switch r, ok := g.Check(m).(*Refusal); {
+		case !ok:
+		case all == nil:
+			all = r
+		default:
+			all.Message += "; " + r.Message
+		}
+	}
+	if all != nil {
+		return all
 	}
 	return nil
 }
-
-func submitGuard(id string) bool { return id >= "G33" && id <= "G42" }
 
 // lostOr turns a refusal by G06, G31 or G53 into exit 6 when the caller held the claim
 // and lost it (specs/decisions.md#D24).
@@ -166,7 +162,7 @@ func (m *move) apply() {
 		m.note(name)
 		judgeAttempt(m.task, name)
 	}
-	if m.rule.Event == EvRetry {
+	if m.rule.Event == evRetry {
 		judgeAttempt(m.task, blackboard.HistoryRetried)
 	}
 	addMetrics(m.state, before, contributionOf(m.task))

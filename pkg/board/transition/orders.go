@@ -47,7 +47,7 @@ func Orders(s *blackboard.State) (list []Order) {
 		list = append(list, Order{Name: "ABORT", Since: s.SprintTimes().Ended})
 	case blackboard.AtCheckpoint:
 		o := Order{Name: "CHECKPOINT", Since: s.SprintTimes().CheckpointAt}
-		if n := len(sp.Checkpoints); n > 0 && sp.Checkpoints[n-1] != nil {
+		if n := len(sp.Checkpoints); n > 0 {
 			o.Reason = oneLine(sp.Checkpoints[n-1].Message)
 		}
 		list = append(list, o)

@@ -132,7 +132,7 @@ func ReasonGone(s *blackboard.State, now time.Time) bool {
 		return false
 	}
 	for kind, r := range s.Planner.Triggers {
-		if r == nil || r.Outcome != "" {
+		if r.Outcome != "" {
 			continue
 		}
 		if launched = true; stillTrue(s, Trigger{Kind: TriggerKind(kind), Fingerprint: r.Fingerprint}, now) {
@@ -315,7 +315,7 @@ func liftSuppression(s *blackboard.State) {
 		return
 	}
 	for _, r := range s.Planner.Triggers {
-		if r != nil && (r.Suppressed || r.Launches >= s.Int("planner_retries")) {
+		if r.Suppressed || r.Launches >= s.Int("planner_retries") {
 			r.Suppressed, r.Launches, r.Next = false, 0, ""
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // quorumRules is the row of ask_again.
 var quorumRules = []Rule{
-	{ID: "T43", Event: EvAskAgain, From: from(blackboard.Approved), To: blackboard.ReadyForReview, Who: SReviewer | BySystem | ByHuman,
+	{ID: "T43", Event: evAskAgain, From: from(blackboard.Approved), To: blackboard.ReadyForReview, Who: SReviewer | BySystem | ByHuman,
 		Needs:   needs(quorumShort),
 		Does:    does(askAgain),
 		History: records(blackboard.HistoryReviewAskedAgain), Log: names(blackboard.ActionReviewAskedAgain)},
@@ -17,7 +17,7 @@ var quorumRules = []Rule{
 
 // AskAgain puts approved work back in review: review.quorum asks for more approvals than there are (T43).
 func AskAgain(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvAskAgain, id, a, in, now)
+	return run(s, evAskAgain, id, a, in, now)
 }
 
 var quorumMet = &Condition{Text: "with it the approvals are as many as review.quorum asks for", Holds: func(m *move) bool {

@@ -9,11 +9,11 @@ import (
 
 // releaseRules are the rows of release.
 var releaseRules = []Rule{
-	{ID: "T36", Event: EvRelease, From: from(blackboard.Claimed), To: blackboard.Unclaimed, Who: SAny | ByHuman, When: noIntegrationFix,
+	{ID: "T36", Event: evRelease, From: from(blackboard.Claimed), To: blackboard.Unclaimed, Who: SAny | ByHuman, When: noIntegrationFix,
 		Needs:   needs(textsGiven, mayRelease),
 		Does:    does(releaseClaim, endClaim, unassign),
 		History: records(blackboard.HistoryReleased), Log: names(blackboard.ActionReleased)},
-	{ID: "T36", Event: EvRelease, From: from(blackboard.Claimed), To: blackboard.IntegrationFailed, Who: SAny | ByHuman, When: isIntegrationFix,
+	{ID: "T36", Event: evRelease, From: from(blackboard.Claimed), To: blackboard.IntegrationFailed, Who: SAny | ByHuman, When: isIntegrationFix,
 		Needs:   needs(textsGiven, mayRelease),
 		Does:    does(releaseClaim, endClaim, unassign),
 		History: records(blackboard.HistoryReleased), Log: names(blackboard.ActionReleased)},
@@ -24,7 +24,7 @@ func Release(s *blackboard.State, id string, a Actor, in Input, now time.Time) e
 	if a.ID == blackboard.Human || a.Via {
 		in = in.reasoned()
 	}
-	return run(s, EvRelease, id, a, in, now)
+	return run(s, evRelease, id, a, in, now)
 }
 
 var isIntegrationFix = &Condition{Text: "the claim is an integration fix", Holds: func(m *move) bool { return m.task.IntegrationFix }}

@@ -13,38 +13,38 @@ import (
 func (m *move) repeated(event Event) bool {
 	t, h, in := m.task, m.task.Last(), m.in
 	switch {
-	case event == EvMerge, event == EvMergeIntent:
+	case event == evMerge, event == evMergeIntent:
 		return t.Status == blackboard.Merged && (m.merge().Commit == "" || m.merge().Commit == t.MergeCommit)
 	case h == nil || h.Agent != m.actor.ID:
 		return false
 	}
 	switch event {
-	case EvSubmit:
+	case evSubmit:
 		same := !t.ChangesFiles() || h.Commit != "" && h.Commit == m.submission().Commit
 		return t.Status == blackboard.ReadyForReview && h.Event == blackboard.HistoryReadyForReview && same && h.NoTests == in.NoTests
-	case EvApprove:
+	case evApprove:
 		overruled := m.rejectedBefore() && Overruled(t)
 		if t.Status == blackboard.ReadyForReview && h.Event == blackboard.HistoryApprovalRecorded {
 			return m.sameApproval()
 		}
 		return (overruled || t.Status == blackboard.Approved && h.Event == blackboard.HistoryApproved && !h.Merge) && m.sameFindings()
-	case EvReject:
+	case evReject:
 		return m.rejectedBefore() && t.RejectionReason.Summary == in.Reason && m.sameFindings() && m.sameAdvice()
-	case EvReplan:
+	case evReplan:
 		return t.Status == blackboard.Blocked && h.Event == blackboard.HistoryBlocked && h.Kind == blackboard.BlockedForReplan && t.BlockedReason == in.Reason && m.sameFindings()
-	case EvReviewRelease:
+	case evReviewRelease:
 		return in.What == "stuck" && t.Status == blackboard.ReadyForReview && h.Event == blackboard.HistoryHeld && t.Hold != nil && t.Hold.By == blackboard.System &&
 			t.Review != nil && t.Review.Status == "stuck" && t.Review.Reason == in.Reason
-	case EvBlock:
+	case evBlock:
 		return t.Status == blackboard.Blocked && h.Event == blackboard.HistoryBlocked && t.BlockedReason == in.Reason &&
 			slices.Equal(t.BlockedQuestions, in.Questions) && slices.Equal(t.Attempted, in.Attempted)
-	case EvIntent:
+	case evIntent:
 		return t.Status == blackboard.Claimed && h.Event == blackboard.HistoryCheckpoint && in.Intent != nil && blackboard.SameIntent(h.Checkpoint, in.Intent)
-	case EvHandoff:
+	case evHandoff:
 		return h.Event == blackboard.HistoryHandoff && t.HandoffPending && sameHandoff(m.state.Handoff[t.ID], in.Handoff)
-	case EvHold:
+	case evHold:
 		return h.Event == blackboard.HistoryHeld && t.Hold != nil && t.Hold.By == m.actor.name() && t.Hold.Reason == in.Reason
-	case EvUnhold:
+	case evUnhold:
 		return h.Event == blackboard.HistoryUnheld && t.Hold == nil
 	}
 	return false
@@ -92,7 +92,7 @@ func (m *move) sameAdvice() bool {
 		return true
 	}
 	sameFix := func(a, b *blackboard.Fix) bool {
-		return a != nil && b != nil && a.Kind == b.Kind && a.Detail == b.Detail && a.Expect == b.Expect && a.Skill == b.Skill
+		return a.Kind == b.Kind && a.Detail == b.Detail && a.Expect == b.Expect && a.Skill == b.Skill
 	}
 	return slices.EqualFunc(t.RejectionReason.Prior, v.Prior, blackboard.SamePointed[blackboard.Prior]) &&
 		(len(v.Inject) == 0 || slices.EqualFunc(t.Fixes, v.Inject, sameFix))

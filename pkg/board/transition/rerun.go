@@ -8,11 +8,11 @@ import (
 
 // rerunRules are the rows of rerun and restep.
 var rerunRules = []Rule{
-	{ID: "T40", Event: EvRerun, From: from(blackboard.Unclaimed, blackboard.Rejected, blackboard.Blocked, blackboard.IntegrationFailed), To: blackboard.Unclaimed, Who: ByHuman,
+	{ID: "T40", Event: evRerun, From: from(blackboard.Unclaimed, blackboard.Rejected, blackboard.Blocked, blackboard.IntegrationFailed), To: blackboard.Unclaimed, Who: ByHuman,
 		Needs:   needs(textsGiven, workSaved),
 		Does:    does(clearBlock, endClaim, unassign, rerun),
 		History: records(blackboard.HistoryReleased), Log: names(blackboard.ActionRerun)},
-	{ID: "T40", Event: EvRestep, From: from(blackboard.Unclaimed, blackboard.Rejected, blackboard.Blocked, blackboard.IntegrationFailed), To: blackboard.Unclaimed, Who: ByHuman,
+	{ID: "T40", Event: evRestep, From: from(blackboard.Unclaimed, blackboard.Rejected, blackboard.Blocked, blackboard.IntegrationFailed), To: blackboard.Unclaimed, Who: ByHuman,
 		Needs:   needs(textsGiven, workSaved),
 		Does:    does(clearBlock, endClaim, unassign, restep),
 		History: records(blackboard.HistoryReleased), Log: names(blackboard.ActionRestepped)},
@@ -20,12 +20,12 @@ var rerunRules = []Rule{
 
 // Rerun starts the task again from nothing, Restep from a recorded commit (T40).
 func Rerun(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvRerun, id, a, in, now)
+	return run(s, evRerun, id, a, in, now)
 }
 
 // Restep sets the task back to a recorded commit (T40).
 func Restep(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvRestep, id, a, in, now)
+	return run(s, evRestep, id, a, in, now)
 }
 
 var rerun = Effect{"with --clean-git E-DROP-WT, else handoff_pending true if a worktree exists; iteration, review_cycles_current, failures, failed_by, attempts, fixes, rejection_reason, usage zero or empty; epoch + 1", func(m *move) {

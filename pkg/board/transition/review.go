@@ -9,27 +9,27 @@ import (
 
 // reviewRules are the rows of claim_review and review_release.
 var reviewRules = []Rule{
-	{ID: "T13", Event: EvClaimReview, From: from(blackboard.ReadyForReview), Who: SReviewer, When: nobodyReviews,
+	{ID: "T13", Event: evClaimReview, From: from(blackboard.ReadyForReview), Who: SReviewer, When: nobodyReviews,
 		Needs:   needs(sprintRuns, notHeld, specExists, reviewFree, notAuthor, reviewerFree, reviewersDecide, notApprovedBefore),
 		Does:    does(grantReview),
 		History: records(blackboard.HistoryReviewClaimed), Log: names(blackboard.ActionReviewClaimed)},
-	{ID: "T13", Event: EvClaimReview, From: from(blackboard.ReadyForReview), Who: SReviewer, When: somebodyReviews,
+	{ID: "T13", Event: evClaimReview, From: from(blackboard.ReadyForReview), Who: SReviewer, When: somebodyReviews,
 		Needs:   needs(sprintRuns, notHeld, specExists, reviewFree, notAuthor, reviewerFree, reviewersDecide, notApprovedBefore),
 		Does:    does(lapseReviewer, endLapsedReview, grantReview),
 		History: records(blackboard.HistoryLeaseExpired, blackboard.HistoryReviewClaimed), Log: names(blackboard.ActionReviewClaimed)},
-	{ID: "T18", Event: EvReviewRelease, From: from(blackboard.ReadyForReview), Who: ByReviewer | SReviewer, When: verdictStuck,
+	{ID: "T18", Event: evReviewRelease, From: from(blackboard.ReadyForReview), Who: ByReviewer | SReviewer, When: verdictStuck,
 		Needs:   needs(callerIsReviewer, holdsReview),
 		Does:    does(releaseReview, holdStuck),
 		History: records(blackboard.HistoryReleased, blackboard.HistoryHeld), Log: names(blackboard.ActionReviewStuck)},
-	{ID: "T18", Event: EvReviewRelease, From: from(blackboard.ReadyForReview), Who: SReviewer, When: tooManyFailures,
+	{ID: "T18", Event: evReviewRelease, From: from(blackboard.ReadyForReview), Who: SReviewer, When: tooManyFailures,
 		Needs:   needs(callerIsReviewer, holdsReview),
 		Does:    does(releaseReview, holdStuck),
 		History: records(blackboard.HistoryReleased, blackboard.HistoryHeld), Log: names(blackboard.ActionReviewStuck)},
-	{ID: "T18", Event: EvReviewRelease, From: from(blackboard.ReadyForReview), Who: SReviewer, When: reviewGivenUp,
+	{ID: "T18", Event: evReviewRelease, From: from(blackboard.ReadyForReview), Who: SReviewer, When: reviewGivenUp,
 		Needs:   needs(callerIsReviewer, holdsReview),
 		Does:    does(releaseReview),
 		History: records(blackboard.HistoryReleased), Log: names(blackboard.ActionReleased)},
-	{ID: "T18", Event: EvReviewRelease, From: from(blackboard.ReadyForReview), Who: ByHuman,
+	{ID: "T18", Event: evReviewRelease, From: from(blackboard.ReadyForReview), Who: ByHuman,
 		Needs:   needs(textsGiven, mayReleaseReview),
 		Does:    does(releaseReview),
 		History: records(blackboard.HistoryReleased), Log: names(blackboard.ActionReleased)},
@@ -37,14 +37,14 @@ var reviewRules = []Rule{
 
 // ClaimReview gives the actor the exclusive right to judge the task (T13).
 func ClaimReview(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvClaimReview, id, a, in, now)
+	return run(s, evClaimReview, id, a, in, now)
 }
 
 // ReleaseReview ends a review without a verdict (T18). in.What is "stuck", "failed",
 // "lapsed" or "retry" of an agent, "" of a person.
 func ReleaseReview(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	in = in.reasoned()
-	return run(s, EvReviewRelease, id, a, in, now)
+	return run(s, evReviewRelease, id, a, in, now)
 }
 
 // RecordChecks stores what the checks of a submission found, before anybody judges it. The

@@ -18,6 +18,7 @@ type Rule struct {
 	Who     Party
 	When    *Condition // chooses between rules of one event and status; nil: always
 	Needs   []Guard    // in the order of their numbers; all are checked before anything changes
+	All     []Guard    // checked when Needs hold; a refusal names all that do not
 	Does    []Effect
 	History []blackboard.HistoryEvent // history entries
 	Log     []blackboard.Action       // journal actions
@@ -59,43 +60,43 @@ type Event string
 
 // The events of specs/protocol.md#4.3.
 const (
-	EvDraft             Event = "draft"
-	EvCreate            Event = "create"
-	EvFinalize          Event = "finalize"
-	EvReserve           Event = "reserve"
-	EvClaim             Event = "claim"
-	EvIntent            Event = "intent"
-	EvSubmit            Event = "submit"
-	EvPass              Event = "pass"
-	EvClaimReview       Event = "claim_review"
-	EvApprove           Event = "approve"
-	EvReject            Event = "reject"
-	EvReplan            Event = "replan"
-	EvReviewRelease     Event = "review_release"
-	EvVoidApproval      Event = "void_approval"
-	EvApproveMerge      Event = "approve_merge"
-	EvAskAgain          Event = "ask_again"
-	EvRejectMerge       Event = "reject_merge"
-	EvMergeIntent       Event = "merge_intent"
-	EvMerge             Event = "merge"
-	EvIntegrationFailed Event = "integration_failed"
-	EvBlock             Event = "block"
-	EvLimit             Event = "limit"
-	EvHalt              Event = "halt"
-	EvDependencyLost    Event = "dependency_lost"
-	EvUnblock           Event = "unblock"
-	EvResubmit          Event = "resubmit"
-	EvRetarget          Event = "retarget"
-	EvSupersede         Event = "supersede"
-	EvAbandon           Event = "abandon"
-	EvHold              Event = "hold"
-	EvUnhold            Event = "unhold"
-	EvRelease           Event = "release"
-	EvHandoff           Event = "handoff"
-	EvRetry             Event = "retry"
-	EvRunFailed         Event = "run_failed"
-	EvRerun             Event = "rerun"
-	EvRestep            Event = "restep"
+	evDraft             Event = "draft"
+	evCreate            Event = "create"
+	evFinalize          Event = "finalize"
+	evReserve           Event = "reserve"
+	evClaim             Event = "claim"
+	evIntent            Event = "intent"
+	evSubmit            Event = "submit"
+	evPass              Event = "pass"
+	evClaimReview       Event = "claim_review"
+	evApprove           Event = "approve"
+	evReject            Event = "reject"
+	evReplan            Event = "replan"
+	evReviewRelease     Event = "review_release"
+	evVoidApproval      Event = "void_approval"
+	evApproveMerge      Event = "approve_merge"
+	evAskAgain          Event = "ask_again"
+	evRejectMerge       Event = "reject_merge"
+	evMergeIntent       Event = "merge_intent"
+	evMerge             Event = "merge"
+	evIntegrationFailed Event = "integration_failed"
+	evBlock             Event = "block"
+	evLimit             Event = "limit"
+	evHalt              Event = "halt"
+	evDependencyLost    Event = "dependency_lost"
+	evUnblock           Event = "unblock"
+	evResubmit          Event = "resubmit"
+	evRetarget          Event = "retarget"
+	evSupersede         Event = "supersede"
+	evAbandon           Event = "abandon"
+	evHold              Event = "hold"
+	evUnhold            Event = "unhold"
+	evRelease           Event = "release"
+	evHandoff           Event = "handoff"
+	evRetry             Event = "retry"
+	evRunFailed         Event = "run_failed"
+	evRerun             Event = "rerun"
+	evRestep            Event = "restep"
 )
 
 // Rules is the transition table of specs/protocol.md#4.3, in the order of its numbers. It is the only place that says which
@@ -104,6 +105,9 @@ var Rules = slices.SortedStableFunc(slices.Values(slices.Concat(
 	createRules, claimRules, runRules, submitRules, reviewRules, verdictRules, quorumRules, mergeApprovalRules, mergeRules,
 	blockRules, unblockRules, supersedeRules, holdRules, releaseRules, rerunRules,
 )), func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
+
+// guards lists the guards of the rule in the order in which they are checked.
+func (r *Rule) guards() []Guard { return slices.Concat(r.Needs, r.All) }
 
 func needs(g ...Guard) []Guard { return g }
 
@@ -160,8 +164,8 @@ func fromOf(event Event, p Party) []string {
 }
 
 func verbOf(event Event) string {
-	if event == EvMergeIntent { // a step of the verb
-		event = EvMerge
+	if event == evMergeIntent { // a step of the verb
+		event = evMerge
 	}
 	return strings.ReplaceAll(string(event), "_", " ")
 }
@@ -169,29 +173,29 @@ func verbOf(event Event) string {
 // commandOf is the command of `liza` that causes the event, or that explains it.
 func commandOf(event Event) string {
 	switch event {
-	case EvDraft, EvCreate:
+	case evDraft, evCreate:
 		return "add-task"
-	case EvReserve:
+	case evReserve:
 		return "claim"
-	case EvClaimReview:
+	case evClaimReview:
 		return "claim-review"
-	case EvApprove, EvReject, EvReplan, EvVoidApproval:
+	case evApprove, evReject, evReplan, evVoidApproval:
 		return "verdict"
-	case EvReviewRelease:
+	case evReviewRelease:
 		return "release"
-	case EvApproveMerge:
+	case evApproveMerge:
 		return "approve-merge"
-	case EvRejectMerge:
+	case evRejectMerge:
 		return "reject-merge"
-	case EvMergeIntent, EvIntegrationFailed, EvPass, EvAskAgain:
+	case evMergeIntent, evIntegrationFailed, evPass, evAskAgain:
 		return "merge"
-	case EvLimit, EvHalt:
+	case evLimit, evHalt:
 		return "resubmit"
-	case EvDependencyLost:
+	case evDependencyLost:
 		return "unblock"
-	case EvRetarget:
+	case evRetarget:
 		return "supersede"
-	case EvRetry, EvRunFailed:
+	case evRetry, evRunFailed:
 		return "run"
 	}
 	return string(event)

@@ -83,9 +83,6 @@ func TestRandomEventsOverDamagedStatesNeverPanic(t *testing.T) {
 		damage(random, s, texts)
 		s.AddTasks(&blackboard.Task{})
 		known(s)
-		if s.Agents != nil {
-			s.Agents["coder-7"] = nil
-		}
 		b := &board{t: t, State: s, now: validNow}
 		for range 40 {
 			shake(random, b)

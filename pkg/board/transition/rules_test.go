@@ -36,7 +36,7 @@ func TestTheTableIsWhole(t *testing.T) {
 			}
 		}
 		last := ""
-		for _, g := range r.Needs {
+		for _, g := range r.guards() {
 			if g.Text == "" || g.Check == nil {
 				t.Errorf("%s has a guard %q without text or check", name, g.ID)
 			}

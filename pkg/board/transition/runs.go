@@ -263,7 +263,7 @@ func judgeAttempt(t *blackboard.Task, event blackboard.HistoryEvent) {
 	judged := map[string]bool{}
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
 		a := t.Attempts[i]
-		if a == nil || judged[a.Kind] || a.ClaimSeq != t.ClaimSeq {
+		if judged[a.Kind] || a.ClaimSeq != t.ClaimSeq {
 			continue
 		}
 		judged[a.Kind] = true
@@ -313,7 +313,7 @@ func Wrote(t *blackboard.Task) blackboard.List {
 func Conversation(t *blackboard.Task, agent, program string) *blackboard.Conversation {
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
 		a := t.Attempts[i]
-		if a == nil || a.Kind != string(blackboard.RoleCoder) {
+		if a.Kind != string(blackboard.RoleCoder) {
 			continue
 		}
 		if a.Agent != agent || a.CLI != program {

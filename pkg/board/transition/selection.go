@@ -26,7 +26,7 @@ type Candidate struct {
 func NextTask(s *blackboard.State, a Actor, in Input, now time.Time) (task *blackboard.Task, why string) {
 	in = indexed(s, in)
 	busy := filesInWork(s, a.ID)
-	may := statusesOf(EvClaim, SCoder)
+	may := statusesOf(evClaim, SCoder)
 	var list []Candidate
 	var refusals []string
 	for i, t := range s.EachTask() {
@@ -106,7 +106,7 @@ func compareBool(a, b bool) int {
 // claimable says why a claim by the actor would be refused, nil when it would not. A
 // candidate is checked for the role of the actor, not for its token.
 func claimable(s *blackboard.State, t *blackboard.Task, a Actor, in Input, now time.Time) error {
-	return wouldRefuse(s, EvClaim, SCoder|ByCoder, t, a, in, now, "G21", "G28", "G75")
+	return wouldRefuse(s, evClaim, SCoder|ByCoder, t, a, in, now, "G21", "G28", "G75")
 }
 
 // wouldRefuse tries an event without the guards that are named.
@@ -115,7 +115,7 @@ func wouldRefuse(s *blackboard.State, event Event, p Party, t *blackboard.Task, 
 	if err := m.pick(event); err != nil {
 		return err
 	}
-	for _, g := range m.rule.Needs {
+	for _, g := range m.rule.guards() {
 		if slices.Contains(without, g.ID) {
 			continue
 		}
@@ -292,7 +292,7 @@ func NextReview(s *blackboard.State, a Actor, in Input, now time.Time) (task *bl
 		if t.Status != blackboard.ReadyForReview {
 			continue
 		}
-		if err := wouldRefuse(s, EvClaimReview, SReviewer|ByReviewer, t, a, in, now, "G52"); err != nil {
+		if err := wouldRefuse(s, evClaimReview, SReviewer|ByReviewer, t, a, in, now, "G52"); err != nil {
 			refusals = append(refusals, err.Error())
 			continue
 		}

@@ -165,115 +165,115 @@ type trial struct {
 // trials try every event with inputs that let it happen where it may, in each of the ways
 // that rules tell apart.
 var trials = []trial{
-	{"draft", EvDraft, func(b *board, a Actor) error { return Create(b.State, codeTask("new"), true, a, Input{}, b.now) }},
-	{"create", EvCreate, func(b *board, a Actor) error { return Create(b.State, codeTask("new"), false, a, Input{}, b.now) }},
-	{"finalize", EvFinalize, func(b *board, a Actor) error { return Finalize(b.State, []string{"x"}, a, Input{}, b.now) }},
-	{"reserve", EvReserve, func(b *board, a Actor) error { return Reserve(b.State, "x", a, claimed("x"), b.now) }},
-	{"claim afresh", EvClaim, func(b *board, a Actor) error { return Claim(b.State, "x", a, claimed("x"), b.now) }},
-	{"claim and go on", EvClaim, func(b *board, a Actor) error { return Claim(b.State, "x", a, kept("x"), b.now) }},
-	{"intent", EvIntent, func(b *board, a Actor) error {
+	{"draft", evDraft, func(b *board, a Actor) error { return Create(b.State, codeTask("new"), true, a, Input{}, b.now) }},
+	{"create", evCreate, func(b *board, a Actor) error { return Create(b.State, codeTask("new"), false, a, Input{}, b.now) }},
+	{"finalize", evFinalize, func(b *board, a Actor) error { return Finalize(b.State, []string{"x"}, a, Input{}, b.now) }},
+	{"reserve", evReserve, func(b *board, a Actor) error { return Reserve(b.State, "x", a, claimed("x"), b.now) }},
+	{"claim afresh", evClaim, func(b *board, a Actor) error { return Claim(b.State, "x", a, claimed("x"), b.now) }},
+	{"claim and go on", evClaim, func(b *board, a Actor) error { return Claim(b.State, "x", a, kept("x"), b.now) }},
+	{"intent", evIntent, func(b *board, a Actor) error {
 		return RecordIntent(b.State, "x", a, Input{Intent: &blackboard.Intent{Intent: "add a flag", Validation: "go test"}}, b.now)
 	}},
-	{"submit", EvSubmit, func(b *board, a Actor) error { return Submit(b.State, "x", a, submitted("x", commitOf(7)), b.now) }},
-	{"pass", EvPass, func(b *board, a Actor) error { return run(b.State, EvPass, "x", a, Input{}, b.now) }},
-	{"claim_review", EvClaimReview, func(b *board, a Actor) error { return ClaimReview(b.State, "x", a, Input{}, b.now) }},
-	{"approve", EvApprove, func(b *board, a Actor) error {
+	{"submit", evSubmit, func(b *board, a Actor) error { return Submit(b.State, "x", a, submitted("x", commitOf(7)), b.now) }},
+	{"pass", evPass, func(b *board, a Actor) error { return run(b.State, evPass, "x", a, Input{}, b.now) }},
+	{"claim_review", evClaimReview, func(b *board, a Actor) error { return ClaimReview(b.State, "x", a, Input{}, b.now) }},
+	{"approve", evApprove, func(b *board, a Actor) error {
 		_, err := Approve(b.State, "x", a, b.reviewed("x"), b.now)
 		return err
 	}},
-	{"approve, one of two", EvApprove, func(b *board, a Actor) error {
+	{"approve, one of two", evApprove, func(b *board, a Actor) error {
 		_, err := Approve(b.State, "x", a, b.reviewedForTwo("x"), b.now)
 		return err
 	}},
-	{"approve against an error", EvApprove, func(b *board, a Actor) error {
+	{"approve against an error", evApprove, func(b *board, a Actor) error {
 		in := b.reviewed("x")
 		in.Verdict = &VerdictInput{Findings: []*blackboard.Finding{{Severity: "error", Message: "broken"}}}
 		_, err := Approve(b.State, "x", a, in, b.now)
 		return err
 	}},
-	{"reject", EvReject, func(b *board, a Actor) error { return Reject(b.State, "x", a, Input{Reason: "a.go:1 is wrong"}, b.now) }},
-	{"replan", EvReplan, func(b *board, a Actor) error {
+	{"reject", evReject, func(b *board, a Actor) error { return Reject(b.State, "x", a, Input{Reason: "a.go:1 is wrong"}, b.now) }},
+	{"replan", evReplan, func(b *board, a Actor) error {
 		return Replan(b.State, "x", a, Input{Reason: "another way is needed"}, b.now)
 	}},
-	{"verdict stuck", EvReviewRelease, func(b *board, a Actor) error {
+	{"verdict stuck", evReviewRelease, func(b *board, a Actor) error {
 		return ReleaseReview(b.State, "x", a, Input{What: "stuck", Reason: "no idea what to say"}, b.now)
 	}},
-	{"review failed", EvReviewRelease, func(b *board, a Actor) error {
+	{"review failed", evReviewRelease, func(b *board, a Actor) error {
 		return ReleaseReview(b.State, "x", a, Input{What: "failed", Reason: "crashed"}, b.now)
 	}},
-	{"release the review", EvReviewRelease, func(b *board, a Actor) error {
+	{"release the review", evReviewRelease, func(b *board, a Actor) error {
 		return ReleaseReview(b.State, "x", a, Input{Reason: "not now", Force: true}, b.now)
 	}},
-	{"approve_merge", EvApproveMerge, func(b *board, a Actor) error { return ApproveMerge(b.State, "x", a, b.reviewed("x"), b.now) }},
-	{"approve_merge, mode disabled", EvApproveMerge, func(b *board, a Actor) error {
+	{"approve_merge", evApproveMerge, func(b *board, a Actor) error { return ApproveMerge(b.State, "x", a, b.reviewed("x"), b.now) }},
+	{"approve_merge, mode disabled", evApproveMerge, func(b *board, a Actor) error {
 		in := b.reviewed("x")
 		in.ReviewMode = "disabled"
 		return ApproveMerge(b.State, "x", a, in, b.now)
 	}},
-	{"approve_merge, one of three", EvApproveMerge, func(b *board, a Actor) error {
+	{"approve_merge, one of three", evApproveMerge, func(b *board, a Actor) error {
 		in := b.reviewedForTwo("x")
 		in.Quorum.Reviewers = 3
 		return ApproveMerge(b.State, "x", a, in, b.now)
 	}},
-	{"ask_again", EvAskAgain, func(b *board, a Actor) error { return AskAgain(b.State, "x", a, b.reviewedForTwo("x"), b.now) }},
-	{"reject_merge", EvRejectMerge, func(b *board, a Actor) error {
+	{"ask_again", evAskAgain, func(b *board, a Actor) error { return AskAgain(b.State, "x", a, b.reviewedForTwo("x"), b.now) }},
+	{"reject_merge", evRejectMerge, func(b *board, a Actor) error {
 		return RejectMerge(b.State, "x", a, Input{Reason: "not this way"}, b.now)
 	}},
-	{"reject_merge, mode disabled", EvRejectMerge, func(b *board, a Actor) error {
+	{"reject_merge, mode disabled", evRejectMerge, func(b *board, a Actor) error {
 		return RejectMerge(b.State, "x", a, Input{Reason: "not this way", ReviewMode: "disabled"}, b.now)
 	}},
-	{"void_approval", EvVoidApproval, func(b *board, a Actor) error {
+	{"void_approval", evVoidApproval, func(b *board, a Actor) error {
 		return VoidApproval(b.State, "x", a, Input{Reason: "the exit command says needs_fix"}, b.now)
 	}},
-	{"merge_intent", EvMergeIntent, func(b *board, a Actor) error { return IntendMerge(b.State, "x", a, mergeable(commitOf(901)), b.now) }},
-	{"merge", EvMerge, func(b *board, a Actor) error { return FinishMerge(b.State, "x", a, mergeable(commitOf(901)), b.now) }},
-	{"integration_failed", EvIntegrationFailed, func(b *board, a Actor) error {
+	{"merge_intent", evMergeIntent, func(b *board, a Actor) error { return IntendMerge(b.State, "x", a, mergeable(commitOf(901)), b.now) }},
+	{"merge", evMerge, func(b *board, a Actor) error { return FinishMerge(b.State, "x", a, mergeable(commitOf(901)), b.now) }},
+	{"integration_failed", evIntegrationFailed, func(b *board, a Actor) error {
 		return FailIntegration(b.State, "x", a, Input{Merge: &MergeFacts{Reason: "checks", Log: ".liza/output/x.log"}}, b.now)
 	}},
-	{"block", EvBlock, func(b *board, a Actor) error {
+	{"block", evBlock, func(b *board, a Actor) error {
 		return Block(b.State, "x", a, Input{Reason: "the spec contradicts itself", Questions: blackboard.List{"Which half holds?"}}, b.now)
 	}},
-	{"block after attempts", EvBlock, func(b *board, a Actor) error {
+	{"block after attempts", evBlock, func(b *board, a Actor) error {
 		return Block(b.State, "x", a, Input{Reason: "nothing works", Questions: blackboard.List{"What else?"}, Attempted: blackboard.List{"this", "that"}}, b.now)
 	}},
-	{"limit", EvLimit, func(b *board, a Actor) error {
+	{"limit", evLimit, func(b *board, a Actor) error {
 		return LimitIterations(b.State, "x", a, Input{Reason: "undefined: Foo"}, b.now)
 	}},
-	{"halt", EvHalt, func(b *board, a Actor) error {
+	{"halt", evHalt, func(b *board, a Actor) error {
 		return HaltTask(b.State, "x", a, Input{Halt: &blackboard.Halt{Kind: "time", Value: 61, Limit: 60}}, b.now)
 	}},
-	{"dependency_lost", EvDependencyLost, func(b *board, a Actor) error {
-		return run(b.State, EvDependencyLost, "x", a, Input{What: "gone"}, b.now)
+	{"dependency_lost", evDependencyLost, func(b *board, a Actor) error {
+		return run(b.State, evDependencyLost, "x", a, Input{What: "gone"}, b.now)
 	}},
-	{"unblock", EvUnblock, func(b *board, a Actor) error { return Unblock(b.State, "x", a, Input{Reason: "Windows is out"}, b.now) }},
-	{"resubmit", EvResubmit, func(b *board, a Actor) error {
+	{"unblock", evUnblock, func(b *board, a Actor) error { return Unblock(b.State, "x", a, Input{Reason: "Windows is out"}, b.now) }},
+	{"resubmit", evResubmit, func(b *board, a Actor) error {
 		return Resubmit(b.State, "x", a, Input{Limits: blackboard.Settings{"cost_cents": 2000}}, b.now)
 	}},
-	{"retarget", EvRetarget, func(b *board, a Actor) error {
-		return run(b.State, EvRetarget, "x", a, Input{What: "gone", By: blackboard.List{"aside"}}, b.now)
+	{"retarget", evRetarget, func(b *board, a Actor) error {
+		return run(b.State, evRetarget, "x", a, Input{What: "gone", By: blackboard.List{"aside"}}, b.now)
 	}},
-	{"supersede", EvSupersede, func(b *board, a Actor) error {
+	{"supersede", evSupersede, func(b *board, a Actor) error {
 		return Supersede(b.State, "x", a, Input{Reason: "too large", By: blackboard.List{"aside"}}, b.now)
 	}},
-	{"abandon", EvAbandon, func(b *board, a Actor) error {
+	{"abandon", evAbandon, func(b *board, a Actor) error {
 		_, err := Abandon(b.State, "x", a, Input{Reason: "not wanted"}, b.now)
 		return err
 	}},
-	{"hold", EvHold, func(b *board, a Actor) error {
+	{"hold", evHold, func(b *board, a Actor) error {
 		return HoldTask(b.State, "x", a, Input{Reason: "wait for the customer"}, b.now)
 	}},
-	{"unhold", EvUnhold, func(b *board, a Actor) error { return UnholdTask(b.State, "x", a, Input{}, b.now) }},
-	{"release", EvRelease, func(b *board, a Actor) error {
+	{"unhold", evUnhold, func(b *board, a Actor) error { return UnholdTask(b.State, "x", a, Input{}, b.now) }},
+	{"release", evRelease, func(b *board, a Actor) error {
 		return Release(b.State, "x", a, Input{Reason: "the coder is ill", Force: true, HasWork: true}, b.now)
 	}},
-	{"handoff", EvHandoff, func(b *board, a Actor) error {
+	{"handoff", evHandoff, func(b *board, a Actor) error {
 		return HandOff(b.State, "x", a, Input{Handoff: &blackboard.Handoff{Summary: "half done", NextAction: "the other half"}}, b.now)
 	}},
-	{"retry", EvRetry, func(b *board, a Actor) error { return Retry(b.State, "x", a, Input{}, b.now) }},
-	{"run crashed", EvRunFailed, func(b *board, a Actor) error { return RunFailed(b.State, "x", a, Input{Outcome: "crashed"}, b.now) }},
-	{"run timed out", EvRunFailed, func(b *board, a Actor) error { return RunFailed(b.State, "x", a, Input{Outcome: "timeout"}, b.now) }},
-	{"rerun", EvRerun, func(b *board, a Actor) error { return Rerun(b.State, "x", a, Input{CleanGit: true}, b.now) }},
-	{"restep", EvRestep, func(b *board, a Actor) error { return Restep(b.State, "x", a, Input{Tip: commitOf(2)}, b.now) }},
+	{"retry", evRetry, func(b *board, a Actor) error { return Retry(b.State, "x", a, Input{}, b.now) }},
+	{"run crashed", evRunFailed, func(b *board, a Actor) error { return RunFailed(b.State, "x", a, Input{Outcome: "crashed"}, b.now) }},
+	{"run timed out", evRunFailed, func(b *board, a Actor) error { return RunFailed(b.State, "x", a, Input{Outcome: "timeout"}, b.now) }},
+	{"rerun", evRerun, func(b *board, a Actor) error { return Rerun(b.State, "x", a, Input{CleanGit: true}, b.now) }},
+	{"restep", evRestep, func(b *board, a Actor) error { return Restep(b.State, "x", a, Input{Tip: commitOf(2)}, b.now) }},
 }
 
 // A somebody is one of the kinds of callers that the table of the protocol tells apart.

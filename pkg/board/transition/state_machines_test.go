@@ -125,7 +125,7 @@ func taskTable() string {
 		if r.When != nil {
 			event += ": " + r.When.Text
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", r.ID, event, fromText(r), toText(r), strings.Join(r.Who.Names(), ", "),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", r.ID, event, fromText(r), toText(r), strings.Join(kinds(r.Who), ", "),
 			orDash(guardNumbers(r)), orDash(strings.Join(plainWords(r.History), ", ")), orDash(strings.Join(plainWords(r.Log), ", ")))
 	}
 	return b.String()
@@ -168,7 +168,7 @@ func orDash(text string) string {
 // guardNumbers are the numbers of the guards; a condition without one is an asterisk.
 func guardNumbers(r Rule) string {
 	var ids []string
-	for _, g := range r.Needs {
+	for _, g := range r.guards() {
 		ids = append(ids, orStar(g.ID))
 	}
 	return strings.Join(ids, " ")
@@ -188,12 +188,12 @@ func ruleSections() string {
 		if i == 0 || Rules[i-1].ID != r.ID || Rules[i-1].Event != r.Event {
 			fmt.Fprintf(&b, "#### %s %s\n\n", r.ID, r.Event)
 		}
-		fmt.Fprintf(&b, "%s → %s, by %s", fromText(r), toText(r), strings.Join(r.Who.Names(), ", "))
+		fmt.Fprintf(&b, "%s → %s, by %s", fromText(r), toText(r), strings.Join(kinds(r.Who), ", "))
 		if r.When != nil {
 			fmt.Fprintf(&b, "; when %s", r.When.Text)
 		}
 		b.WriteString("\n\n")
-		for _, g := range r.Needs {
+		for _, g := range r.guards() {
 			fmt.Fprintf(&b, "- needs%s: %s\n", numbered(g.ID), g.Text)
 		}
 		for _, e := range r.Does {
@@ -230,7 +230,7 @@ func guardTable() string {
 		lines = append(lines, &line{g, []string{"all"}})
 	}
 	for _, r := range Rules {
-		for _, g := range r.Needs {
+		for _, g := range r.guards() {
 			i := slices.IndexFunc(lines, func(l *line) bool { return l.guard.ID == g.ID && l.guard.Text == g.Text })
 			if i < 0 {
 				lines, i = append(lines, &line{guard: g}), len(lines)
@@ -277,4 +277,15 @@ func exitText(g Guard) string {
 		texts = append(texts, strconv.Itoa(int(c)))
 	}
 	return strings.Join(texts, ", ")
+}
+
+// kinds lists the kinds of actors in the set.
+func kinds(p Party) []string {
+	var names []string
+	for _, x := range partyNames {
+		if p&x.party != 0 {
+			names = append(names, x.name)
+		}
+	}
+	return names
 }

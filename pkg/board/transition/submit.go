@@ -10,12 +10,13 @@ import (
 
 // submitRules are the rows of submit and pass.
 var submitRules = []Rule{
-	{ID: "T11", Event: EvSubmit, From: from(blackboard.Claimed), To: blackboard.ReadyForReview, Who: ByCoder | SCoder,
-		Needs: needs(callerIsCoder, holdsClaim, branchCheckedOut, worktreeClean, commitIsHead, commitIsNew, baseIsAncestor, notRejectedBefore,
+	{ID: "T11", Event: evSubmit, From: from(blackboard.Claimed), To: blackboard.ReadyForReview, Who: ByCoder | SCoder,
+		Needs: needs(callerIsCoder, holdsClaim),
+		All: needs(branchCheckedOut, worktreeClean, commitIsHead, commitIsNew, baseIsAncestor, notRejectedBefore,
 			fixContainsIntegration, testsIncluded, intentGiven, nothingOfLiza, commitsSound),
 		Does:    does(storeSubmission, endClaim),
 		History: records(blackboard.HistoryReadyForReview), Log: names(blackboard.ActionReadyForReview)},
-	{ID: "T12", Event: EvPass, From: from(blackboard.ReadyForReview), To: blackboard.Approved, Who: BySystem, When: needsNoReviewer,
+	{ID: "T12", Event: evPass, From: from(blackboard.ReadyForReview), To: blackboard.Approved, Who: BySystem, When: needsNoReviewer,
 		Needs:   needs(notHeld),
 		Does:    does(approveByItself, endReview),
 		History: records(blackboard.HistoryApproved), Log: names(blackboard.ActionApproved)},
@@ -23,22 +24,21 @@ var submitRules = []Rule{
 
 // SubmissionFacts are the facts of the submit guards G33 to G42.
 type SubmissionFacts struct {
-	Exists          bool
-	Branch          string // "" when HEAD is detached
-	Head            string
-	Dirty           []string
-	Commit          string // resolved commit; "" when it does not exist
-	Named           string // as the caller named it
-	EmptyDiff       bool
-	BaseIsAncestor  bool
-	HasFixOnto      bool
-	HasMerges       bool
-	ForeignPaths    []string // paths under .liza/ or .worktrees/, gitlinks
-	Unsound         string   // why the commits must not be merged, "" for nothing
-	SourcesChanged  int
-	TestsChanged    int
-	TestGateExempt  bool
-	FirstCommitTime time.Time
+	Exists         bool
+	Branch         string // "" when HEAD is detached
+	Head           string
+	Dirty          []string
+	Commit         string // resolved commit; "" when it does not exist
+	Named          string // as the caller named it
+	EmptyDiff      bool
+	BaseIsAncestor bool
+	HasFixOnto     bool
+	HasMerges      bool
+	ForeignPaths   []string // paths under .liza/ or .worktrees/, gitlinks
+	Unsound        string   // why the commits must not be merged, "" for nothing
+	SourcesChanged int
+	TestsChanged   int
+	TestGateExempt bool
 }
 
 func (m *move) submission() SubmissionFacts {
@@ -51,17 +51,17 @@ func (m *move) submission() SubmissionFacts {
 // Submit hands a claimed task in for review (T11). A task that needs no reviewer goes
 // on to MERGED in the same write (T12, T22; specs/protocol.md#4.5).
 func Submit(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	if err := run(s, EvSubmit, id, a, in, now); err != nil {
+	if err := run(s, evSubmit, id, a, in, now); err != nil {
 		return err
 	}
 	system, pass := SystemActor(a.Facts), Input{Proceed: in.Proceed}
 	if t := s.Task(id); t.Hold != nil || !needsNoReviewer.Holds(&move{state: s, task: t, in: pass}) {
 		return nil
 	}
-	if err := run(s, EvPass, id, system, pass, now); err != nil {
+	if err := run(s, evPass, id, system, pass, now); err != nil {
 		return err
 	}
-	return run(s, EvMerge, id, system, Input{}, now)
+	return run(s, evMerge, id, system, Input{}, now)
 }
 
 var needsNoReviewer = &Condition{Text: "its kind is not code, it writes nothing, and it asks for no review, or has no review left with on_review_depth proceed",

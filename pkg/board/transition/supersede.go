@@ -9,14 +9,14 @@ import (
 
 // supersedeRules are the rows of retarget, supersede and abandon.
 var supersedeRules = []Rule{
-	{ID: "T31", Event: EvRetarget, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed, blackboard.Blocked), Who: BySystem,
+	{ID: "T31", Event: evRetarget, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed, blackboard.Blocked), Who: BySystem,
 		Does: does(retarget), Log: names(blackboard.ActionRetargeted)},
-	{ID: "T32", Event: EvSupersede, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Blocked, blackboard.Rejected, blackboard.IntegrationFailed, blackboard.ReadyForReview), To: blackboard.Superseded,
+	{ID: "T32", Event: evSupersede, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Blocked, blackboard.Rejected, blackboard.IntegrationFailed, blackboard.ReadyForReview), To: blackboard.Superseded,
 		Who: ByPlanner | ByHuman | BySystem, When: notUnderReview,
 		Needs:   needs(textsGiven, rootCauseGiven, replacementsExist, noCycleByReplacement, workSaved),
 		Does:    does(clearBlock, endReview, endClaim, closeTask, nameReplacements),
 		History: records(blackboard.HistorySuperseded), Log: names(blackboard.ActionSuperseded)},
-	{ID: "T33", Event: EvAbandon, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Blocked, blackboard.Rejected, blackboard.IntegrationFailed, blackboard.ReadyForReview), To: blackboard.Abandoned,
+	{ID: "T33", Event: evAbandon, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Blocked, blackboard.Rejected, blackboard.IntegrationFailed, blackboard.ReadyForReview), To: blackboard.Abandoned,
 		Who: ByPlanner | ByHuman, When: notUnderReview,
 		Needs:   needs(textsGiven, rootCauseGiven, workSaved),
 		Does:    does(clearBlock, endReview, endClaim, closeTask),
@@ -26,7 +26,7 @@ var supersedeRules = []Rule{
 // Supersede replaces a task by others and re-points its dependents (T32, T31).
 func Supersede(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	in = in.reasoned()
-	if err := run(s, EvSupersede, id, a, in, now); err != nil {
+	if err := run(s, evSupersede, id, a, in, now); err != nil {
 		return err
 	}
 	sys := SystemActor(a.Facts)
@@ -34,7 +34,7 @@ func Supersede(s *blackboard.State, id string, a Actor, in Input, now time.Time)
 		if t.Status.Terminal() || !t.DependsOn.Has(id) {
 			continue
 		}
-		if err := run(s, EvRetarget, t.ID, sys, Input{What: id, By: in.By}, now); err != nil {
+		if err := run(s, evRetarget, t.ID, sys, Input{What: id, By: in.By}, now); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func Supersede(s *blackboard.State, id string, a Actor, in Input, now time.Time)
 // are returned, for the caller to name.
 func Abandon(s *blackboard.State, id string, a Actor, in Input, now time.Time) (drafts []string, err error) {
 	in = in.reasoned()
-	if err := run(s, EvAbandon, id, a, in, now); err != nil {
+	if err := run(s, evAbandon, id, a, in, now); err != nil {
 		return nil, err
 	}
 	sys := SystemActor(a.Facts)
@@ -55,7 +55,7 @@ func Abandon(s *blackboard.State, id string, a Actor, in Input, now time.Time) (
 		case t.Status == blackboard.Draft:
 			drafts = append(drafts, t.ID)
 		case t.Status == blackboard.Unclaimed:
-			if err := run(s, EvDependencyLost, t.ID, sys, Input{What: id}, now); err != nil {
+			if err := run(s, evDependencyLost, t.ID, sys, Input{What: id}, now); err != nil {
 				return nil, err
 			}
 		}
@@ -131,7 +131,7 @@ var closeTask = Effect{"E-DROP-WT; rescope_reason, root_cause; hold, integration
 	forgetApproval(t)
 	t.RescopeReason, t.RootCause, t.Hold, t.RestartFrom = m.in.Reason, m.in.RootCause, nil, ""
 	summary := t.ID + " abandoned: " + oneLine(m.in.Reason)
-	if m.rule.Event == EvSupersede {
+	if m.rule.Event == evSupersede {
 		summary = t.ID + " superseded by " + strings.Join(m.in.By, ", ") + ": " + oneLine(m.in.Reason)
 		m.detail = "by " + strings.Join(m.in.By, ", ") + ": " + m.detail
 	}

@@ -31,8 +31,8 @@ const (
 	TriggerReviewStuck         TriggerKind = "REVIEW_STUCK"         // a review is on hold because it got stuck
 )
 
-// TriggerKinds lists the kinds in their order.
-var TriggerKinds = []TriggerKind{TriggerInitialPlanning, TriggerReplan, TriggerBlockedTasks, TriggerHypothesisExhausted, TriggerIntegrationFailed, TriggerImmediateDiscovery, TriggerHumanNote, TriggerSpecChanged, TriggerSystemAmbiguity, TriggerDraftsPending, TriggerReviewStuck}
+// triggerKinds lists the kinds in their order.
+var triggerKinds = []TriggerKind{TriggerInitialPlanning, TriggerReplan, TriggerBlockedTasks, TriggerHypothesisExhausted, TriggerIntegrationFailed, TriggerImmediateDiscovery, TriggerHumanNote, TriggerSpecChanged, TriggerSystemAmbiguity, TriggerDraftsPending, TriggerReviewStuck}
 
 // Trigger is one true reason to wake the planner (specs/protocol.md#13.1).
 type Trigger struct {
@@ -99,7 +99,7 @@ func Triggers(s *blackboard.State, f TriggerFacts, now time.Time) []Trigger {
 	return out
 }
 
-func triggerOrder(kind TriggerKind) int { return slices.Index(TriggerKinds, kind) }
+func triggerOrder(kind TriggerKind) int { return slices.Index(triggerKinds, kind) }
 
 // taskTriggers are the triggers about tasks, with what enters the fingerprint of each.
 var taskTriggers = []struct {

@@ -9,11 +9,11 @@ import (
 
 // unblockRules are the rows of unblock and resubmit.
 var unblockRules = []Rule{
-	{ID: "T29", Event: EvUnblock, From: from(blackboard.Blocked), To: blackboard.Unclaimed, Who: ByPlanner | ByHuman,
+	{ID: "T29", Event: evUnblock, From: from(blackboard.Blocked), To: blackboard.Unclaimed, Who: ByPlanner | ByHuman,
 		Needs:   needs(textsGiven, gatesPass, specExists, unblockable, workSaved, dependenciesLeft, notHalted),
 		Does:    does(clearBlock, unassign, startOver),
 		History: records(blackboard.HistoryUnblocked), Log: names(blackboard.ActionUnblocked)},
-	{ID: "T30", Event: EvResubmit, From: from(blackboard.Blocked), To: blackboard.Unclaimed, Who: ByHuman,
+	{ID: "T30", Event: evResubmit, From: from(blackboard.Blocked), To: blackboard.Unclaimed, Who: ByHuman,
 		Needs:   needs(haltResolved),
 		Does:    does(clearBlock, unassign, goOn),
 		History: records(blackboard.HistoryUnblocked), Log: names(blackboard.ActionResubmitted)},
@@ -22,12 +22,12 @@ var unblockRules = []Rule{
 // Unblock lets a BLOCKED task start over (T29).
 func Unblock(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	in = in.reasoned()
-	return run(s, EvUnblock, id, a, in, now)
+	return run(s, evUnblock, id, a, in, now)
 }
 
 // Resubmit lets a halted task go on (T30).
 func Resubmit(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvResubmit, id, a, in, now)
+	return run(s, evResubmit, id, a, in, now)
 }
 
 var unblockable = Guard{"G71", "the task is not exhausted", func(m *move) error {
@@ -93,7 +93,7 @@ func lastRecordedCommit(t *blackboard.Task) string {
 		return t.ReviewCommit
 	}
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if a := t.Attempts[i]; a != nil && a.Commit != "" {
+		if a := t.Attempts[i]; a.Commit != "" {
 			return a.Commit
 		}
 	}

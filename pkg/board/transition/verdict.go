@@ -11,31 +11,31 @@ import (
 
 // verdictRules are the rows of approve, reject, replan and void_approval.
 var verdictRules = []Rule{
-	{ID: "T14", Event: EvApprove, From: from(blackboard.ReadyForReview), To: blackboard.Approved, Who: ByReviewer | SReviewer, When: quorumMet,
+	{ID: "T14", Event: evApprove, From: from(blackboard.ReadyForReview), To: blackboard.Approved, Who: ByReviewer | SReviewer, When: quorumMet,
 		Needs:   needs(callerIsReviewer, holdsReview, headUnmoved, cleanForApproval, noErrorFinding, reviewersDecide, notApprovedBefore),
 		Does:    does(storeApproval, endReview),
 		History: records(blackboard.HistoryApproved), Log: names(blackboard.ActionApproved)},
-	{ID: "T14", Event: EvApprove, From: from(blackboard.ReadyForReview), Who: ByReviewer | SReviewer, When: quorumOpen,
+	{ID: "T14", Event: evApprove, From: from(blackboard.ReadyForReview), Who: ByReviewer | SReviewer, When: quorumOpen,
 		Needs:   needs(callerIsReviewer, holdsReview, headUnmoved, cleanForApproval, noErrorFinding, reviewersDecide, notApprovedBefore),
 		Does:    does(countApproval, endReview),
 		History: records(blackboard.HistoryApprovalRecorded), Log: names(blackboard.ActionApprovalRecorded)},
-	{ID: "T15", Event: EvReject, From: from(blackboard.ReadyForReview), To: blackboard.Rejected, Who: ByReviewer | SReviewer, When: cyclesLeft,
+	{ID: "T15", Event: evReject, From: from(blackboard.ReadyForReview), To: blackboard.Rejected, Who: ByReviewer | SReviewer, When: cyclesLeft,
 		Needs:   needs(callerIsReviewer, holdsReview, reasonGiven, reviewersDecide),
 		Does:    does(storeRejection, endReview),
 		History: records(blackboard.HistoryRejected), Log: names(blackboard.ActionRejected)},
-	{ID: "T16", Event: EvReject, From: from(blackboard.ReadyForReview), To: blackboard.Blocked, Who: ByReviewer | SReviewer, When: lastCycle,
+	{ID: "T16", Event: evReject, From: from(blackboard.ReadyForReview), To: blackboard.Blocked, Who: ByReviewer | SReviewer, When: lastCycle,
 		Needs:   needs(callerIsReviewer, holdsReview, reasonGiven, reviewersDecide),
 		Does:    does(storeRejection, endReview, endClaim, deadlock),
 		History: records(blackboard.HistoryRejected, blackboard.HistoryBlocked), Log: names(blackboard.ActionRejected, blackboard.ActionBlocked)},
-	{ID: "T17", Event: EvReplan, From: from(blackboard.ReadyForReview), To: blackboard.Blocked, Who: ByReviewer | SReviewer,
+	{ID: "T17", Event: evReplan, From: from(blackboard.ReadyForReview), To: blackboard.Blocked, Who: ByReviewer | SReviewer,
 		Needs:   needs(callerIsReviewer, holdsReview, reasonGiven, reviewersDecide),
 		Does:    does(storeReplan, endReview, endClaim),
 		History: records(blackboard.HistoryBlocked), Log: names(blackboard.ActionBlocked, blackboard.ActionReplanned)},
-	{ID: "T42", Event: EvVoidApproval, From: from(blackboard.Approved), To: blackboard.ReadyForReview, Who: SReviewer,
+	{ID: "T42", Event: evVoidApproval, From: from(blackboard.Approved), To: blackboard.ReadyForReview, Who: SReviewer,
 		Needs:   needs(approvedInThisRun),
 		Does:    does(takeApprovalBack),
 		History: records(blackboard.HistoryApprovalVoided), Log: names(blackboard.ActionApprovalVoided)},
-	{ID: "T42", Event: EvVoidApproval, From: from(blackboard.ReadyForReview), Who: SReviewer,
+	{ID: "T42", Event: evVoidApproval, From: from(blackboard.ReadyForReview), Who: SReviewer,
 		Needs:   needs(approvedInThisRun),
 		Does:    does(takeApprovalBack),
 		History: records(blackboard.HistoryApprovalVoided), Log: names(blackboard.ActionApprovalVoided)},
@@ -67,7 +67,7 @@ type VerdictInput struct {
 // Approve is the verdict ok (T14). An error finding turns it into a rejection by the
 // gate (G58); overruled then says why.
 func Approve(s *blackboard.State, id string, a Actor, in Input, now time.Time) (overruled string, err error) {
-	m, err := begin(s, EvApprove, id, a, in, now)
+	m, err := begin(s, evApprove, id, a, in, now)
 	if err == nil {
 		err = m.check()
 	}
@@ -88,7 +88,7 @@ func Approve(s *blackboard.State, id string, a Actor, in Input, now time.Time) (
 	}
 	overruled = overruledPrefix + strings.Join(errs, "; ")
 	in.Reason = overruled
-	if err := run(s, EvReject, id, a, in, now); err != nil {
+	if err := run(s, evReject, id, a, in, now); err != nil {
 		return "", err
 	}
 	extra := withExtra(via(a), "level", "warning")
@@ -117,18 +117,18 @@ func (m *move) errorFindings() []string {
 
 // Reject is the verdict needs_fix; at the last cycle the task is BLOCKED (T15, T16).
 func Reject(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvReject, id, a, in, now)
+	return run(s, evReject, id, a, in, now)
 }
 
 // Replan is the verdict replan (T17).
 func Replan(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvReplan, id, a, in, now)
+	return run(s, evReplan, id, a, in, now)
 }
 
 // VoidApproval takes the approval of a run back that ends by saying something else (T42): the
 // reviewer has to judge again. It comes before EndRun, in the same write.
 func VoidApproval(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
-	return run(s, EvVoidApproval, id, a, in, now)
+	return run(s, evVoidApproval, id, a, in, now)
 }
 
 var cyclesLeft = &Condition{Text: "a review cycle is left, or its last result is accepted with on_review_depth proceed", Holds: func(m *move) bool {
@@ -150,7 +150,7 @@ var headUnmoved = Guard{"G55", "branch and worktree are still at the review comm
 // lookCommand is what the caller of an approval that cannot be had does next. A reviewer may have
 // moved HEAD itself, and must not reject the coder's work for it.
 func (m *move) lookCommand() string {
-	if m.rule.Event == EvApproveMerge {
+	if m.rule.Event == evApproveMerge {
 		return "liza reject-merge " + m.task.ID + " --reason 'HEAD moved'"
 	}
 	return "git -C " + m.task.Worktree + " status"
@@ -243,7 +243,7 @@ var storeApproval = Effect{"approved_by, approved_commit = review_commit; approv
 var takeApprovalBack = Effect{"approved_by, approved_commit, merge_approval null; its own of approvals removed; review.status null; the review claim again, when the reviewer has no other and nobody else has it", func(m *move) {
 	t, a := m.task, m.me()
 	t.ApprovedBy, t.ApprovedCommit, t.MergeApproval = "", "", nil
-	t.Approvals = slices.DeleteFunc(t.Approvals, func(x *blackboard.Approval) bool { return x == nil || x.Reviewer == m.actor.ID })
+	t.Approvals = slices.DeleteFunc(t.Approvals, func(x *blackboard.Approval) bool { return x.Reviewer == m.actor.ID })
 	reviewOpen(t)
 	if a.CurrentTask == "" && t.ReviewingBy == "" {
 		t.ReviewingBy, t.ReviewingGeneration, t.ReviewLeaseExpires = m.actor.ID, a.Generation, lease(m.state, m.now)

@@ -22,7 +22,7 @@ func checkIntegrationFix(v *validation, t *blackboard.Task) {
 }
 
 func hasEvent(t *blackboard.Task, name blackboard.HistoryEvent) bool {
-	return slices.ContainsFunc(t.History, func(e *blackboard.HistoryEntry) bool { return e != nil && e.Event == name })
+	return slices.ContainsFunc(t.History, func(e *blackboard.HistoryEntry) bool { return e.Event == name })
 }
 
 // planned reports whether a task has to be fit for work.

@@ -200,7 +200,7 @@ func checkOneHolder(v *validation) {
 	busy := map[work]string{}
 	for _, id := range v.agents {
 		a := v.s.Agents[id]
-		if a == nil || a.CurrentTask == "" || !v.live(id) {
+		if a.CurrentTask == "" || !v.live(id) {
 			continue
 		}
 		w := work{a.Role, a.CurrentTask}

@@ -9,7 +9,7 @@ func checkCounters(v *validation) {
 		v.counters(t)
 	}
 	for _, id := range v.agents {
-		if a := v.s.Agents[id]; a != nil && a.IterationsTotal < 0 {
+		if a := v.s.Agents[id]; a.IterationsTotal < 0 {
 			v.agent(id, "iterations_total", "iterations_total is %d", a.IterationsTotal)
 		}
 	}
@@ -120,9 +120,6 @@ func (v *validation) timesOfTask(t *blackboard.Task) {
 }
 
 func (v *validation) timesOfAgent(id string, a *blackboard.Agent) {
-	if a == nil {
-		return
-	}
 	look := func(field string, at blackboard.Time) {
 		if malformed(at) {
 			v.agent(id, field, "%s '%s' is not a time", field, at)

@@ -49,9 +49,6 @@ func TestADamagedStateIsReportedAndNeverPanics(t *testing.T) {
 		damage(random, s, texts)
 		damage(random, prev, texts)
 		s.AddTasks(&blackboard.Task{}, validTask("draft"))
-		if s.Agents != nil {
-			s.Agents["coder-9"] = nil
-		}
 		f.Secrets = findsHunter2
 		first := Validate(s, prev, f)
 		if again := Validate(s, prev, f); !reflect.DeepEqual(first, again) {

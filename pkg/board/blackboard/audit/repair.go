@@ -78,7 +78,7 @@ func (r *repairer) overOrUnused(t *blackboard.Task, m *blackboard.MergeIntent) b
 }
 
 func (r *repairer) agent(id string, a *blackboard.Agent) {
-	if a == nil || a.CurrentTask == "" || r.facts.Now.IsZero() || r.s.Find(a.CurrentTask) != nil {
+	if a.CurrentTask == "" || r.facts.Now.IsZero() || r.s.Find(a.CurrentTask) != nil {
 		return
 	}
 	verdict, why := r.s.Liveness(id, r.facts.Now, r.facts.Processes)

@@ -50,7 +50,7 @@ func (v *validation) forged(t, old *blackboard.Task, known bool, k blackboard.Se
 // forgedApprovals tells of approvals that no verb gave. Those of approved work are in its seal.
 func (v *validation) forgedApprovals(t, old *blackboard.Task, known bool, k blackboard.Sealer, edited bool) {
 	for _, a := range t.Approvals {
-		if a == nil || old.HasApproval(a) && (!edited || k == nil) {
+		if old.HasApproval(a) && (!edited || k == nil) {
 			continue
 		}
 		why := a.SealFits(t.ID, k)

@@ -100,10 +100,10 @@ func checkHandoffs(v *validation) {
 			look("", "no task '%s'", id).Lenient(v.v1)
 		}
 		h := v.s.Handoff[id]
-		if h == nil || blank(h.Summary) {
+		if blank(h.Summary) {
 			look("summary", "missing summary")
 		}
-		if h == nil || blank(h.NextAction) {
+		if blank(h.NextAction) {
 			look("next_action", "missing next_action")
 		}
 	}
@@ -207,7 +207,7 @@ func (v *validation) taskOfV1(t *blackboard.Task) bool {
 	if !v.v1 {
 		return false
 	}
-	made := len(t.History) == 0 || t.History[0] == nil || t.History[0].Event != blackboard.HistoryCreated
+	made := len(t.History) == 0 || t.History[0].Event != blackboard.HistoryCreated
 	return made || t.ClaimSeq == 0 || claimsIn(t.History) > t.ClaimSeq
 }
 

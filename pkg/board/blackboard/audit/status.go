@@ -261,10 +261,6 @@ func checkAgentIDs(v *validation) {
 			v.agent(id, "", "the id is malformed; it must be coder-N, code-reviewer-N or planner-N")
 		}
 		a := v.s.Agents[id]
-		if a == nil {
-			v.agent(id, "", "the entry is empty")
-			continue
-		}
 		// A state that was not decoded may spell roles as in specs/protocol.md#0.4.
 		switch is, known := blackboard.ParseRole(string(a.Role)); {
 		case a.Role == "":
@@ -280,9 +276,6 @@ func checkAgentIDs(v *validation) {
 func checkAgentStatus(v *validation) {
 	for _, id := range v.agents {
 		a := v.s.Agents[id]
-		if a == nil {
-			continue
-		}
 		if !blackboard.List(agentStatuses).Has(a.Status) {
 			v.agent(id, "status", "unknown status '%s'%s", a.Status, blackboard.NearestHint(a.Status, agentStatuses)).Lenient(v.agentOfV1(a))
 		}
@@ -305,7 +298,7 @@ func checkAgentLease(v *validation) {
 	}
 	for _, id := range v.agents {
 		a := v.s.Agents[id]
-		if a == nil || a.Status != blackboard.AgentWorking && a.Status != blackboard.AgentReviewing && a.Status != blackboard.AgentPlanning {
+		if a.Status != blackboard.AgentWorking && a.Status != blackboard.AgentReviewing && a.Status != blackboard.AgentPlanning {
 			continue
 		}
 		if until, ok := a.LeaseExpires.At(); ok && v.facts.Now.After(until.Add(v.s.Duration("lease_grace"))) {
@@ -316,7 +309,7 @@ func checkAgentLease(v *validation) {
 
 func checkCurrentTask(v *validation) {
 	for _, id := range v.agents {
-		if a := v.s.Agents[id]; a != nil && a.CurrentTask != "" && v.find(a.CurrentTask) == nil {
+		if a := v.s.Agents[id]; a.CurrentTask != "" && v.find(a.CurrentTask) == nil {
 			v.agent(id, "current_task", "current_task '%s' does not exist", a.CurrentTask).Concerns(a.CurrentTask)
 		}
 	}
@@ -339,17 +332,10 @@ func checkHistoryKept(v *validation, t *blackboard.Task) {
 	}
 	for i, was := range old.History {
 		if !blackboard.Same(was, t.History[i]) {
-			v.task(t, "history"+within("", i, ""), "history entry %d is not what it was (%s)", i+1, eventOf(was))
+			v.task(t, "history"+within("", i, ""), "history entry %d is not what it was (%s)", i+1, was.Event)
 			return
 		}
 	}
-}
-
-func eventOf(e *blackboard.HistoryEntry) string {
-	if e == nil {
-		return "empty"
-	}
-	return string(e.Event)
 }
 
 func checkLastEvent(v *validation, t *blackboard.Task) {
@@ -398,7 +384,6 @@ func iterationRestarted(old, t *blackboard.Task) bool {
 	claimant := old.AssignedTo
 	for i, e := range t.History {
 		switch {
-		case e == nil:
 		case i < len(old.History):
 			if blackboard.IsClaimEvent(e.Event) {
 				claimant = e.Agent
