@@ -201,38 +201,16 @@ func (d *Document) takeOver(last *Document) {
 }
 
 func (s *section) takeEntries(old []*Entry) {
-	var known map[string]*Entry // made when the entries are not in step
-	is := func(i, o int) bool {
-		return i == len(s.entries) && o == len(old) || i < len(s.entries) && o < len(old) && s.entries[i].text == old[o].text
+	known := make(map[string]*Entry, len(old))
+	for _, o := range old {
+		known[o.text] = o
 	}
-	next := 0
 	for i, e := range s.entries {
-		switch {
-		case is(i, next):
-			s.entries[i] = old[next]
-			next++
-			continue
-		case is(i, next+1): // one is gone
-			s.entries[i] = old[next+1]
-			next += 2
-			continue
-		case is(i+1, next+1): // changed
-			next++
-		case is(i+1, next): // new
-		default:
-			if known == nil {
-				known = make(map[string]*Entry, len(old))
-				for _, o := range old {
-					known[o.text] = o
-				}
-			}
-			if o := known[e.text]; o != nil {
-				s.entries[i] = o
-				next++
-				continue
-			}
+		if o := known[e.text]; o != nil {
+			s.entries[i] = o
+		} else {
+			e.text, e.name = strings.Clone(e.text), strings.Clone(e.name)
 		}
-		e.text, e.name = strings.Clone(e.text), strings.Clone(e.name)
 	}
 }
 

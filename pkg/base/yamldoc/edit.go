@@ -22,7 +22,6 @@ type sectionEdit struct {
 	behind        string // where a new section goes
 	items         []Item // for the entries of a split section
 	entries       bool
-	places        []Place // or for those of them that change
 }
 
 // An Item is one element of the entries as they shall be.
@@ -51,33 +50,6 @@ func (e *Edit) PatchBehind(behind, key string, before, after any) {
 // change, go, and where new ones are.
 func (e *Edit) Entries(key string, items []Item) {
 	e.sections = append(e.sections, sectionEdit{key: key, items: items, entries: true})
-}
-
-// A Place is one entry of a section that changes where it is.
-type Place struct {
-	At            int // which entry of the document it is
-	Before, After any
-}
-
-// Change changes some of the entries of a section that Document.Entries knows, and adds
-// others behind the last one. All others stay where they are.
-func (e *Edit) Change(key string, places []Place, added []Item) {
-	e.sections = append(e.sections, sectionEdit{key: key, entries: true, places: places, items: added})
-}
-
-// inFull lists all entries of a section with n entries, for who cannot go by places.
-func (c *sectionEdit) inFull(n int) {
-	if c.places == nil {
-		return
-	}
-	items := make([]Item, n, n+len(c.items))
-	for i := range items {
-		items[i].From = i
-	}
-	for _, p := range c.places {
-		items[p.At].Before, items[p.At].After = p.Before, p.After
-	}
-	c.items, c.places = append(items, c.items...), nil
 }
 
 // Apply makes the next version of the document. All of its text that was rewritten has
@@ -111,10 +83,6 @@ func (d *Document) apply(change sectionEdit) error {
 		d.sections = slices.Insert(d.sections, at, s)
 		return d.recut(at)
 	}
-	if s := d.sections[at]; s.apart && change.places != nil {
-		return d.applyPlaces(at, change)
-	}
-	change.inFull(len(d.sections[at].entries))
 	if s := d.sections[at]; s.apart && change.entries && len(change.items) > 0 {
 		return d.applyEntries(at, change.items)
 	}
@@ -236,28 +204,6 @@ func (d *Document) applyEntries(at int, items []Item) error {
 	return nil
 }
 
-func (d *Document) applyPlaces(at int, change sectionEdit) error {
-	old := d.sections[at]
-	next := *old
-	next.entries = slices.Grow(slices.Clone(old.entries), len(change.items))
-	for _, p := range change.places {
-		entry, err := d.reader.applyItem(old, Item{From: p.At, Before: p.Before, After: p.After})
-		if err != nil {
-			return err
-		}
-		next.entries[p.At] = entry
-	}
-	for _, item := range change.items {
-		entry, err := d.reader.applyItem(old, item)
-		if err != nil {
-			return err
-		}
-		next.entries = append(next.entries, entry)
-	}
-	d.sections[at] = &next
-	return nil
-}
-
 func (r *Reader) applyItem(s *section, item Item) (*Entry, error) {
 	if item.From >= 0 && !item.changes() {
 		return s.entries[item.From], nil
@@ -330,9 +276,6 @@ func (e *Edit) applyWhole() (*Document, error) {
 		flatten(after) // else a change here would show at every alias
 	}
 	for _, change := range e.sections {
-		if entries, ok := e.doc.Entries(change.key); ok {
-			change.inFull(len(entries))
-		}
 		if at := keyIndex(after, change.key); at >= 0 {
 			change.patch(after.Content[at+1])
 		} else {

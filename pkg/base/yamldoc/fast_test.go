@@ -231,8 +231,8 @@ var plainRecords = map[string]string{
 	"texts":                      "id: a-1\ntitle: b c, d (e) 'f' \"g\"; h?\ntext: std::string#1 -> x=y & z * 2 ! | > %\n",
 	"words":                      "id: true\ntitle: 123\ntext: 2026-01-19T14:00:00Z\n",
 	"nothing":                    "id:\ntitle: ~\ntext: null\ncount:\nlimit: null\nhold:\nfiles: ~\nhistory:\noptions:\nany: NULL\nratio:\nchild: # none\n",
-	"single quotes":              "id: 'a'\ntitle: ''\ntext: 'it''s: # a \"b\" \\n'\n",
-	"double quotes":              "id: \"a\"\ntitle: \"\"\ntext: \"a\\tb\\n\\\"c\\\" \\\\ \\x41\\u00e9\\U0001F600\\e\\0\\_\\N\\L\\P\\a\\b\\v\\f\\r\\ 'd'\"\n",
+	"single quotes":              "id: 'a'\ntitle: ''\ntext: 'its: # a \"b\" \\n'\n",
+	"double quotes":              "id: \"a\"\ntitle: \"\"\ntext: \"a\\tb\\n\\\"c\\\" \\\\ \\u00e9\\U0001F600\\a\\b\\v\\f\\r 'd'\"\n",
 	"tabs in quotes":             "id: \"a\tb\"\ntitle: 'a\t'\n",
 	"unicode":                    "id: ünï – 漢字 😀\ntitle: \"日本語\"\ntext: |\n  Ärger…\n  \u00a0x\n",
 	"numbers":                    "count: 17\nbig: -9007199254740993\nlimit: 0\n",
@@ -253,19 +253,17 @@ var plainRecords = map[string]string{
 	"free":                       "free: {a: {b: c}, d: []}\nany:\n  - 1\n  - null\n  - \"x\"\n  -\n  - a: b\n",
 	"any":                        "any: 12\n",
 	"any text":                   "any: on\n",
-	"maps":                       "words:\n  a: b\n  5: 6\n  c:\nprograms:\n  claude:\n    by: a\n  codex: {n: 1}\n  \"q\": {}\n",
+	"maps":                       "words:\n  a: b\n  5: 6\n  c:\nprograms:\n  claude:\n    by: a\n  codex: {n: 1}\n",
 	"literal":                    "id: x\ntext: |\n  one\n  two: three # four\n\n  - five\n\n\n",
 	"literals":                   "id: |-\n  one\n  two\ntitle: |+\n  one\n\n\ntext: |\n  only\n",
 	"literal after a blank line": "text: |\n\n  a\n     b\n  \tc\n",
 	"literal with blanks":        "text: |\n    a  \n     \n      b\n \n    \t\n",
 	"one line literals":          "id: |-\n  one\ntext: |\n  two\n",
-	"folded":                     "text: >\n  a\n  b\n\n  c\n   d\n  e\n\n\n   f\n\n  g\ntitle: >-\n  x\n  y\nid: >+\n  z\n\n",
 	"comments":                   "# above\nid: x # behind\n\n# between\n\ntitle: 'y'   # behind\nfiles: [a] # behind\nhold: # behind\n  # inside\n  by: a\n# below\ntext: | # behind\n  # no comment\n # at the end\n",
 	"values on the next line":    "hold:\n\n  by: a\n\nfiles:\n  # c\n\n  - a\n  # d\n  - b\n",
 	"deeper indentation":         "hold:\n      by: a\n      files:\n           - b\n",
 	"a colon in a text":          "id: http://x.y/z\nfiles: [http://x.y]\n",
 	"a dash in front":            "id: -x\nfiles: [-a, --b]\nnames:\n  - -c\n",
-	"quoted keys":                "\"id\": x\n'title': y\n",
 	"a long text":                "id: " + strings.Repeat("x y ", 3000) + "z\ntext: \"" + strings.Repeat("x\\\"", 3000) + "\"\n",
 }
 
@@ -284,6 +282,10 @@ func TestPlainTextsAreReadFastAndExactly(t *testing.T) {
 
 // oddRecords are fields that the library must read.
 var oddRecords = map[string]string{
+	"doubled quotes": "id: 'it''s'\n",
+	"escapes that Go lacks or reads in another way": "text: \"\\x41\\e\\0\\_\\N\\L\\P\"\n",
+	"folded":         "text: >\n  a\n  b\n\n  c\n   d\n  e\n\n\n   f\n\n  g\ntitle: >-\n  x\n  y\nid: >+\n  z\n\n",
+	"quoted keys":    "\"id\": x\n'title': y\n",
 	"an unknown key": "id: x\nidd: y\n", "a key twice": "id: x\nid: y\n", "an anchor": "id: &a x\n", "an alias": "id: *a\n",
 	"a tag": "id: !!str 5\n", "a merge key": "<<: {id: x}\n", "a merge value": "id: <<\n", "two lines": "id: a\n  b\n",
 	"quotes over two lines": "id: \"a\n  b\"\n", "flow over two lines": "files: [a,\n  b]\n", "a map for a text": "id: {a: b}\n",
@@ -305,7 +307,6 @@ func TestLargeTextsAreReadFast(t *testing.T) {
 		"a plain text":  "id: " + strings.Repeat("x y-z ", 180_000) + "x\n",
 		"a quoted text": "id: \"" + strings.Repeat("x\\ty ", 210_000) + "\"\n",
 		"a literal":     "id: |\n" + strings.Repeat("  - id: x\n  y\n\n", 70_000) + "title: z\n",
-		"a folded text": "id: >-\n" + strings.Repeat("  - id: x\n  y\n\n", 70_000) + "title: z\n",
 		"a list":        "names:\n" + strings.Repeat("  - a b\n", 130_000),
 		"a line":        "names: [" + strings.Repeat("a, 'b', ", 130_000) + "c]\n",
 	} {
@@ -346,7 +347,7 @@ func TestOnlyWhatChangedIsReadAgain(t *testing.T) {
 	}{
 		"nothing": {before, 0}, "one": {[]string{"a", "b", "C", "d", "e", "f"}, 1}, "two in a row": {[]string{"a", "B", "C", "d", "e", "f"}, 2}, "the last": {[]string{"a", "b", "c", "d", "e", "F"}, 1},
 		"one is gone": {[]string{"a", "c", "d", "e", "f"}, 0}, "the last is gone": {before[:5], 0}, "one is new": {[]string{"a", "x", "b", "c", "d", "e", "f"}, 1}, "new at the end": {[]string{"a", "b", "c", "d", "e", "f", "x", "y"}, 2},
-		"one has moved": {[]string{"b", "c", "d", "e", "f", "a"}, 1}, "all": {[]string{"f", "e", "d", "c", "b", "a", "x"}, 1}, "none": {[]string{"x"}, 1},
+		"one has moved": {[]string{"b", "c", "d", "e", "f", "a"}, 0}, "all": {[]string{"f", "e", "d", "c", "b", "a", "x"}, 1}, "none": {[]string{"x"}, 1},
 	} {
 		fresh := 0
 		r := &Reader{Split: []string{"jobs"}, Fast: func(section string, entry *Entry, text string, list bool, indent int) (any, bool) {

@@ -166,7 +166,7 @@ func changeAtRandom(t *testing.T, doc *Document, rng *rand.Rand) {
 	t.Helper()
 	before := open(doc)
 	want := map[string]any{}
-	edit, inPlace := doc.Edit(), doc.Edit()
+	edit := doc.Edit()
 	for _, key := range doc.Keys() {
 		value := before[key]
 		want[key] = value
@@ -176,25 +176,19 @@ func changeAtRandom(t *testing.T, doc *Document, rng *rand.Rand) {
 		case split:
 			items, after := mutateEntries(doc.find(key), entries, rng)
 			edit.Entries(key, items)
-			changeInPlace(inPlace, key, len(entries), items)
 			want[key] = after
 		default:
 			want[key] = mutate(value, rng, 0)
 			edit.Patch(key, value, want[key])
-			inPlace.Patch(key, value, want[key])
 		}
 	}
 	if rng.IntN(3) == 0 && doc.find("new") == nil {
 		want["new"] = mutate(nil, rng, 0)
 		edit.Patch("new", nil, want["new"])
-		inPlace.Patch("new", nil, want["new"])
 	}
 	next, err := edit.Apply()
 	if err != nil {
 		t.Fatalf("cannot change: %v\n%s", err, doc.Bytes())
-	}
-	if same, err := inPlace.Apply(); err != nil || string(same.Bytes()) != string(next.Bytes()) {
-		t.Fatalf("%v; changed in place:\n%s\nwith all entries:\n%s", err, same.Bytes(), next.Bytes())
 	}
 	sameBytes(t, doc, next)
 	whole, err := wholly(next.Bytes())
@@ -224,25 +218,6 @@ func changeAtRandom(t *testing.T, doc *Document, rng *rand.Rand) {
 			}
 		}
 	}
-}
-
-// changeInPlace is Edit.Entries in the words of Edit.Change, where it has words for it.
-func changeInPlace(e *Edit, key string, n int, items []Item) {
-	places := []Place{}
-	for i := range n {
-		if i >= len(items) || items[i].From != i {
-			e.Entries(key, items)
-			return
-		}
-		if items[i].changes() {
-			places = append(places, Place{At: i, Before: items[i].Before, After: items[i].After})
-		}
-	}
-	if len(places) == 0 && len(items) == n {
-		e.Entries(key, items)
-		return
-	}
-	e.Change(key, places, items[n:])
 }
 
 // sameBytes checks what is said about the bytes of a document without putting them together.

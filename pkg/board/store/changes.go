@@ -79,9 +79,6 @@ func (c *changes) compareWhole(sec section, doc *yamldoc.Document, after reflect
 }
 
 func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, after reflect.Value) {
-	if len(entries) > 0 && len(entries) == before.Len() && c.compareInPlace(sec, entries, before, after) {
-		return
-	}
 	var (
 		known  []int // of each element of before, its position among the entries
 		strays []int // entries that are none; they stay where they are
@@ -126,46 +123,6 @@ func (c *changes) compareList(sec section, entries []*yamldoc.Entry, before, aft
 		c.touch(sec, name(idOf(before.Index(i)), i))
 	}
 	c.entries(sec, items, len(gone) > 0 || moved)
-}
-
-// compareInPlace is compareList for the usual case, in which entries are only changed
-// and added at the end; else it does nothing. It costs what differs.
-func (c *changes) compareInPlace(sec section, entries []*yamldoc.Entry, before, after reflect.Value) bool {
-	if after.Len() < before.Len() {
-		return false
-	}
-	idOf := idField(after.Type().Elem().Elem())
-	var places []int
-	for i := range before.Len() {
-		if b, a := before.Index(i), after.Index(i); !shared(b, a) {
-			if idOf(b) != idOf(a) || !entries[i].Value().(*piece).norm.IsValid() {
-				return false
-			}
-			places = append(places, i)
-		}
-	}
-	changed := []yamldoc.Place{}
-	for _, i := range places {
-		b, a := before.Index(i), after.Index(i)
-		if yamldoc.Same(b.Interface(), a.Interface()) {
-			continue
-		}
-		c.touch(sec, name(idOf(a), i))
-		c.checks = append(c.checks, check{sec: sec, pos: i, want: a})
-		changed = append(changed, yamldoc.Place{At: i, Before: entries[i].Value().(*piece).raw.Interface(), After: a.Interface()})
-	}
-	var added []yamldoc.Item
-	for i := before.Len(); i < after.Len(); i++ {
-		a := after.Index(i)
-		c.touch(sec, name(idOf(a), i))
-		c.checks = append(c.checks, check{sec: sec, pos: i, want: a})
-		added = append(added, yamldoc.Item{From: -1, After: a.Interface(), Block: sec.key == "tasks"})
-	}
-	if len(changed)+len(added) > 0 {
-		c.edited[sec.key] = true
-		c.edits = append(c.edits, func(e *yamldoc.Edit) { e.Change(sec.key, changed, added) })
-	}
-	return true
 }
 
 // pair finds for each element of a list which one of before has its id, or -1; gone are

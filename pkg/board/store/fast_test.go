@@ -168,7 +168,8 @@ func TestWhatIsWrittenIsReadFastAndExactly(t *testing.T) {
 		s.Version, s.Revision = "1", 1
 		text := render(s, nil)
 		for _, piece := range bothWays(t, text) {
-			if !regexp.MustCompile(`crashes:( \[.*|\n\s+(- [^\n]*\n\s+)*- )null`).MatchString(piece) { // a time that is none, in a list
+			// A control character is an escape that Go reads in another way; a time that is none may be in a list.
+			if !regexp.MustCompile(`\\x[0-9a-f]|crashes:( \[.*|\n\s+(- [^\n]*\n\s+)*- )null`).MatchString(piece) {
 				t.Errorf("this is not read fast:\n%s", piece)
 			}
 		}
