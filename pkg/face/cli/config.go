@@ -22,6 +22,7 @@ import (
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/role"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -108,7 +109,7 @@ func (o *configOptions) validate(ctx context.Context, _ []string) error {
 
 // rolesOf are settings that name roles which cannot be used.
 func (o *configOptions) rolesOf(p *project.Project, cfg *config.Config) []problem {
-	d := verb.Service{Project: p, Config: func() *config.Config { return cfg }}
+	d := board.Session{Project: p, Config: func() *config.Config { return cfg }}
 	var list []problem
 	for _, f := range d.Roles().Contradictions(d.RoleSettings()) {
 		level := "error"

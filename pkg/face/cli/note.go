@@ -27,7 +27,7 @@ func (e *Env) tellNotes(ctx context.Context) {
 
 // newNotes takes the notes that a run has not got yet. A failure is not the command's: the next one tries again.
 func (e *Env) newNotes(ctx context.Context, d *verb.Service, agent string) (texts []string) {
-	taken, err := e.serviceOn(d).TakeNotes(context.WithoutCancel(ctx), agent)
+	taken, err := e.serviceOn(d.Session).TakeNotes(context.WithoutCancel(ctx), agent)
 	if err != nil {
 		e.Log().Debug("cannot look for notes: " + err.Error())
 	}

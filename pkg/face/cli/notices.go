@@ -16,6 +16,7 @@ import (
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 	"liza/pkg/team/watch"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -186,15 +187,14 @@ func notifyFailed(ctx context.Context, d *verb.Service, host string, cause error
 // deliverBeside delivers while others work. The function that it returns ends that, after a
 // last round that is short.
 func (e *Env) deliverBeside(ctx context.Context, service *verb.Service) (end func()) {
-	d := *service
-	d.Caller = verb.Caller{Person: service.Caller.Person}
-	c := e.sender(&d)
+	d := service.With(func(s *board.Session) { s.Caller = verb.Caller{Person: s.Caller.Person} })
+	c := e.sender(d)
 	free := context.WithoutCancel(ctx)
 	life, cancel := context.WithCancel(free)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		c.Run(life, e.mailTimes(life, &d))
+		c.Run(life, e.mailTimes(life, d))
 	}()
 	return func() {
 		cancel()

@@ -28,6 +28,7 @@ import (
 	"liza/pkg/run/sandbox"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/team/wall"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -307,10 +308,9 @@ func (c *factory) adapter(name string) (agent.Adapter, error) {
 
 // supervisor makes one of a role; each has a service of its own, because each is a caller.
 func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
-	service := *c.service
-	service.Caller = verb.Caller{Person: c.service.Caller.Person}
+	service := c.service.With(func(s *board.Session) { s.Caller = verb.Caller{Person: s.Caller.Person} })
 	start, _ := agent.ProcessStart(os.Getpid())
-	s := &supervisor.Supervisor{Service: &service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
+	s := &supervisor.Supervisor{Service: service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
 		Terminal: terminalName(), Walls: c.walls, Commands: c.commands, RunBase: c.env.brokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
 	s.Start = func(ctx context.Context, a agent.Adapter, spec agent.Spec) agent.Result {

@@ -18,6 +18,7 @@ import (
 	"liza/pkg/face/dashboard/source"
 	"liza/pkg/run/agent"
 	"liza/pkg/team/findings"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -50,7 +51,7 @@ const lookPatience = 300 * time.Millisecond
 
 func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*verb.Service, error) {
 	if e.inside != nil {
-		return e.serviceOn(e.inside.service), nil
+		return e.serviceOn(e.inside.service.Session), nil
 	}
 	cfg, err := e.config(p, tolerant)
 	if err != nil {
@@ -72,14 +73,14 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 	roomFor(p.State())
 	read := make(chan *blackboard.State, 1)
 	go func() { // while git starts; what is read stays with the store
-		board, err := s.View(ctx)
+		at, err := s.View(ctx)
 		if err != nil && isShared(s) {
-			board, _ = s.LastValid(ctx) // it has the name of this host as well
+			at, _ = s.LastValid(ctx) // it has the name of this host as well
 		}
-		read <- board
+		read <- at
 	}()
 	repo, err := git.Open(ctx, p.Root)
-	board := <-read
+	at := <-read
 	if err != nil && !tolerant {
 		return nil, err
 	}
@@ -90,24 +91,24 @@ func (e *Env) openAt(ctx context.Context, p *project.Project, tolerant bool) (*v
 		repo.Sign = cfg.get().Git.Sign
 		repo.Filters = cfg.get().Git.Filters // as they were at the start: an agent may change the file
 	}
-	if err := cfg.follow(board, tolerant); err != nil {
+	if err := cfg.follow(at, tolerant); err != nil {
 		return nil, err
 	}
-	if isShared(s) && board != nil {
+	if isShared(s) && at != nil {
 		machine, _ := os.Hostname()
-		if e.host, err = verb.HostName(board, p.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
+		if e.host, err = verb.HostName(at, p.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
 			return nil, err
 		}
 	}
-	return e.serviceOn(&verb.Service{Project: p, Store: s, Repo: repo, Config: cfg.get, TaskArchive: taskArchive, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held()}), nil
+	return e.serviceOn(&board.Session{Project: p, Store: s, Repo: repo, Config: cfg.get, TaskArchive: taskArchive, Home: e.Get("HOME"), Secrets: e.secrets(), Held: e.held()}), nil
 }
 
 // serviceOn is the service of this command on a project that is open.
-func (e *Env) serviceOn(open *verb.Service) *verb.Service {
+func (e *Env) serviceOn(open *board.Session) *verb.Service {
 	p := open.Project
-	d := &verb.Service{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
+	d := verb.New(&board.Session{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
 		Caller: e.caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.processes(p.Tmp()), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.skipsSpecFiles(),
-		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind blackboard.AlertKind, subject, text string) { e.report(p, kind, subject, text) }}
+		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.unsaved, Notice: func(kind blackboard.AlertKind, subject, text string) { e.report(p, kind, subject, text) }})
 	d.Version = version
 	if open.Proc.Host != "" {
 		d.Proc.Host = open.Proc.Host

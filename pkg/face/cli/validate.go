@@ -16,6 +16,7 @@ import (
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 	"liza/pkg/team/maintain"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -164,7 +165,7 @@ func (e *Env) boardIn(ctx context.Context, found *project.Project) (*maintain.Bo
 	p := &maintain.Board{Name: maintain.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.Repo = repo
-		err = e.lookAtRemote(ctx, &verb.Service{Project: found, Store: s, Repo: repo, Config: cfg.get}, p)
+		err = e.lookAtRemote(ctx, verb.New(&board.Session{Project: found, Store: s, Repo: repo, Config: cfg.get}), p)
 		if err != nil {
 			e.Log().Warn("what other hosts have merged cannot be looked at: " + err.Error())
 		}

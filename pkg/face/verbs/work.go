@@ -13,6 +13,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/exitcmd"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -53,9 +54,7 @@ func withoutSpecFiles(service *verb.Service, off bool) *verb.Service {
 	if !off {
 		return service
 	}
-	other := *service
-	other.NoSpecFiles = true
-	return &other
+	return service.With(func(s *board.Session) { s.NoSpecFiles = true })
 }
 
 // work are the verbs of those who work on tasks.

@@ -13,15 +13,16 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/merge"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/verb"
 )
 
 // merger is the member of a process that merges. It shares nothing with the agents beside which it works, is not on the
 // board, and runs no program: a reviewer judges while the checks of a merge run.
-func (s *Supervisor) merger(service verb.Service, role blackboard.Role) *Supervisor {
-	service.Caller, service.Run, service.May = verb.Caller{Person: service.Caller.Person}, nil, nil
-	return &Supervisor{Service: &service, Role: role, ID: "merge", Print: s.Print, Team: true}
+func (s *Supervisor) merger(service *verb.Service, role blackboard.Role) *Supervisor {
+	own := service.With(func(s *board.Session) { s.Caller, s.Run, s.May = verb.Caller{Person: s.Caller.Person}, nil, nil })
+	return &Supervisor{Service: own, Role: role, ID: "merge", Print: s.Print, Team: true}
 }
 
 // mergesItself reports whether merges are part of its own steps: it ends after one, or a person has its terminal, where

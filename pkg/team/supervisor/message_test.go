@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/run/agent"
 	"liza/pkg/run/exitcmd"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -30,7 +31,7 @@ func TestAnExitCommandIsNoMessage(t *testing.T) {
 func TestWhatKeepsMergesIsToldOnceUntilItChanges(t *testing.T) {
 	t.Parallel()
 	var told []string
-	s := &Supervisor{Service: &verb.Service{}, Print: func(l Line) { told = append(told, l.Text) }}
+	s := &Supervisor{Service: verb.New(&board.Session{}), Print: func(l Line) { told = append(told, l.Text) }}
 	s.Service.Now = time.Now
 	for _, text := range []string{"no space", "no space", "no git", "no git", "", "no git"} {
 		if text == "" {

@@ -159,7 +159,7 @@ func (s *Supervisor) registered(soft, hard context.Context, work func(hard conte
 		s.Service.ClearStrays()
 	}
 	if !s.Team && !s.mergesItself() {
-		defer s.merger(*s.Service, s.Role).beside(hard)()
+		defer s.merger(s.Service, s.Role).beside(hard)()
 	}
 	var watchers sync.WaitGroup
 	life, stop := context.WithCancel(hard)

@@ -39,7 +39,7 @@ func (t *Team) Run(soft, hard context.Context) error {
 	}
 	merging := func() {}
 	if len(t.Members) > 0 {
-		merging = t.Members[0].merger(*t.Service, blackboard.RoleReviewer).beside(hard) // at once: it waits for no reviewer
+		merging = t.Members[0].merger(t.Service, blackboard.RoleReviewer).beside(hard) // at once: it waits for no reviewer
 	}
 	watched := make(chan struct{})
 	watching, enough := context.WithCancel(hard)

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/run/role"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/verb"
 )
@@ -34,12 +35,12 @@ func RehearsePoststep(ctx context.Context, service *verb.Service, in PoststepInp
 		return Poststepped{}, err
 	}
 	r.State.Agents[r.Agent].TokenHash = verb.HashToken(rehearsed)
-	board := &rehearsalStore{Memory: store.NewMemory(r.State)}
-	on := *service
-	copied := simulator{&on}
-	copied.Store, copied.Progress, copied.At = board, nil, nil
-	copied.Caller = verb.Caller{AgentID: r.Agent, Token: rehearsed}
-	copied.AllowEmpty, copied.Rehearsal = in.EmptyCommit, true
+	kept := &rehearsalStore{Memory: store.NewMemory(r.State)}
+	copied := simulator{service.With(func(s *board.Session) {
+		s.Store, s.Progress, s.At = kept, nil, nil
+		s.Caller = verb.Caller{AgentID: r.Agent, Token: rehearsed}
+		s.AllowEmpty, s.Rehearsal = in.EmptyCommit, true
+	})}
 	out := Poststepped{Task: in.Task, Kind: string(in.Kind), Agent: r.Agent, StatusBefore: from.status, EvidenceFiles: d.evidenceOf(in), DryRun: true}
 	if r.Warning != "" {
 		out.Warnings = append(out.Warnings, "the run could not begin now: "+r.Warning)
@@ -73,7 +74,7 @@ func RehearsePoststep(ctx context.Context, service *verb.Service, in PoststepInp
 	if after != "" {
 		out.StatusAfter, out.Event = after, "checkpoint"
 	}
-	for _, e := range board.Journal() {
+	for _, e := range kept.Journal() {
 		if level, _ := e.Extra["level"].(string); level == "warning" || e.Action == blackboard.ActionAnomaly {
 			out.Warnings = append(out.Warnings, string(e.Action)+": "+e.Detail)
 		}

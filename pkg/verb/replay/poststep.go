@@ -13,6 +13,7 @@ import (
 	"liza/pkg/code/review"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/run/role"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/verb"
 )
@@ -153,15 +154,16 @@ func (d simulator) actFor(ctx context.Context, in PoststepInput) (actor, via sim
 		return actor, via, err
 	}
 	agent := transition.FreeAgentID(s, blackboard.Role(in.Kind), d.Now())
-	person, program := *d.Service, *d.Service
-	person.Caller = verb.Caller{As: agent, Person: d.Caller.Person}
+	person := d.With(func(s *board.Session) { s.Caller = verb.Caller{As: agent, Person: s.Caller.Person} })
 	r, err := person.Register(ctx, verb.RegisterInput{ID: agent, Role: blackboard.Role(in.Kind)})
 	if err != nil {
 		return actor, via, err
 	}
-	program.Caller = verb.Caller{AgentID: agent, Token: r.Token, Person: d.Caller.Person}
-	program.AllowEmpty = in.EmptyCommit
-	return simulator{&program}, simulator{&person}, nil
+	program := d.With(func(s *board.Session) {
+		s.Caller = verb.Caller{AgentID: agent, Token: r.Token, Person: s.Caller.Person}
+		s.AllowEmpty = in.EmptyCommit
+	})
+	return simulator{program}, simulator{person}, nil
 }
 
 // claimFor takes the work as the supervisor of the agent would.

@@ -18,6 +18,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/run/role"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
@@ -46,9 +47,8 @@ const (
 // along the path of Poststep, and compares the status after each with the recorded one
 // (specs/roles-and-knowledge.md#7.4). It must never be given a project that somebody works in.
 func Replay(ctx context.Context, service *verb.Service, list []history.Interaction) ([]ReplayedRun, error) {
-	scratch := *service
-	scratch.NoSpecFiles = true
-	r := &replay{service: simulator{&scratch}, identities: map[string]identity{}}
+	scratch := service.With(func(s *board.Session) { s.NoSpecFiles = true })
+	r := &replay{service: simulator{scratch}, identities: map[string]identity{}}
 	if err := r.newTask(ctx); err != nil {
 		return nil, err
 	}
@@ -206,14 +206,13 @@ func (r *replay) identityOf(ctx context.Context, id string, as blackboard.Role) 
 	if s, ok := r.identities[id]; ok {
 		return s, nil
 	}
-	person, program := *r.service.Service, *r.service.Service
-	person.Caller = verb.Caller{As: id, Person: r.service.Caller.Person}
+	person := r.service.With(func(s *board.Session) { s.Caller = verb.Caller{As: id, Person: s.Caller.Person} })
 	registered, err := person.Register(ctx, verb.RegisterInput{ID: id, Role: as})
 	if err != nil {
 		return identity{}, err
 	}
-	program.Caller = verb.Caller{AgentID: id, Token: registered.Token}
-	r.identities[id] = identity{simulator{&program}, simulator{&person}}
+	program := r.service.With(func(s *board.Session) { s.Caller = verb.Caller{AgentID: id, Token: registered.Token} })
+	r.identities[id] = identity{simulator{program}, simulator{person}}
 	return r.identities[id], nil
 }
 

@@ -31,7 +31,7 @@ type RegisterInput struct {
 
 // Register enters an agent on the board (specs/protocol.md#5.1, A01).
 func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, error) {
-	entry, token, err := d.newRegistration(in.PID != 0)
+	entry, token, err := d.NewRegistration(in.PID != 0)
 	if err != nil {
 		return Registered{}, err
 	}
@@ -67,9 +67,9 @@ func (d *Service) Unregister(ctx context.Context, id string, force bool) error {
 	if err != nil {
 		return err
 	}
-	caller.fresh = nil // nobody is registered in order to be removed
+	caller = caller.Unregistered() // nobody is registered in order to be removed
 	remove := func() error {
-		return d.updateAs(ctx, "unregister", caller, func(s *blackboard.State, a transition.Actor) error {
+		return d.UpdateAs(ctx, "unregister", caller, func(s *blackboard.State, a transition.Actor) error {
 			return transition.Unregister(s, id, a, force, d.Now())
 		})
 	}
@@ -138,7 +138,7 @@ func (d *Service) RestartAgent(ctx context.Context, in AgentOrder) (Ordered, err
 
 func (d *Service) order(ctx context.Context, op string, in AgentOrder, change func(*blackboard.State, transition.Actor) error) (out Ordered, process bool, err error) {
 	out.Agent = in.Agent
-	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
+	if err := d.Clean(field("--reason", &in.Reason)); err != nil {
 		return out, false, err
 	}
 	err = d.Update(ctx, op, func(s *blackboard.State, a transition.Actor) error {

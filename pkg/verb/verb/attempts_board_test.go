@@ -168,13 +168,15 @@ func (s *scene) ends(t *testing.T, name string, c attempt, tasks []string) iter.
 	}
 }
 
-// elsewhere are the methods that other tests are about, most because they change git; the last line has the parts of which verbs
-// above this package are made.
+// elsewhere are the methods that other tests are about, most because they change git; the last lines have the parts of which verbs
+// are made.
 var elsewhere = strings.Fields(`AcceptIntegration Analyze Archive ArchivedTask BaseChecks Behind Check CheckNow OpenPlace TryChecks Claim CloseGitFolder DropWorktree Condensing EnsureWorktree FetchTip Follow FollowControl FollowSettings
 	FollowRemote ForeseeChecks GitFolder Help IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next PatchesOf PutBack RandomHex Recover RestoreIntegration SecretsOf
 	SeeIntegration SetUp SettleFolders SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Try Unknown Update Event AdminOnly
 	AdoptTip BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify LearnLate NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary
-	Later Write KeepEnd`)
+	Later Write KeepEnd
+	Already AsSystem AskedTip BaseRef ContainsBase Fetch KnownTip NewRegistration NoteIntegration OnBase ProposalOnto PutBranch RecoverScrub RunChecks
+	Stop TakenAway TipHere Undone Unverified UpdateAs WaitsUnverified`)
 
 // A verb that is added is added to a table.
 func TestEachVerbIsInATable(t *testing.T) {

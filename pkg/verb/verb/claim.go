@@ -13,6 +13,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/run/role"
+	"liza/pkg/verb/board"
 )
 
 // Claimed is the result of a claim.
@@ -29,13 +30,13 @@ type Claimed struct {
 
 // reservation is what phase one of a claim decided (specs/protocol.md#7.2).
 type reservation struct {
-	id         identity
+	id         board.Identity
 	agent      string
 	task       blackboard.Task // as it was reserved
 	base       string
 	keep       bool
-	fresh      bool    // a registration was made for this claim
-	former     *orphan // what the holder left whose claim is over
+	fresh      bool          // a registration was made for this claim
+	former     *board.Orphan // what the holder left whose claim is over
 	nonce      string
 	candidates []string
 }
@@ -107,7 +108,7 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 	}
 	in := d.Input()
 	unusable := map[string]error{} // many tasks may want the same role
-	in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
+	in.RoleCheck = d.RoleCheck(func(err error) { unusable[err.Error()] = err })
 	defer func() { d.tellUnusable(ctx, unusable) }()
 	if err := d.FollowRemote(ctx, s); err != nil {
 		return reservation{}, err
@@ -118,7 +119,7 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 	}
 	d.Failpoint("claim.looked")
 	r := reservation{id: id, base: head, nonce: nonce}
-	err = d.updateAs(ctx, "claim", id, func(s *blackboard.State, a transition.Actor) error {
+	err = d.UpdateAs(ctx, "claim", id, func(s *blackboard.State, a transition.Actor) error {
 		now := d.Now()
 		// Before Identify, which registers an agent that a person acts for.
 		registered := s.Agents[a.ID] != nil
@@ -172,7 +173,7 @@ func (d *Service) Look(ctx context.Context, s *blackboard.State) error {
 		t, why = transition.NextReview(s, a, in, now)
 	} else {
 		unusable := map[string]error{} // many tasks may want the same role
-		in.RoleCheck = d.roleCheck(func(err error) { unusable[err.Error()] = err })
+		in.RoleCheck = d.RoleCheck(func(err error) { unusable[err.Error()] = err })
 		t, why = transition.NextTask(s, a, in, now)
 		d.tellUnusable(ctx, unusable)
 	}
@@ -196,11 +197,11 @@ func (r *reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, 
 		t.Status == blackboard.Claimed && t.FinishedRun(t.ClaimSeq) != nil
 	r.former = nil
 	if e := s.Agents[t.AssignedTo]; t.Status == blackboard.Claimed && sameRegistration(e, t.ClaimGeneration) {
-		r.former = d.orphanOf(t.AssignedTo, e)
+		r.former = d.OrphanOf(t.AssignedTo, e)
 	} else if t.Status == blackboard.Unclaimed { // the program of a claim that a person ended in the file
 		for id, e := range s.Agents {
 			if id != agent && e != nil && e.Role == blackboard.RoleCoder && e.Child != nil && e.Child.Task == t.ID {
-				r.former = d.orphanOf(id, e)
+				r.former = d.OrphanOf(id, e)
 			}
 		}
 	}
@@ -217,7 +218,7 @@ func (r *reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, 
 func (d *Service) provision(ctx context.Context, r *reservation, facts *transition.ClaimFacts) (*git.Provided, error) {
 	if r.former != nil {
 		// First of all: a program that still runs would write into what is saved and handed over below.
-		if err := d.stop(ctx, *r.former); err != nil {
+		if err := d.Stop(ctx, *r.former); err != nil {
 			return nil, err
 		}
 	}
@@ -230,7 +231,7 @@ func (d *Service) provision(ctx context.Context, r *reservation, facts *transiti
 	if _, err := d.Repo.Relink(ctx, r.task.ID); err != nil {
 		return nil, err
 	}
-	if err := d.fetch(ctx, slices.Concat([]string{r.task.RestartFrom}, r.task.Bases(), r.candidates)...); err != nil {
+	if err := d.Fetch(ctx, slices.Concat([]string{r.task.RestartFrom}, r.task.Bases(), r.candidates)...); err != nil {
 		return nil, err
 	}
 	provided, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: r.task.ID, Base: r.base, Keep: r.keep, RestartFrom: r.task.RestartFrom,
@@ -251,7 +252,7 @@ func (d *Service) provision(ctx context.Context, r *reservation, facts *transiti
 // what was pushed there.
 func (d *Service) comesFrom(ctx context.Context, r *reservation) error {
 	t := &r.task
-	if !d.elsewhere(t) {
+	if !d.Elsewhere(t) {
 		return nil
 	}
 	s, err := d.View(ctx)
@@ -280,13 +281,13 @@ func (d *Service) confirm(ctx context.Context, r reservation, facts transition.C
 			in.Recovered = &p.Recovered
 		}
 	}
-	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+	err := d.UpdateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
 		// All guards again: phase two took time without the lock, in which a person may have held or superseded the task.
 		if err := transition.Claim(s, r.task.ID, a, in, d.Now()); err != nil {
 			return err
 		}
 		if r.former != nil {
-			r.former.forget(s) // stopped in phase two
+			r.former.Forget(s) // stopped in phase two
 		}
 		t := s.Task(r.task.ID)
 		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Lease: t.LeaseExpires, Iteration: t.Iteration}
@@ -314,7 +315,7 @@ func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) e
 			cause = errors.Join(cause, err)
 		}
 	}
-	err := d.updateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+	err := d.UpdateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
 		// Somebody else has it: the reservation had lapsed, and theirs stays.
 		if !transition.CancelReserve(s, r.task.ID, a) {
 			return nil
@@ -356,7 +357,7 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 		return out, err
 	}
 	in := d.Input()
-	take := takeover{service: d}
+	take := d.NewTakeover()
 	claim := func(s *blackboard.State, a transition.Actor) error {
 		now := d.Now()
 		if _, err := transition.Identify(s, a, now); err != nil {
@@ -372,7 +373,7 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 			}
 			chosen = t.ID
 		}
-		var former *orphan
+		var former *board.Orphan
 		if t := s.Task(chosen); t != nil {
 			in.SpecHash, former = spec[t.SpecRef], d.formerReviewer(s, t)
 		}
@@ -380,16 +381,16 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 			return err
 		}
 		t := s.Task(chosen)
-		if former != nil && (former.agent != a.ID || former.generation != t.ReviewingGeneration) {
-			if err := take.need(former); err != nil {
+		if former != nil && (former.Agent != a.ID || former.Generation != t.ReviewingGeneration) {
+			if err := take.Need(former); err != nil {
 				return err
 			}
-			former.forget(s)
+			former.Forget(s)
 		}
 		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Commit: t.ReviewCommit, Lease: t.ReviewLeaseExpires}
 		return nil
 	}
-	err = take.try(ctx, func() error { return d.Update(ctx, "claim-review", claim) })
+	err = take.Try(ctx, func() error { return d.Update(ctx, "claim-review", claim) })
 	if err == nil && out.Worktree != "" {
 		if _, problem := d.Repo.Relink(ctx, out.Task); problem != nil {
 			out.Warnings = append(out.Warnings, problem.Error())
@@ -399,9 +400,9 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 }
 
 // formerReviewer is what the registration left that has the review claim of a task.
-func (d *Service) formerReviewer(s *blackboard.State, t *blackboard.Task) *orphan {
+func (d *Service) formerReviewer(s *blackboard.State, t *blackboard.Task) *board.Orphan {
 	if e := s.Agents[t.ReviewingBy]; sameRegistration(e, t.ReviewingGeneration) {
-		return d.orphanOf(t.ReviewingBy, e)
+		return d.OrphanOf(t.ReviewingBy, e)
 	}
 	return nil
 }

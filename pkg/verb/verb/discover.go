@@ -16,7 +16,7 @@ type Discovered struct {
 
 // Discover records something that was found during a task and is not part of it.
 func (d *Service) Discover(ctx context.Context, x blackboard.Discovery) (Discovered, error) {
-	if err := d.Clean(Text{"the text", &x.Description}, Text{"--recommend", &x.Recommendation}); err != nil {
+	if err := d.Clean(field("the text", &x.Description), field("--recommend", &x.Recommendation)); err != nil {
 		return Discovered{}, err
 	}
 	out := Discovered{Task: x.During}
@@ -40,7 +40,7 @@ func (d *Service) Convert(ctx context.Context, id, task string) (Discovered, err
 
 // Defer puts a discovery off.
 func (d *Service) Defer(ctx context.Context, id, reason string) (Discovered, error) {
-	if err := d.Clean(Text{"--reason", &reason}); err != nil {
+	if err := d.Clean(field("--reason", &reason)); err != nil {
 		return Discovered{}, err
 	}
 	return d.onDiscovery(ctx, "defer", Discovered{ID: id}, func(s *blackboard.State, a transition.Actor) error {
@@ -67,7 +67,7 @@ type SpecChanged struct {
 // SpecChange records that a spec was changed, with the hash of what it says now.
 func (d *Service) SpecChange(ctx context.Context, spec, change, task string) (SpecChanged, error) {
 	out := SpecChanged{Spec: spec, Affected: []string{}}
-	if err := d.Clean(Text{"--spec", &spec}, Text{"--change", &change}); err != nil {
+	if err := d.Clean(field("--spec", &spec), field("--change", &change)); err != nil {
 		return out, err
 	}
 	if out.Hash = d.SpecHash(spec); out.Hash == "" && spec != "" && !d.NoSpecFiles {

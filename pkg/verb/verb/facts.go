@@ -26,6 +26,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/review"
 	"liza/pkg/run/exitcmd"
+	"liza/pkg/verb/board"
 )
 
 func factOf(f *blackboard.Fact) Fact {
@@ -78,7 +79,7 @@ func (d *Service) archivedFacts() ([]ArchivedFact, error) {
 	}
 	var list []ArchivedFact
 	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxText)
+	lines.Buffer(nil, board.MaxText)
 	for lines.Scan() {
 		var f ArchivedFact
 		if json.Unmarshal(lines.Bytes(), &f) == nil && f.ID != "" {
@@ -199,7 +200,7 @@ func highest(archived []ArchivedFact) int {
 // AddFact puts a fact on the board that a person or planner knows. It passes the filter of
 // what reviewers learn.
 func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, error) {
-	if err := d.Clean(Text{"the text", &content}); err != nil {
+	if err := d.Clean(field("the text", &content)); err != nil {
 		return Fact{}, err
 	}
 	content = strings.TrimSpace(content)

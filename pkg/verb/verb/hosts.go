@@ -117,14 +117,6 @@ func Enrol(ctx context.Context, board store.Store, gitDir, given, machine, versi
 	})
 }
 
-// ThisHost is the name of this host on a board that several have, "" where the board is a file.
-func (d *Service) ThisHost() string {
-	if !d.Shared() {
-		return ""
-	}
-	return d.Proc.Host
-}
-
 // FollowSettings takes the settings, roles and instructions that other hosts have changed since, so that nothing is claimed or
 // merged by older ones.
 func (d *Service) FollowSettings(ctx context.Context) error {
@@ -152,11 +144,6 @@ func (d *Service) contact() (c transition.Contact, err error) {
 	return c, err
 }
 
-// elsewhere reports whether another host has the worktree of a task.
-func (d *Service) elsewhere(t *blackboard.Task) bool {
-	return t != nil && t.ElsewhereThan(d.ThisHost())
-}
-
 // OthersTurn reports whether another host merges now.
 func (d *Service) OthersTurn(s *blackboard.State) bool {
 	if s.Integration == nil || s.Integration.Turn == nil {
@@ -174,26 +161,18 @@ func (d *Service) brought(ctx context.Context, t *blackboard.Task) (bool, error)
 		if c == "" || c == t.BaseCommit {
 			continue
 		}
-		if err := d.fetch(ctx, c, t.BaseCommit); err != nil {
+		if err := d.Fetch(ctx, c, t.BaseCommit); err != nil {
 			return false, err
 		}
 		there, err := d.Repo.CommitExists(ctx, c)
 		if err == nil && there {
-			there, err = d.containsBase(ctx, t.BaseCommit, c)
+			there, err = d.ContainsBase(ctx, t.BaseCommit, c)
 		}
 		if err != nil || there {
 			return there, err
 		}
 	}
 	return false, nil
-}
-
-// containsBase reports whether a commit contains the base; one that is lost tells nothing.
-func (d *Service) containsBase(ctx context.Context, base, commit string) (bool, error) {
-	if there, err := d.Repo.CommitExists(ctx, base); base == "" || err != nil || !there {
-		return err == nil, err
-	}
-	return d.Repo.IsAncestor(ctx, base, commit)
 }
 
 // shelve saves what this host has of a task whose worktree another host has now, and removes it. What was not pushed before
@@ -207,7 +186,7 @@ func (d *Service) shelve(ctx context.Context, s *blackboard.State, t *blackboard
 	if path == "" && tip == "" {
 		return nil
 	}
-	work := git.Work{ID: t.ID, Path: path, Reason: "left on host " + d.ThisHost(), Integration: d.provenTip(ctx, s), Base: t.BaseCommit}
+	work := git.Work{ID: t.ID, Path: path, Reason: "left on host " + d.ThisHost(), Integration: d.ProvenTip(ctx, s), Base: t.BaseCommit}
 	if tip != "" {
 		pushed, err := d.Repo.Pushed(ctx, d.Remote(), []string{tip})
 		if err != nil {
@@ -277,7 +256,7 @@ func (d *Service) pushWork(ctx context.Context, id string) {
 		return
 	}
 	t := s.Task(id)
-	if t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.elsewhere(t) {
+	if t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.Elsewhere(t) {
 		return
 	}
 	tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(id))
@@ -301,7 +280,7 @@ func (d *Service) shelveOthers(ctx context.Context) (did []string) {
 			return append(did, err.Error())
 		}
 		t := s.Task(id)
-		if !d.elsewhere(t) || t.Status.Terminal() || t.Claiming != nil || t.ReviewingBy != "" || s.AtWork(host, id) {
+		if !d.Elsewhere(t) || t.Status.Terminal() || t.Claiming != nil || t.ReviewingBy != "" || s.AtWork(host, id) {
 			continue
 		}
 		if err := d.shelve(ctx, s, t); err != nil {
@@ -336,135 +315,6 @@ func (d *Service) tasksHere(ctx context.Context) (ids []string) {
 	return ids
 }
 
-// branchTip is where the integration branch is: here, or with a remote where this host saw it there last. The remote may
-// have gone on by what Liza did on another host: then it is where Liza left it.
-func branchTip(ctx context.Context, repo *git.Repo, s *blackboard.State, remote string) (string, error) {
-	if remote == "" {
-		return repo.BranchTip(ctx, s.IntegrationBranch())
-	}
-	seen, err := repo.RemoteBranch(ctx, remote, s.IntegrationBranch())
-	switch {
-	case err != nil || seen == s.Tip():
-		return seen, err
-	case seen == "" && s.Tip() == "":
-		return repo.BranchTip(ctx, s.IntegrationBranch())
-	case seen == "" || !s.ForeignTip(seen):
-		return cmp.Or(s.Tip(), seen), nil
-	}
-	there, err := repo.CommitExists(ctx, s.Tip())
-	if err == nil && there {
-		there, err = repo.IsAncestor(ctx, seen, s.Tip())
-	} else if err == nil {
-		there = true // what this host has not fetched yet is newer than what it has
-	}
-	if there {
-		return s.Tip(), err
-	}
-	return seen, err
-}
-
-func (d *Service) branchTip(ctx context.Context, s *blackboard.State) (string, error) {
-	return branchTip(ctx, d.Repo, s, d.Remote())
-}
-
-// tipHere is branchTip where its commits are needed.
-func (d *Service) tipHere(ctx context.Context, s *blackboard.State) (string, error) {
-	tip, err := d.branchTip(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	return d.orSeen(ctx, s, tip)
-}
-
-// orSeen fetches the tip of the integration branch. The board knows what another host has merged before this one has it;
-// when the remote does not give it now, the tip that this host saw last has to do.
-func (d *Service) orSeen(ctx context.Context, s *blackboard.State, tip string) (string, error) {
-	if d.Remote() == "" || tip == "" {
-		return tip, nil
-	}
-	if there, err := d.Repo.CommitExists(ctx, tip); there || err != nil {
-		return tip, err
-	}
-	if d.fetch(ctx, tip) == nil {
-		if there, err := d.Repo.CommitExists(ctx, tip); there || err != nil {
-			return tip, err
-		}
-	}
-	return d.Repo.RemoteBranch(ctx, d.Remote(), s.IntegrationBranch())
-}
-
-// FollowRemote brings what other hosts have merged into this repository: the commits, and the integration branch where
-// nobody has it checked out. It costs a look at two refs when there is nothing new.
-func (d *Service) FollowRemote(ctx context.Context, s *blackboard.State) error {
-	remote, tip, branch := d.Remote(), s.Tip(), s.IntegrationBranch()
-	if remote == "" || tip == "" || d.Rehearsal {
-		return nil
-	}
-	seen, err := d.Repo.RemoteBranch(ctx, remote, branch)
-	if err != nil {
-		return err
-	}
-	if seen == "" {
-		if err := d.introduce(ctx, remote, branch, tip); err != nil {
-			return err
-		}
-	} else if seen != tip {
-		if now, err := d.branchTip(ctx, s); err != nil || now != tip {
-			return err // somebody moved it there: a person decides
-		}
-		if err := d.Repo.Fetch(ctx, remote, tip); err != nil {
-			return err
-		}
-		if err := d.Repo.SawRemote(ctx, remote, branch, tip); err != nil {
-			return err
-		}
-	}
-	return d.Repo.Advance(ctx, branch, tip)
-}
-
-// introduce is the first look of this repository at the branch of the remote; who has the branch gives it to a remote that
-// has not.
-func (d *Service) introduce(ctx context.Context, remote, branch, tip string) error {
-	ref := "refs/heads/" + branch
-	at, err := d.Repo.RemoteRefs(ctx, remote, ref)
-	if err != nil {
-		return err
-	}
-	there := at[ref]
-	if there == "" {
-		here, err := d.Repo.BranchTip(ctx, branch)
-		if err != nil || here != tip {
-			return Fail("git push "+remote+" "+branch, "the remote %s has no branch %s, and this repository does not have it as Liza left it", remote, branch)
-		}
-		if err := d.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: tip}); err != nil {
-			return err
-		}
-		there = tip
-	}
-	if err := d.Repo.Fetch(ctx, remote, there, tip); err != nil {
-		return err
-	}
-	return d.Repo.SawRemote(ctx, remote, branch, there)
-}
-
-// FetchTip brings what was merged, and changes no ref.
-func (d *Service) FetchTip(ctx context.Context, s *blackboard.State) error {
-	return d.fetch(ctx, s.Tip())
-}
-
-// fetch brings commits that the remote may have; one that it does not have is told by who needs it.
-func (d *Service) fetch(ctx context.Context, commits ...string) error {
-	if d.Remote() == "" || d.Rehearsal {
-		return nil
-	}
-	for _, c := range commits { // one that is lost must not keep the others away
-		if err := d.Repo.Fetch(ctx, d.Remote(), c); err != nil && !errors.Is(err, git.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
 // publish puts a commit on the task's branch of the remote, in the place of what an earlier attempt left there. The caller
 // has looked whether the task is still its own: anybody who takes it over moves the branch, and this push fails then.
 func (d *Service) publish(ctx context.Context, task, commit string) error {
@@ -495,37 +345,4 @@ func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in
 		return false, nil // the event says why
 	}
 	return true, d.publish(ctx, in.Task, event.Submission.Commit)
-}
-
-// provenTip is the head of the integration branch, as far as its commits are here: what it holds may be let go.
-func (d *Service) provenTip(ctx context.Context, s *blackboard.State) string {
-	tip, err := d.branchTip(ctx, s)
-	if err == nil && d.fetch(ctx, tip) == nil {
-		if there, err := d.Repo.CommitExists(ctx, tip); err == nil && there {
-			return tip
-		}
-	}
-	if tip, err = d.Repo.BranchTip(ctx, s.IntegrationBranch()); err != nil {
-		return ""
-	}
-	return tip
-}
-
-// putBranch moves the integration branch by a person's decision: on the remote too, if work travels over one.
-func (d *Service) putBranch(ctx context.Context, branch, to, from string) error {
-	ref, remote := "refs/heads/"+branch, d.Remote()
-	if remote == "" {
-		return d.Repo.UpdateRef(ctx, ref, to, from)
-	}
-	if err := d.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: to, Old: from}); err != nil {
-		return err
-	}
-	if err := d.Repo.SawRemote(ctx, remote, branch, to); err != nil {
-		return err
-	}
-	here, err := d.Repo.BranchTip(ctx, branch)
-	if err == nil && here == from { // else it follows by itself, or has commits of its own
-		return d.Repo.UpdateRef(ctx, ref, to, from)
-	}
-	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
+	"liza/pkg/verb/board"
 )
 
 // InitInput says how a project begins (specs/cli.md#2, init).
@@ -90,7 +91,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		return out, err
 	}
 	in.Spec = cmp.Or(in.Spec, "specs/vision.md")
-	d := &Service{Project: p}
+	d := &board.Session{Project: p}
 	if !d.SpecExists(in.Spec) {
 		where := ""
 		if repo.Checkout() != p.Root {

@@ -10,6 +10,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/merge"
 	"liza/pkg/code/review"
+	"liza/pkg/verb/checks"
 )
 
 // Merge merges the named task, or, for id "", everything that is approved, oldest approval
@@ -76,25 +77,25 @@ func (d *Service) mergerOn(s *blackboard.State, by string) *merge.Merger {
 // Merger is what merges approved work in the name of by.
 func (d *Service) Merger(by string) *merge.Merger {
 	cfg := d.Config()
-	m := &merge.Merger{Enclose: d.Enclose, Store: d.watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
+	m := &merge.Merger{Enclose: d.Enclose, Store: d.Watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
 		Control: d.Control, Prepare: d.Prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
 	m.Remote, m.Turns = d.Remote(), d.Shared()
-	m.Train, m.Slots, m.Rerun, m.Known, m.Remember = cfg.Merge.Train, cfg.Merge.Slots, cfg.Merge.Rerun, d.passedBefore, d.passes
+	m.Train, m.Slots, m.Rerun, m.Known, m.Remember = cfg.Merge.Train, cfg.Merge.Slots, cfg.Merge.Rerun, d.PassedBefore, d.Passes
 	if len(cfg.Review.Quorum) > 0 {
 		m.Quorum = d.quorumOf
 	}
 	if cfg.Review.Baseline {
 		m.Base = func(ctx context.Context, base, command string, secrets []string) (review.End, error) {
-			return d.onBase(ctx, secrets, base, integrationCheck, command)
+			return d.OnBase(ctx, secrets, base, checks.IntegrationCheck, command)
 		}
-		m.Passed = d.passed
-		m.Waits = d.waitsUnverified
+		m.Passed = d.Passed
+		m.Waits = d.WaitsUnverified
 		m.Unverified = func(ctx context.Context, candidate, command, log string, exit int) error {
-			err := d.unverified(ctx, command, true)
+			err := d.Unverified(ctx, command, true)
 			if IsRefusal(err) {
-				d.failedBefore(ctx, candidate, command, log, exit)
+				d.FailedBefore(ctx, candidate, command, log, exit)
 			}
 			return err
 		}

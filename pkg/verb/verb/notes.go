@@ -27,7 +27,7 @@ type Noted struct {
 
 // Note leaves a note for the planner, or for a task's next run.
 func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
-	if err := d.Clean(Text{"the note", &in.Text}); err != nil {
+	if err := d.Clean(field("the note", &in.Text)); err != nil {
 		return Noted{}, err
 	}
 	if len(in.Text) > maxNote {
@@ -88,7 +88,7 @@ var errOvertaken = errors.New("another answer was faster")
 // committed (specs/protocol.md#2.6). Where a guard of unblock refuses, the answer is stored all the
 // same, and the planner decides.
 func (d *Service) Answer(ctx context.Context, id, answer string) (Answered, error) {
-	err := d.Clean(Text{"the answer", &answer})
+	err := d.Clean(field("the answer", &answer))
 	if err != nil {
 		return Answered{}, err
 	}
@@ -179,7 +179,7 @@ func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *tran
 		if in.Tip, err = d.Repo.BranchTip(ctx, "task/"+task); err != nil {
 			in.Tip = ""
 		}
-		if t := s.Task(task); d.elsewhere(t) { // the work is where it was pushed from
+		if t := s.Task(task); d.Elsewhere(t) { // the work is where it was pushed from
 			in.Tip = ""
 			if there, err := d.brought(ctx, t); err == nil && there {
 				in.Tip = cmp.Or(lastCommit(t), t.ReviewCommit)

@@ -72,8 +72,8 @@ func (d *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string)
 // planRules is what a plan, or a single new task, of the caller has to keep to.
 func (d *Service) planRules(s *blackboard.State, a transition.Actor) *plan.Rules {
 	human := d.partyOf(s, a)&transition.ByHuman != 0
-	return &plan.Rules{Config: d.Config(), Input: d.Input(), Human: human, Caller: d.callerOf(s, human), Scripted: d.Scripted,
-		Skills: d.Skills, MayRun: d.MayRun, RoleProblem: d.newRoleProblem, Clean: d.CleanTask}
+	return &plan.Rules{Config: d.Config(), Input: d.Input(), Human: human, Caller: d.CallerOf(s, human), Scripted: d.Scripted,
+		Skills: d.Skills, MayRun: d.MayRun, RoleProblem: d.NewRoleProblem, Clean: d.CleanTask}
 }
 
 // partyOf is what the caller is, 0 when that cannot be told.

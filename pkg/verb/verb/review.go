@@ -62,7 +62,7 @@ func (d *Service) RejectMerge(ctx context.Context, in MergeDecision) (Done, erro
 // mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
 func (d *Service) mergeDecision(ctx context.Context, in MergeDecision, approve bool) (transition.Input, error) {
 	event := d.Input()
-	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
+	if err := d.Clean(field("--reason", &in.Reason)); err != nil {
 		return event, err
 	}
 	event.Reason = in.Reason
@@ -78,7 +78,7 @@ func (d *Service) mergeDecision(ctx context.Context, in MergeDecision, approve b
 		event.Review = &facts
 		var found []*blackboard.Finding
 		if approve {
-			found, err = d.takenAway(ctx, s, t)
+			found, err = d.TakenAway(ctx, s, t)
 		}
 		if err != nil {
 			return event, err
@@ -227,7 +227,7 @@ type Comment struct {
 // was approved already then waits for a person's decision.
 func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
 	done := Done{Task: in.Task}
-	if err := d.Clean(Text{"the comment", &in.Text}, Text{"the path", &in.Path}); err != nil {
+	if err := d.Clean(field("the comment", &in.Text), field("the path", &in.Path)); err != nil {
 		return done, err
 	}
 	if len(in.Text) > maxNote {
@@ -324,7 +324,7 @@ func (d *Service) quorumOf(ctx context.Context, t *blackboard.Task, onto string)
 	if len(rules) == 0 || !t.ChangesFiles() || t.ReviewCommit == "" {
 		return nil, nil
 	}
-	from, to, err := d.proposal(ctx, t, onto, t.ReviewCommit)
+	from, to, err := d.ProposalOnto(ctx, t, onto, t.ReviewCommit)
 	if err != nil {
 		return nil, err
 	}

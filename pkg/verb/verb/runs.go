@@ -2,8 +2,6 @@ package verb
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -19,6 +17,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
+	"liza/pkg/verb/board"
 )
 
 // NewToken makes the secret of one run and the form in which the state keeps it.
@@ -132,165 +131,6 @@ func (d *Service) Resubmit(ctx context.Context, id string, limits blackboard.Set
 	})
 }
 
-// RunMark names one run of a registration's agent program in its environment (LIZA_RUN).
-func RunMark(generation string, run int) string { return fmt.Sprintf("%s-%d", generation, run) }
-
-// An orphan is what a registration may have left running (specs/protocol.md#6.4). A child without a
-// pid is a run that its supervisor may have started and had no time to write down.
-type orphan struct {
-	agent, generation string
-	child             blackboard.Child
-}
-
-// orphanOf is what the entry of an agent left on this machine, nil when it can be nothing.
-func (d *Service) orphanOf(id string, e *blackboard.Agent) *orphan {
-	if e == nil || d.Proc.StopOrphan == nil || e.Host != d.Proc.Host || e.BootID != d.Proc.BootID {
-		return nil
-	}
-	o := &orphan{agent: id, generation: e.Generation}
-	switch {
-	case e.Child != nil:
-		o.child = *e.Child
-	case e.PID != 0 && d.ProcessGone(e.PID, e.PIDStart):
-		o.child.RunID = RunMark(e.Generation, e.IterationsTotal+1)
-	default:
-		return nil
-	}
-	return o
-}
-
-// ProcessGone reports whether a process of this machine is known to have ended.
-func (d *Service) ProcessGone(pid int, start int64) bool {
-	if d.Proc.Running == nil {
-		return false
-	}
-	running, known := d.Proc.Running(pid, start)
-	return known && !running
-}
-
-// stop ends what is left of an orphan; nil means that nothing of it runs.
-func (d *Service) stop(ctx context.Context, o orphan) error {
-	d.Failpoint("orphan")
-	err := d.Proc.StopOrphan(ctx, o.agent, o.child, d.killGrace(ctx))
-	if err == nil {
-		return nil
-	}
-	return &transition.Refusal{Guard: "G28", Exit: transition.ExitFailure, Next: "liza doctor", Message: fmt.Sprintf("cannot take over from %s: %v", o.agent, err)}
-}
-
-// forget takes an orphan that was stopped off the board.
-func (o orphan) forget(s *blackboard.State) {
-	if o.in(s) {
-		s.Agents[o.agent].Child = nil
-	}
-}
-
-// in reports whether the board still has the orphan.
-func (o orphan) in(s *blackboard.State) bool {
-	e := s.Agents[o.agent]
-	return e != nil && e.Generation == o.generation && e.Child != nil && *e.Child == o.child
-}
-
-// A runEnd is the end of a run on its way to the board, which gets it in one write with what the answer does. In a file of its
-// own it outlives its supervisor meanwhile: the work of the run is handed in, and what it cost is counted.
-type runEnd struct {
-	Run    string // correlation id
-	Result transition.RunResult
-}
-
-// KeepEnd keeps the end of a run until the board has it.
-func (d *Service) KeepEnd(agent, run string, r transition.RunResult) error {
-	text, err := json.Marshal(runEnd{run, r})
-	if err == nil {
-		err = safefile.MakeFolder(filepath.Dir(d.Project.RunEnd(agent)), 0o755)
-	}
-	if err == nil { // not flushed: a kill leaves it, and after a loss of power the run is done again
-		err = os.WriteFile(d.Project.RunEnd(agent), text, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot keep the end of a run: %w", err)
-	}
-	return nil
-}
-
-// settle ends a run whose supervisor died as its file says. The caller has stopped what is left of it, under the same lock.
-func (d *Service) settle(s *blackboard.State, o orphan) {
-	var end runEnd
-	if text, err := safefile.Read(d.Project.RunEnd(o.agent)); err == nil && json.Unmarshal(text, &end) == nil && end.Run == o.child.RunID && end.Result.Task == o.child.Task {
-		transition.EndRunOf(s, o.agent, end.Result, d.Now())
-	}
-}
-
-// errLeftBehind keeps a change from being written before an orphan is stopped.
-var errLeftBehind = errors.New("a program is still to be stopped")
-
-// takeover stops orphans between tries of one change: nothing is given away before what its
-// former holder left is stopped, and nobody stops a process while the state is locked.
-type takeover struct {
-	service *Service
-	done    []orphan
-	left    *orphan
-}
-
-// need reports whether the change has to wait until the orphan is stopped.
-func (t *takeover) need(o *orphan) error {
-	if o == nil || slices.Contains(t.done, *o) {
-		return nil
-	}
-	t.left = o
-	return errLeftBehind
-}
-
-// try carries out update until it leaves nothing behind. update calls need.
-func (t *takeover) try(ctx context.Context, update func() error) error {
-	for {
-		t.left = nil
-		err := update()
-		if t.left == nil || !errors.Is(err, errLeftBehind) {
-			return err
-		}
-		if err := t.service.stop(ctx, *t.left); err != nil {
-			return err
-		}
-		t.done = append(t.done, *t.left)
-	}
-}
-
-// registrations are the entries before a change.
-func registrations(s *blackboard.State) map[string]blackboard.Agent {
-	before := make(map[string]blackboard.Agent, len(s.Agents))
-	for id, e := range s.Agents {
-		before[id] = *e
-	}
-	return before
-}
-
-// replaced looks for registrations that a change removed or replaced: the programs that they
-// left are known nowhere else.
-func (t *takeover) replaced(before map[string]blackboard.Agent, s *blackboard.State) error {
-	for id, was := range before {
-		if e := s.Agents[id]; e != nil && e.Generation == was.Generation {
-			continue
-		}
-		o := t.service.orphanOf(id, &was)
-		if err := t.need(o); err != nil {
-			return err
-		}
-		if o != nil && was.Child != nil {
-			t.service.settle(s, *o)
-		}
-	}
-	return nil
-}
-
-func (d *Service) killGrace(ctx context.Context) time.Duration {
-	s, err := d.View(ctx)
-	if err != nil {
-		return 10 * time.Second
-	}
-	return s.Duration("kill_grace")
-}
-
 // Recover takes back what dead supervisors left (specs/protocol.md#13.3, step 1): their children
 // are stopped, their leases moved into the past, stale entries forgotten, interrupted
 // merges ended, left-over folders and what is left of archived tasks removed. It returns what it did, for the log.
@@ -301,30 +141,30 @@ func (d *Service) Recover(ctx context.Context) ([]string, error) {
 	}
 	lapsed, left := d.dead(s)
 	var did []string
-	var stopped []orphan
+	var stopped []board.Orphan
 	for _, o := range left {
-		if o.child.PID != 0 && d.formerBoot(s.Agents[o.agent]) {
+		if o.Child.PID != 0 && d.FormerBoot(s.Agents[o.Agent]) {
 			stopped = append(stopped, o) // of a former boot: nothing of it can run
-		} else if err := d.stop(ctx, o); err != nil {
+		} else if err := d.Stop(ctx, o); err != nil {
 			did = append(did, err.Error())
 		} else {
 			stopped = append(stopped, o)
 		}
 	}
-	clears := slices.ContainsFunc(stopped, func(o orphan) bool { return o.child.PID != 0 })
+	clears := slices.ContainsFunc(stopped, func(o board.Orphan) bool { return o.Child.PID != 0 })
 	if len(lapsed) > 0 || clears || transition.Forget(s.Clone(), d.Facts(), d.Now()) {
 		err := d.Update(ctx, "recover", func(s *blackboard.State, _ transition.Actor) error {
 			now := d.Now()
 			for _, o := range stopped {
-				if o.in(s) {
-					d.settle(s, o)
+				if o.In(s) {
+					d.Settle(s, o)
 				}
 			}
 			for _, id := range lapsed {
 				transition.Lapse(s, id, d.Facts(), now)
 			}
 			for _, o := range stopped {
-				o.forget(s)
+				o.Forget(s)
 			}
 			transition.Forget(s, d.Facts(), now)
 			return nil
@@ -344,7 +184,7 @@ func (d *Service) Recover(ctx context.Context) ([]string, error) {
 	}
 	did = append(did, d.shelveOthers(ctx)...)
 	did = append(did, d.dropArchived(ctx)...)
-	if err := d.recoverScrub(ctx); err != nil {
+	if err := d.RecoverScrub(ctx); err != nil {
 		did = append(did, err.Error())
 	}
 	return did, d.Merger(blackboard.System).CleanUp(ctx)
@@ -352,7 +192,7 @@ func (d *Service) Recover(ctx context.Context) ([]string, error) {
 
 // dead lists the agents whose process is gone and whose leases still are, and what the
 // dead have left, also those whose leases are past.
-func (d *Service) dead(s *blackboard.State) (lapsed []string, left []orphan) {
+func (d *Service) dead(s *blackboard.State) (lapsed []string, left []board.Orphan) {
 	facts, now := d.Facts(), d.Now()
 	for _, id := range slices.Sorted(maps.Keys(s.Agents)) {
 		e := s.Agents[id]
@@ -363,19 +203,14 @@ func (d *Service) dead(s *blackboard.State) (lapsed []string, left []orphan) {
 		if lapses {
 			lapsed = append(lapsed, id)
 		}
-		switch o := d.orphanOf(id, e); {
+		switch o := d.OrphanOf(id, e); {
 		case o != nil && (lapses || e.Child != nil):
 			left = append(left, *o)
-		case e.Child != nil && d.formerBoot(e):
-			left = append(left, orphan{agent: id, generation: e.Generation, child: *e.Child})
+		case e.Child != nil && d.FormerBoot(e):
+			left = append(left, board.Orphan{Agent: id, Generation: e.Generation, Child: *e.Child})
 		}
 	}
 	return lapsed, left
-}
-
-// formerBoot reports whether an entry is of a former boot of this machine.
-func (d *Service) formerBoot(e *blackboard.Agent) bool {
-	return e.Host == d.Proc.Host && e.BootID != "" && d.Proc.BootID != "" && e.BootID != d.Proc.BootID
 }
 
 // dropArchived removes worktrees and branches of tasks that have left the board: a host that was down while they were merged
@@ -398,7 +233,7 @@ func (d *Service) dropArchived(ctx context.Context) (did []string) {
 		if _, known := archived[id]; !known {
 			continue
 		}
-		tip := d.provenTip(ctx, s)
+		tip := d.ProvenTip(ctx, s)
 		_, _, err := d.Repo.Save(ctx, git.Work{ID: id, Path: d.WorktreeOf(ctx, id), Reason: "left behind", Integration: tip})
 		if err == nil {
 			err = d.Repo.Remove(ctx, id, git.Proof{Integration: tip})

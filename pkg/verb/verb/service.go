@@ -1,234 +1,30 @@
 package verb
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"io"
-	"maps"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
-
-	"liza/pkg/base/safefile"
-	"liza/pkg/base/secret"
 	"liza/pkg/board/blackboard"
-	"liza/pkg/board/config"
-	"liza/pkg/board/history"
-	"liza/pkg/board/store"
-	"liza/pkg/board/transition"
-	"liza/pkg/code/git"
-	"liza/pkg/code/project"
-	"liza/pkg/code/review"
+	"liza/pkg/verb/board"
+	"liza/pkg/verb/checks"
+	"liza/pkg/verb/integration"
 )
 
-// Service is where one caller uses the verbs. A Service may be used by several goroutines.
+// A Service has every verb, for one caller. It may be used by several goroutines.
 type Service struct {
-	Project     *project.Project
-	Store       store.Store
-	Repo        *git.Repo
-	Config      func() *config.Config // the settings now; a supervisor reloads them
-	TaskArchive *history.Archive      // the tasks that have left the board; nil: read again each time
-	Caller      Caller
-	Proc        Processes
-	Now         func() time.Time
-	Random      io.Reader // for tokens, generations and nonces
-	Home        string    // the person's home, which no command may touch; "" when unknown
-
-	NoSpecFiles bool                                                  // spec files are not looked for
-	Scripted    bool                                                  // plans come from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)
-	Progress    func(text string)                                     // says what long work is doing; may be nil
-	Unsaved     func(err error)                                       // work could not be let go because it is saved nowhere else; may be nil
-	Notice      func(kind blackboard.AlertKind, subject, text string) // something to tell people once; may be nil
-	At          func(point string)                                    // failpoints of tests; may be nil
-	// Run is the correlation id of the run of an agent program that the caller is at, "" for
-	// none: what it writes into the journal names it (specs/roles-and-knowledge.md#7.1). nil: none.
-	Run func() string
-	// May says why the caller cannot take a task now, "" when it can: its agent program waits,
-	// or may not judge what it wrote. nil: it can take any.
-	May func(*blackboard.State, *blackboard.Task) string
-
-	Secrets *secret.Set  // masked in everything that is written; nil: none are known
-	Held    *HeldSecrets // secrets that are in no file; nil: there are none
-
-	Enclose review.Enclose // contains each command that runs what agents wrote; nil: nothing does
-
-	Version string // of this program
-
-	AllowEmpty bool // a submission may change no file: --empty-commit of poststep
-	Rehearsal  bool // the board is a copy, so work is neither saved nor removed
-
-	draft *draft // changes that the next write takes along; nil: there are none
+	*board.Session
+	*integration.Branch
+	*checks.Checks
 }
 
-// Caller is who calls, as the environment and the command line tell it (specs/cli.md#1).
-type Caller struct {
-	AgentID string // LIZA_AGENT_ID
-	Token   string // LIZA_AGENT_TOKEN
-	As      string // --as: a person acts for this agent
-	Person  string // name of the person
-	Inside  string // the agent out of whose run the call came, where that is known; "": Processes tells
+// New returns the verbs for the caller of a session.
+func New(s *board.Session) *Service {
+	b := integration.New(s)
+	return &Service{Session: s, Branch: b, Checks: checks.New(s, b)}
 }
 
-// Processes is what the machine tells about processes and disk.
-type Processes struct {
-	Host, BootID string
-	Running      func(pid int, start int64) (running, known bool)
-	Ancestors    func() []Ancestor // of the caller, itself first and the outermost last; nil: not known
-	StopOrphan   func(ctx context.Context, agent string, child blackboard.Child, grace time.Duration) error
-	FreeMB       func(path string) int // 0: unknown
-	Load         func() string         // processes that want to run, per processor; nil: not known
-	ClockJumped  func() bool           // the clock of this machine jumped a moment ago (specs/protocol.md#6.3); nil: not known
-}
-
-// Done is the result of a verb that changes one task.
-type Done struct {
-	Task    string            `json:"task,omitempty"`
-	Status  blackboard.Status `json:"status,omitempty"`
-	Already bool              `json:"already_done,omitempty"`
-	Attic   string            `json:"attic,omitempty"` // ref that holds the saved work
-	Notices []string          `json:"warnings,omitempty"`
-}
-
-// Facts is what is known about the processes of this machine.
-func (d *Service) Facts() blackboard.ProcessFacts {
-	return blackboard.ProcessFacts{Host: d.Proc.Host, BootID: d.Proc.BootID, Running: d.Proc.Running,
-		ClockJumped: d.Proc.ClockJumped != nil && d.Proc.ClockJumped()}
-}
-
-// RandomHex is n random bytes, as hexadecimal digits.
-func (d *Service) RandomHex(n int) (string, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(d.Random, b); err != nil {
-		return "", fmt.Errorf("cannot read random bytes: %v", err)
-	}
-	return hex.EncodeToString(b), nil
-}
-
-// HashToken is the form in which a token is in the state.
-func HashToken(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// SpecExists reports whether the spec file is there, under the project root, also after
-// symlinks (G13).
-func (d *Service) SpecExists(path string) bool {
-	_, err := d.specFile(path)
-	return err == nil
-}
-
-func (d *Service) specFile(ref string) (string, error) { return SpecFile(d.Project.Root, ref) }
-
-// SpecFile is the file that a spec_ref names, below the project root also after symlinks. What git, Liza
-// and the agents have there is not: an agent that names a spec is shown what is in it.
-func SpecFile(root, ref string) (string, error) {
-	path, _, _ := strings.Cut(ref, "#")
-	if path == "" || filepath.IsAbs(path) || !filepath.IsLocal(path) {
-		return "", fmt.Errorf("the spec path %q leads out of the project", path)
-	}
-	root, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(filepath.Join(root, path))
-	if err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(root, real)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", fmt.Errorf("the spec path %q leads out of the project", path)
-	}
-	switch top, _, _ := strings.Cut(filepath.ToSlash(rel), "/"); strings.ToLower(top) {
-	case ".git", ".liza", ".worktrees":
-		return "", fmt.Errorf("the spec path %q leads into %s, where no specs are", path, top)
-	}
-	info, err := os.Stat(real)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a file", path)
-	}
-	return real, nil
-}
-
-// SpecHash is "sha256:…" of the spec file, "" when it cannot be read.
-func (d *Service) SpecHash(ref string) string {
-	path, err := d.specFile(ref)
-	if err != nil {
-		return ""
-	}
-	data, err := safefile.Read(path)
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// Progressf says what long work is doing.
-func (d *Service) Progressf(format string, args ...any) {
-	if d.Progress != nil {
-		d.Progress(fmt.Sprintf(format, args...))
-	}
-}
-
-// Failpoint ends the process there where a test of crashes asks for it.
-func (d *Service) Failpoint(point string) {
-	if d.At != nil {
-		d.At(point)
-	}
-}
-
-// SpecText is the content of the spec file that ref names.
-func (d *Service) SpecText(ref string) (string, error) {
-	path, err := d.specFile(ref)
-	if err != nil {
-		return "", err
-	}
-	data, err := safefile.Read(path)
-	return string(data), err
-}
-
-// Board is the board as one that several hosts use, nil when it is a file of this host.
-func (d *Service) Board() store.Clocked {
-	s, _ := d.Store.(store.Clocked)
-	return s
-}
-
-// Shared reports whether several hosts have the board.
-func (d *Service) Shared() bool { return d.Board() != nil }
-
-// Remote is the name of the git remote over which work travels, "" when none does.
-func (d *Service) Remote() string {
-	remote := d.Config().Git.Remote
-	if remote == "" && d.Shared() && d.Repo != nil {
-		if url, err := d.Repo.RemoteURL(context.Background(), "origin"); err == nil && url != "" { // from memory, as a rule
-			return "origin"
-		}
-	}
-	return remote
-}
-
-// Ancestor is the caller's process or a living one that it descends from, with what its
-// environment says of the run that it belongs to. An environment can be emptied; that of the
-// reaper, which every process of a run descends from, cannot (specs/architecture.md).
-type Ancestor struct {
-	PID             int
-	Start           int64
-	Root, Run, Name string // LIZA_ROOT, LIZA_RUN and LIZA_AGENT_ID; Run "" means no mark
-
-	Folders []string // its worktree and its folder for temporary files: projects in them are its own
-}
-
-// WorktreeOf is the path of the task's worktree, "" when there is none.
-func (d *Service) WorktreeOf(ctx context.Context, task string) string {
-	path := d.Repo.WorktreePath(task)
-	if !d.Repo.HasWorktree(path) {
-		return ""
-	}
-	return path
+// With returns the verbs for a copy of the session that change has altered.
+func (d *Service) With(change func(*board.Session)) *Service {
+	s := *d.Session
+	change(&s)
+	return New(&s)
 }
 
 func lastCommit(t *blackboard.Task) string {
@@ -240,144 +36,6 @@ func lastCommit(t *blackboard.Task) string {
 	return ""
 }
 
-// Update changes the state as the caller. change may run more than once.
-func (d *Service) Update(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error) error {
-	id, err := d.Identify()
-	if err != nil {
-		return err
-	}
-	return d.updateAs(ctx, op, id, change)
-}
-
-func (d *Service) updateAs(ctx context.Context, op string, id identity, change func(*blackboard.State, transition.Actor) error) error {
-	return d.updateOp(ctx, store.Op{Name: op}, id, change)
-}
-
-// UpdateAhead is Update with something that must be on disk before the change is.
-func (d *Service) UpdateAhead(ctx context.Context, op string, ahead func([]store.Gone) error, change func(*blackboard.State, transition.Actor) error) error {
-	id, err := d.Identify()
-	if err != nil {
-		return err
-	}
-	return d.updateOp(ctx, store.Op{Name: op, Ahead: ahead}, id, change)
-}
-
-func (d *Service) updateOp(ctx context.Context, op store.Op, id identity, change func(*blackboard.State, transition.Actor) error) error {
-	if op.Agent = id.caller.AgentID + id.caller.As; op.Agent == "" {
-		op.Agent = blackboard.Human
-	}
-	d.loadSecrets()
-	var over []string // secrets that end with the goal
-	if d.keepsSecrets() {
-		ahead := op.Ahead
-		op.Ahead = func(gone []store.Gone) error {
-			if ahead != nil {
-				if err := ahead(gone); err != nil {
-					return err
-				}
-			}
-			return d.forgetSecrets(over)
-		}
-	}
-	take, drafted := takeover{service: d}, false
-	err := take.try(ctx, func() error {
-		return d.watched().Update(ctx, op, func(s *blackboard.State) error {
-			d.Prepare(s)
-			before := registrations(s)
-			drafted = false
-			if err := d.draft.apply(s, id.Actor(s)); err != nil {
-				return err
-			}
-			if err := change(s, id.Actor(s)); err != nil {
-				return err
-			}
-			d.nameRun(s.Entries())
-			if d.keepsSecrets() {
-				over = endSecrets(s)
-			}
-			drafted = true // else nothing is written
-			return take.replaced(before, s)
-		})
-	})
-	if err == nil && drafted {
-		d.draft.written()
-	}
-	return err
-}
-
-// nameRun puts the correlation id into journal entries that have none.
-func (d *Service) nameRun(entries []blackboard.Entry) {
-	if d.Run == nil || d.Run() == "" {
-		return
-	}
-	for i, e := range entries {
-		if e.Extra["run"] != nil {
-			continue
-		}
-		extra := map[string]any{"run": d.Run()}
-		maps.Copy(extra, e.Extra)
-		entries[i].Extra = extra
-	}
-}
-
-// Event carries out one Event on a task and reports its new status.
-func (d *Service) Event(ctx context.Context, op, task string, change func(*blackboard.State, transition.Actor) error) (Done, error) {
-	done := Done{Task: task}
-	err := d.Update(ctx, op, func(s *blackboard.State, a transition.Actor) error {
-		if err := change(s, a); err != nil {
-			return err
-		}
-		done.Status = s.Task(task).Status
-		return nil
-	})
-	return d.already(ctx, done, err)
-}
-
-// already turns a repetition (specs/protocol.md#0.7) into success.
-func (d *Service) already(ctx context.Context, done Done, err error) (Done, error) {
-	if !errors.Is(err, transition.ErrAlreadyDone) {
-		return done, err
-	}
-	done.Already = true
-	s, err := d.View(ctx)
-	if err != nil {
-		return done, err
-	}
-	if t := s.Task(done.Task); t != nil {
-		done.Status = t.Status
-	}
-	return done, nil
-}
-
-// Input has the facts that every event may need.
-func (d *Service) Input() transition.Input {
-	cfg := d.Config()
-	in := transition.Input{
-		Shared:      d.Shared(),
-		Control:     d.ControlOn(nil),
-		HumanReview: cfg.Plan.HumanReview,
-		MinFreeMB:   cfg.Policy.MinFreeMB,
-		ReviewMode:  blackboard.ReviewMode(cfg.Review.Mode),
-		AutoMerge:   cfg.Review.AutoMerge,
-		Proceed:     cfg.Limits.OnReviewDepth == "proceed",
-	}
-	seen := map[string]bool{} // many tasks have the same one
-	in.SpecExists = func(path string) bool {
-		if there, known := seen[path]; known {
-			return there
-		}
-		seen[path] = d.SpecExists(path)
-		return seen[path]
-	}
-	if d.Proc.FreeMB != nil {
-		in.FreeMB = d.Proc.FreeMB(d.Project.Root)
-	}
-	if d.NoSpecFiles {
-		in.SpecExists = nil
-	}
-	return in
-}
-
 // mayTake is May for tasks of that state.
 func (d *Service) mayTake(s *blackboard.State) func(*blackboard.Task) string {
 	if d.May == nil {
@@ -386,61 +44,8 @@ func (d *Service) mayTake(s *blackboard.State) func(*blackboard.Task) string {
 	return func(t *blackboard.Task) string { return d.May(s, t) }
 }
 
-// IntegrationHead is what new work is based on: the tip of the integration branch, and where somebody moved
-// that, the tip at which Liza left it. Work on commits that nobody has decided about would bring them
-// back with its own merge; work on the known tip can go on whatever the person decides.
-func (d *Service) IntegrationHead(ctx context.Context, s *blackboard.State) (string, error) {
-	branch := s.IntegrationBranch()
-	head, err := d.branchTip(ctx, s)
-	if s.ForeignTip(head) {
-		if there, err := d.Repo.CommitExists(ctx, s.Tip()); err == nil && there {
-			return s.Tip(), nil
-		}
-		return "", Refuse(blackboard.DecideTip(head), "%s", blackboard.MovedText(s, head))
-	}
-	if err != nil {
-		return "", &transition.Refusal{Guard: "G63", Exit: transition.ExitRefused, Next: "git branch " + branch + " COMMIT",
-			Message: fmt.Sprintf("the integration branch %s does not exist", branch)}
-	}
-	return head, nil
-}
+// Drafting returns a copy of d that collects what is given to Later. The copy is for one goroutine.
+func (d *Service) Drafting() *Service { return New(d.Session.Drafting()) }
 
-// View returns a snapshot with the configuration's defaults.
-func (d *Service) View(ctx context.Context) (*blackboard.State, error) {
-	s, err := d.Store.View(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d.Prepare(s)
-	d.foresee(s)
-	return s, nil
-}
-
-// Prepare gives a state the settings that the board itself does not have, and its archive.
-func (d *Service) Prepare(s *blackboard.State) {
-	cfg := d.Config()
-	s.Defaults = blackboard.Settings(cfg.Settings())
-	s.Overrides = blackboard.Settings(cfg.Overrides())
-	s.WarnPercent = cfg.Limits.WarnPercent
-	s.UseArchive(d.Archives())
-}
-
-// Refuse is a refusal by no guard of the state (exit 4): of what was found elsewhere.
-func Refuse(next, format string, args ...any) error {
-	return &transition.Refusal{Exit: transition.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
-}
-
-// Fail says that something could not be done (exit 1), and what helps.
-func Fail(next, format string, args ...any) error {
-	return &transition.Refusal{Exit: transition.ExitFailure, Next: next, Message: fmt.Sprintf(format, args...)}
-}
-
-// WrongUsage refuses what a command was given (exit 2).
-func WrongUsage(next, format string, args ...any) error {
-	return &transition.Refusal{Exit: transition.ExitUsage, Next: next, Message: fmt.Sprintf(format, args...)}
-}
-
-// NothingToDo says that there is nothing to do now, and what the caller waits for (exit 7).
-func NothingToDo(why string) error {
-	return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza status", Message: why}
-}
+// field names a text of an input, for Clean.
+func field(name string, value *string) board.Text { return board.Text{Name: name, Value: value} }

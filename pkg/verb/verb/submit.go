@@ -14,6 +14,7 @@ import (
 	"liza/pkg/code/git"
 	"liza/pkg/code/review"
 	"liza/pkg/run/exitcmd"
+	"liza/pkg/verb/board"
 )
 
 // SubmitInput is a submission (specs/cli.md#3). The tags of this and of the other inputs of verbs are read by package verbs,
@@ -107,7 +108,7 @@ type Submitted struct {
 // Submit hands a claimed task in for review, with proof: the commit exists, is the
 // worktree's HEAD, goes beyond the base, and the worktree is clean (G33 to G42).
 func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
-	if err := d.Clean(append(all("--evidence", &in.Evidence), Text{"--summary", &in.Summary}, Text{"--no-tests", &in.NoTests})...); err != nil {
+	if err := d.Clean(append(board.TextsOf("--evidence", &in.Evidence), field("--summary", &in.Summary), field("--no-tests", &in.NoTests))...); err != nil {
 		return Submitted{Done: Done{Task: in.Task}}, err
 	}
 	s, err := d.View(ctx)
@@ -213,7 +214,7 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 			return f, err
 		}
 	}
-	integration, err := d.knownTip(ctx, s)
+	integration, err := d.KnownTip(ctx, s)
 	if err != nil {
 		return f, err
 	}
@@ -273,8 +274,8 @@ func MayBeTracked(path string) bool {
 
 // Intent records the pre-execution checkpoint of a claimed task.
 func (d *Service) Intent(ctx context.Context, id string, intent blackboard.Intent) (Done, error) {
-	texts := append(all("--assumption", &intent.Assumptions), all("--risk", &intent.Risks)...)
-	texts = append(append(texts, all("--file", &intent.FilesToModify)...), Text{"--intent", &intent.Intent}, Text{"--validation", &intent.Validation})
+	texts := append(board.TextsOf("--assumption", &intent.Assumptions), board.TextsOf("--risk", &intent.Risks)...)
+	texts = append(append(texts, board.TextsOf("--file", &intent.FilesToModify)...), field("--intent", &intent.Intent), field("--validation", &intent.Validation))
 	if err := d.Clean(texts...); err != nil {
 		return Done{Task: id}, err
 	}
@@ -286,8 +287,8 @@ func (d *Service) Intent(ctx context.Context, id string, intent blackboard.Inten
 
 // Block stops a task with one to three questions.
 func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
-	texts := append(all("--question", &in.Questions), all("--attempted", &in.Attempted)...)
-	if err := d.Clean(append(texts, Text{"--reason", &in.Reason})...); err != nil {
+	texts := append(board.TextsOf("--question", &in.Questions), board.TextsOf("--attempted", &in.Attempted)...)
+	if err := d.Clean(append(texts, field("--reason", &in.Reason))...); err != nil {
 		return Done{Task: in.Task}, err
 	}
 	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
@@ -319,8 +320,8 @@ func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 
 // Handoff passes a half-done task on to the next run.
 func (d *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Done, error) {
-	texts := append(all("--file", &h.FilesModified), all("--step", &h.NextSteps)...)
-	texts = append(texts, Text{"--summary", &h.Summary}, Text{"--next-action", &h.NextAction}, Text{"--approach", &h.Approach}, Text{"--blockers", &h.Blockers})
+	texts := append(board.TextsOf("--file", &h.FilesModified), board.TextsOf("--step", &h.NextSteps)...)
+	texts = append(texts, field("--summary", &h.Summary), field("--next-action", &h.NextAction), field("--approach", &h.Approach), field("--blockers", &h.Blockers))
 	if err := d.Clean(texts...); err != nil {
 		return Done{Task: id}, err
 	}
@@ -377,7 +378,7 @@ func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) 
 			return out, err
 		}
 		if t.Status == blackboard.ReadyForReview && (t.Review == nil || t.Review.Commit != t.ReviewCommit) { // no checks ran, so they have not said it
-			found, err := d.takenAway(ctx, s, t)
+			found, err := d.TakenAway(ctx, s, t)
 			if err != nil {
 				return out, err
 			}

@@ -3,7 +3,6 @@ package verb
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +57,7 @@ func (d *Service) AddTask(ctx context.Context, n NewTask) (Done, error) {
 		}
 	}
 	in := d.Input()
-	in.RoleProblem = d.newRoleProblem(&n.Task)
+	in.RoleProblem = d.NewRoleProblem(&n.Task)
 	var doubts []string
 	done, err := d.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a transition.Actor) error {
 		t := n.Task
@@ -121,7 +120,7 @@ type TaskEdit struct {
 
 // EditTask changes priority, title or texts of a task that is not terminal.
 func (d *Service) EditTask(ctx context.Context, e TaskEdit) (Done, error) {
-	err := d.Clean(Text{"--title", &e.Title}, Text{"--description", &e.Description}, Text{"--done", &e.DoneWhen}, Text{"--scope", &e.Scope})
+	err := d.Clean(field("--title", &e.Title), field("--description", &e.Description), field("--done", &e.DoneWhen), field("--scope", &e.Scope))
 	if err != nil {
 		return Done{Task: e.Task}, err
 	}
@@ -157,7 +156,7 @@ func atWork(s *blackboard.State, task, what string) (list []string) {
 
 // Hold keeps everybody from picking the task; its status stays.
 func (d *Service) Hold(ctx context.Context, id, reason string) (Done, error) {
-	if err := d.Clean(Text{"--reason", &reason}); err != nil {
+	if err := d.Clean(field("--reason", &reason)); err != nil {
 		return Done{Task: id}, err
 	}
 	var busy []string
@@ -214,13 +213,13 @@ type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transi
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
 func (d *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent) (Done, error) {
-	if err := d.Clean(Text{"--reason", &w.Reason}, Text{"--root-cause", &w.RootCause}); err != nil {
+	if err := d.Clean(field("--reason", &w.Reason), field("--root-cause", &w.RootCause)); err != nil {
 		return Done{Task: w.Task}, err
 	}
 	in := d.Input()
 	in.Reason, in.RootCause, in.By, in.DependsOn = w.Reason, w.RootCause, w.By, w.DependsOn
 	if done, err := d.Try(ctx, w.Task, in, event); err != nil {
-		return d.already(ctx, done, err)
+		return d.Already(ctx, done, err)
 	}
 	in.Attic, in.SaveError = d.Save(ctx, w.Task, op)
 	done, err := d.Event(ctx, op, w.Task, func(s *blackboard.State, a transition.Actor) error {
@@ -263,7 +262,7 @@ func (d *Service) Save(ctx context.Context, task, reason string) (attic, problem
 	if t == nil || t.KindOf() == blackboard.MessageTask {
 		return "", ""
 	}
-	head := d.provenTip(ctx, s)
+	head := d.ProvenTip(ctx, s)
 	ref, _, err := d.Repo.Save(ctx, git.Work{ID: task, Path: d.WorktreeOf(ctx, task), Reason: reason, Integration: head, Base: t.BaseCommit})
 	if err != nil {
 		return "", err.Error()
@@ -283,7 +282,7 @@ type ReleaseInput struct {
 // Release frees a claim or a review claim. Work in the worktree is kept, and what is not
 // committed is saved besides.
 func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
-	if err := d.Clean(Text{"--reason", &in.Reason}); err != nil {
+	if err := d.Clean(field("--reason", &in.Reason)); err != nil {
 		return Done{Task: in.Task}, err
 	}
 	s, err := d.View(ctx)
@@ -301,7 +300,7 @@ func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 		})
 	}
 	if done, err := d.Try(ctx, in.Task, event, transition.Release); err != nil {
-		return d.already(ctx, done, err)
+		return d.Already(ctx, done, err)
 	}
 	event.Claim = &transition.ClaimFacts{}
 	if problem := d.stopHolder(ctx, s, t); problem != "" {
@@ -310,7 +309,7 @@ func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 	if _, err := d.takeOver(ctx, s, t, false); err != nil {
 		return Done{Task: in.Task}, err
 	}
-	if d.elsewhere(t) {
+	if d.Elsewhere(t) {
 		if event.HasWork, err = d.brought(ctx, t); err != nil {
 			return Done{Task: in.Task}, err
 		}
@@ -363,12 +362,6 @@ func (d *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, att
 		attic, _ = d.Save(ctx, t.ID, "release")
 	}
 	return len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix, attic
-}
-
-// IsRefusal reports whether err is a rule's refusal.
-func IsRefusal(err error) bool {
-	_, ok := errors.AsType[*transition.Refusal](err)
-	return ok
 }
 
 // SpecCommitted refuses a spec file that is not committed as it stands: agents work in worktrees,

@@ -83,7 +83,7 @@ func (d *Service) EnsureWorktree(ctx context.Context, s *blackboard.State, t *bl
 	if d.Rehearsal || t == nil || t.Worktree == "" || t.KindOf() == blackboard.MessageTask {
 		return nil
 	}
-	if d.elsewhere(t) {
+	if d.Elsewhere(t) {
 		if tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err == nil && tip != t.ReviewCommit && t.ReviewCommit != "" {
 			if err := d.shelve(ctx, s, t); err != nil { // of an earlier claim or review here
 				return err
@@ -98,7 +98,7 @@ func (d *Service) EnsureWorktree(ctx context.Context, s *blackboard.State, t *bl
 	if err != nil {
 		return err
 	}
-	if d.elsewhere(t) {
+	if d.Elsewhere(t) {
 		return nil // this host never had it
 	}
 	text := fmt.Sprintf("the folder %s was gone; it was made again at %.9s", t.Worktree, p.Head)
@@ -120,10 +120,10 @@ func (d *Service) provideAgain(ctx context.Context, s *blackboard.State, t *blac
 	if err != nil {
 		return git.Provided{}, err
 	}
-	if err := d.fetch(ctx, t.ReviewCommit, lastCommit(t), t.BaseCommit); err != nil {
+	if err := d.Fetch(ctx, t.ReviewCommit, lastCommit(t), t.BaseCommit); err != nil {
 		return git.Provided{}, err
 	}
-	if d.elsewhere(t) && t.ReviewCommit != "" {
+	if d.Elsewhere(t) && t.ReviewCommit != "" {
 		if there, err := d.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
 			return git.Provided{}, err
 		} else if !there {
@@ -160,11 +160,6 @@ func (d *Service) RemoveWorktree(ctx context.Context, id string) error {
 		return NothingToDo(fmt.Sprintf("task %s has no worktree and no branch", id))
 	}
 	return d.DropWorktree(ctx, id)
-}
-
-// Unknown is the refusal for a task that is not there.
-func (d *Service) Unknown(s *blackboard.State, id string) error {
-	return transition.UnholdTask(s.Clone(), id, transition.Actor{ID: blackboard.Human}, transition.Input{}, d.Now())
 }
 
 // SetUp runs the project's worktree.setup commands in a task's worktree.
@@ -204,7 +199,7 @@ func (d *Service) DropWorktree(ctx context.Context, task string) error {
 	if err != nil {
 		return err
 	}
-	head := d.provenTip(ctx, s)
+	head := d.ProvenTip(ctx, s)
 	d.Failpoint("drop.worktree")
 	return d.Repo.Remove(ctx, task, git.Proof{Integration: head})
 }
@@ -220,10 +215,10 @@ func (d *Service) TakeOver(ctx context.Context, id string) (git.Taken, error) {
 }
 
 func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboard.Task, look bool) (git.Taken, error) {
-	if d.Rehearsal || t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.elsewhere(t) {
+	if d.Rehearsal || t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.Elsewhere(t) {
 		return git.Taken{}, nil
 	}
-	integration, err := d.knownTip(ctx, s)
+	integration, err := d.KnownTip(ctx, s)
 	if err != nil {
 		return git.Taken{}, err
 	}
@@ -234,24 +229,11 @@ func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboa
 	return taken, err
 }
 
-// knownTip is where the integration branch is, or was left by Liza when somebody else has moved it; "" without one. Its
-// commits are here.
-func (d *Service) knownTip(ctx context.Context, s *blackboard.State) (string, error) {
-	tip, err := d.tipHere(ctx, s)
-	if err != nil && !errors.Is(err, git.ErrNotFound) {
-		return "", err
-	}
-	if s.ForeignTip(tip) { // commits that nobody has decided about are not known yet
-		return d.orSeen(ctx, s, s.Tip())
-	}
-	return tip, nil
-}
-
 // GitFolder is what a run of an agent on a task, or with "" in the main checkout, needs of git: a folder of its own.
 // With keep its commits are the task's work. With redirect, so without a wall, it also knows the remotes: policy.push decides
 // about them.
 func (d *Service) GitFolder(ctx context.Context, s *blackboard.State, t *blackboard.Task, agent string, keep, redirect bool) (*git.Folder, error) {
-	tip, err := d.knownTip(ctx, s)
+	tip, err := d.KnownTip(ctx, s)
 	if err != nil {
 		return nil, err
 	}

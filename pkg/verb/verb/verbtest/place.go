@@ -25,6 +25,7 @@ import (
 	"liza/pkg/code/git/gittest"
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -163,8 +164,8 @@ func (p *Place) Shell(dir, line string) {
 
 // Service is that of a person who acts for an agent, or of the person for "".
 func (p *Place) Service(as string) *verb.Service {
-	d := &verb.Service{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: verb.Caller{As: as, Person: "ada"},
-		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets}
+	d := verb.New(&board.Session{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: verb.Caller{As: as, Person: "ada"},
+		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets})
 	if p.Shared {
 		d.Store = shared{p.Store}
 	}

@@ -1,4 +1,4 @@
-package verb
+package checks
 
 import (
 	"context"
@@ -67,11 +67,11 @@ func (e CheckEnd) Text() string {
 
 // RedBaseline lists the checks that fail without any change of an agent, as far as they have
 // been run: what is mended on the integration branch is left out.
-func (d *Service) RedBaseline(ctx context.Context) []BaseResult {
+func (c *Checks) RedBaseline(ctx context.Context) []BaseResult {
 	var red []BaseResult
-	known, err := d.readBaseline()
+	known, err := c.readBaseline()
 	if err != nil {
-		d.Progressf("%v", err)
+		c.board.Progressf("%v", err)
 	}
 	head, seen := "", map[string]bool{}
 	passes := map[string]bool{} // keys
@@ -88,19 +88,19 @@ func (d *Service) RedBaseline(ctx context.Context) []BaseResult {
 			continue
 		}
 		if head == "" {
-			s, err := d.View(ctx)
+			s, err := c.board.View(ctx)
 			if err != nil {
 				return red
 			}
-			if head, err = d.tipHere(ctx, s); err != nil {
+			if head, err = c.branch.TipHere(ctx, s); err != nil {
 				return red
 			}
 		}
-		if key, err := d.baseKey(ctx, head, r.Command); err == nil && passes[key] {
+		if key, err := c.baseKey(ctx, head, r.Command); err == nil && passes[key] {
 			continue
 		}
 		if r.MendedBy != "" {
-			if merged, err := d.Repo.IsAncestor(ctx, r.MendedBy, head); err == nil && merged {
+			if merged, err := c.board.Repo.IsAncestor(ctx, r.MendedBy, head); err == nil && merged {
 				continue
 			}
 		}
@@ -109,41 +109,41 @@ func (d *Service) RedBaseline(ctx context.Context) []BaseResult {
 	return red
 }
 
-// onBase runs a command of a check on the base of the work, or remembers what it gave. A base
+// OnBase runs a command of a check on the base of the work, or remembers what it gave. A base
 // that cannot be looked at excuses nothing.
-func (d *Service) onBase(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
-	if base == "" || !d.Config().Review.Baseline {
+func (c *Checks) OnBase(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
+	if base == "" || !c.board.Config().Review.Baseline {
 		return review.End{}, nil
 	}
-	r, err := d.lookAtBase(ctx, secrets, base, check, command)
+	r, err := c.lookAtBase(ctx, secrets, base, check, command)
 	if err != nil {
 		if ctx.Err() != nil {
 			return r.End, err
 		}
-		d.Progressf("cannot run %q on the base %.9s: %v", command, base, err)
+		c.board.Progressf("cannot run %q on the base %.9s: %v", command, base, err)
 		return review.End{}, nil
 	}
 	return r.End, nil
 }
 
 // baseKey names a command on the tree of a commit.
-func (d *Service) baseKey(ctx context.Context, commit, command string) (string, error) {
-	tree, err := d.Repo.TreeOf(ctx, commit)
-	sum := sha256.Sum256([]byte(strings.Join(append([]string{tree, command}, d.Config().Worktree.Setup...), "\x00")))
+func (c *Checks) baseKey(ctx context.Context, commit, command string) (string, error) {
+	tree, err := c.board.Repo.TreeOf(ctx, commit)
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{tree, command}, c.board.Config().Worktree.Setup...), "\x00")))
 	return hex.EncodeToString(sum[:8]), err
 }
 
-func (d *Service) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
-	key, err := d.baseKey(ctx, base, command)
+func (c *Checks) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
+	key, err := c.baseKey(ctx, base, command)
 	if err != nil {
 		return BaseResult{}, err
 	}
-	unlock, err := d.lockBaseline(ctx)
+	unlock, err := c.lockBaseline(ctx)
 	if err != nil {
 		return BaseResult{}, err
 	}
 	defer func() { _ = unlock() }()
-	known, err := d.readBaseline()
+	known, err := c.readBaseline()
 	if err != nil {
 		return BaseResult{}, err
 	}
@@ -153,22 +153,22 @@ func (d *Service) lookAtBase(ctx context.Context, secrets []string, base, check,
 			return known[i], nil
 		}
 	}
-	d.Progressf("check %s: runs %q on the base %.9s", check, command, base)
-	r, err := d.runBase(ctx, secrets, "", base, check, command)
+	c.board.Progressf("check %s: runs %q on the base %.9s", check, command, base)
+	r, err := c.runBase(ctx, secrets, "", base, check, command)
 	if err != nil || r.End.Setup != "" {
 		return r, err // a setup that fails may have had another reason, such as a network that was away
 	}
-	return r, d.keepBase(ctx, r)
+	return r, c.keepBase(ctx, r)
 }
 
 // runBase runs a command on the tree of a commit, which has the work of task in it; "": that of no task.
-func (d *Service) runBase(ctx context.Context, secrets []string, task, base, check, command string) (BaseResult, error) {
-	key, err := d.baseKey(ctx, base, command)
+func (c *Checks) runBase(ctx context.Context, secrets []string, task, base, check, command string) (BaseResult, error) {
+	key, err := c.baseKey(ctx, base, command)
 	if err != nil {
 		return BaseResult{}, err
 	}
-	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(d.Now())}
-	if r.End, err = d.runOnBase(ctx, secrets, task, base, check, command, d.Project.BaselineLog(key)); err != nil {
+	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now())}
+	if r.End, err = c.runOnBase(ctx, secrets, task, base, check, command, c.board.Project.BaselineLog(key)); err != nil {
 		return r, err
 	}
 	if r.End.Failed || r.End.Setup != "" {
@@ -178,22 +178,22 @@ func (d *Service) runBase(ctx context.Context, secrets []string, task, base, che
 }
 
 // keepBase remembers a result in the place of an older one of the same command and tree. The caller has the lock.
-func (d *Service) keepBase(ctx context.Context, r BaseResult) error {
-	known, err := d.readBaseline()
+func (c *Checks) keepBase(ctx context.Context, r BaseResult) error {
+	known, err := c.readBaseline()
 	if err != nil {
 		return err
 	}
 	known = append(slices.DeleteFunc(known, func(k BaseResult) bool { return k.Key == r.Key || k.Key == triedPrefix+r.Key }), r)
 	if !r.End.Failed && r.End.ExitCode == 0 {
 		known = asGreen(known, r.Command, r.Commit, r.At)
-		d.settled(ctx, r.Command)
+		c.settled(ctx, r.Command)
 	}
-	return d.writeBaseline(known)
+	return c.writeBaseline(known)
 }
 
 // GreenHere reports whether a command of a check has ever passed where Liza runs it, on this host.
-func (d *Service) GreenHere(command string) bool {
-	known, err := d.readBaseline()
+func (c *Checks) GreenHere(command string) bool {
+	known, err := c.readBaseline()
 	return err == nil && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
 }
 
@@ -211,15 +211,15 @@ func asGreen(known []BaseResult, command, commit string, at blackboard.Time) []B
 
 // runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
 // there says nothing about the command.
-func (d *Service) runOnBase(ctx context.Context, secrets []string, task, base, check, command, log string) (end review.End, err error) {
-	limit := d.Config().Limits.CheckTimeout
-	if check == integrationCheck {
-		limit = d.integrationTimeout(ctx)
+func (c *Checks) runOnBase(ctx context.Context, secrets []string, task, base, check, command, log string) (end review.End, err error) {
+	limit := c.board.Config().Limits.CheckTimeout
+	if check == IntegrationCheck {
+		limit = c.integrationTimeout(ctx)
 	}
-	p, err := d.openPlace(ctx, secrets, placeName(".base", task), base, log, limit) // no task can have this name
+	p, err := c.openPlace(ctx, secrets, placeName(".base", task), base, log, limit) // no task can have this name
 	defer func() {
 		if err := p.Close(ctx); err != nil {
-			d.Progressf("cannot remove the worktree of the baseline: %v", err)
+			c.board.Progressf("cannot remove the worktree of the baseline: %v", err)
 		}
 	}()
 	if err != nil || p.Setup != "" {
@@ -231,7 +231,7 @@ func (d *Service) runOnBase(ctx context.Context, secrets []string, task, base, c
 	}
 	defer func() {
 		if end.Failed && err == nil {
-			d.compareCheckout(ctx, p, command, &end)
+			c.compareCheckout(ctx, p, command, &end)
 		}
 	}()
 	data, err := safefile.Read(log)
@@ -239,106 +239,106 @@ func (d *Service) runOnBase(ctx context.Context, secrets []string, task, base, c
 		return review.End{}, err
 	}
 	failure := review.Failure(check, command, ran, string(data), limit)
-	bad := failure != "" || check == integrationCheck && ran.Failed() // there a missing tool counts too
+	bad := failure != "" || check == IntegrationCheck && ran.Failed() // there a missing tool counts too
 	return review.End{Failed: bad, ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: log}, nil
 }
 
 // compareCheckout adds to a failure what the person's checkout has that the place has not, and whether the command passes there.
-func (d *Service) compareCheckout(ctx context.Context, p *Place, command string, end *review.End) {
+func (c *Checks) compareCheckout(ctx context.Context, p *Place, command string, end *review.End) {
 	lacks, texts, err := p.Lacks(ctx)
 	if err != nil {
-		d.Progressf("cannot compare the checkout with %.9s: %v", p.Commit, err)
+		c.board.Progressf("cannot compare the checkout with %.9s: %v", p.Commit, err)
 	}
 	end.Lacks = texts
 	end.GreenInCheckout = len(lacks) > 0 && !end.TimedOut && p.greenInCheckout(ctx, lacks, command)
 }
 
-// integrationCheck is the name under which the commands of a merge are remembered.
-const integrationCheck = "integration"
+// IntegrationCheck is the name under which the commands of a merge are remembered.
+const IntegrationCheck = "integration"
 
-func (d *Service) integrationTimeout(ctx context.Context) time.Duration {
-	s, err := d.View(ctx)
+func (c *Checks) integrationTimeout(ctx context.Context) time.Duration {
+	s, err := c.board.View(ctx)
 	if err != nil {
-		return d.Config().Limits.CheckTimeout
+		return c.board.Config().Limits.CheckTimeout
 	}
 	return s.Duration("integration_check_timeout")
 }
 
-// passed remembers that a command has passed on a commit, here, and so mends what is red on a base.
-func (d *Service) passed(ctx context.Context, commit, command string) {
-	known, err := d.readBaseline()
+// Passed remembers that a command has passed on a commit, here, and so mends what is red on a base.
+func (c *Checks) Passed(ctx context.Context, commit, command string) {
+	known, err := c.readBaseline()
 	red := func(r BaseResult) bool { return r.Command == command && r.End.Failed }
 	green := slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
 	if err != nil || green && !slices.ContainsFunc(known, red) {
 		return
 	}
-	err = d.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
+	err = c.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
 		for i := range known {
 			if red(known[i]) {
 				known[i].MendedBy = commit
 			}
 		}
-		return asGreen(known, command, commit, blackboard.TimeOf(d.Now()))
+		return asGreen(known, command, commit, blackboard.TimeOf(c.board.Now()))
 	})
 	if err != nil && ctx.Err() == nil {
-		d.Progressf("%v", err)
+		c.board.Progressf("%v", err)
 	}
 	if !green {
-		d.settled(ctx, command)
+		c.settled(ctx, command)
 	}
 }
 
-// passedBefore reports whether all checks of a merge passed on the tree of a commit.
-func (d *Service) passedBefore(ctx context.Context, commit string) bool {
-	known, err := d.readBaseline()
+// PassedBefore reports whether all checks of a merge passed on the tree of a commit.
+func (c *Checks) PassedBefore(ctx context.Context, commit string) bool {
+	known, err := c.readBaseline()
 	if err != nil {
 		return false
 	}
-	key, err := d.baseKey(ctx, commit, d.mergeCommands())
+	key, err := c.baseKey(ctx, commit, c.mergeCommands())
 	return err == nil && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == key && !r.End.Failed })
 }
 
-// passes remembers that all checks of a merge passed on the tree of a commit.
-func (d *Service) passes(ctx context.Context, commit string) {
-	r := BaseResult{Check: integrationCheck, Command: d.mergeCommands(), Commit: commit, At: blackboard.TimeOf(d.Now())}
+// Passes remembers that all checks of a merge passed on the tree of a commit.
+func (c *Checks) Passes(ctx context.Context, commit string) {
+	r := BaseResult{Check: IntegrationCheck, Command: c.mergeCommands(), Commit: commit, At: blackboard.TimeOf(c.board.Now())}
 	var err error
-	if r.Key, err = d.baseKey(ctx, commit, r.Command); err != nil {
+	if r.Key, err = c.baseKey(ctx, commit, r.Command); err != nil {
 		return
 	}
-	err = d.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
+	err = c.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
 		return append(slices.DeleteFunc(known, func(k BaseResult) bool { return k.Key == r.Key }), r)
 	})
 	if err != nil && ctx.Err() == nil {
-		d.Progressf("%v", err)
+		c.board.Progressf("%v", err)
 	}
 }
 
 // mergeCommands names all commands of a merge but the setup, as one.
-func (d *Service) mergeCommands() string {
-	return strings.Join(slices.Concat([]string{"all checks of a merge:"}, d.Config().Integration.Checks, []string{"hooks:"}, d.Config().Hooks.PreMerge), "\n")
+func (c *Checks) mergeCommands() string {
+	return strings.Join(slices.Concat([]string{"all checks of a merge:"}, c.board.Config().Integration.Checks, []string{"hooks:"}, c.board.Config().Hooks.PreMerge), "\n")
 }
 
 // changeBaseline changes the memory under its lock.
-func (d *Service) changeBaseline(ctx context.Context, change func([]BaseResult) []BaseResult) error {
-	unlock, err := d.lockBaseline(ctx)
+func (c *Checks) changeBaseline(ctx context.Context, change func([]BaseResult) []BaseResult) error {
+	unlock, err := c.lockBaseline(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unlock() }()
-	known, err := d.readBaseline()
+	known, err := c.readBaseline()
 	if err != nil {
 		return err
 	}
-	return d.writeBaseline(change(known))
+	return c.writeBaseline(change(known))
 }
 
-func (d *Service) lockBaseline(ctx context.Context) (func() error, error) {
-	return safefile.LockIn(ctx, d.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: d.Facts().Host, Agent: d.Caller.AgentID, Op: "baseline", Since: d.Now()})
+func (c *Checks) lockBaseline(ctx context.Context) (func() error, error) {
+	return safefile.LockIn(ctx, c.board.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Host: c.board.Facts().Host, Agent: c.board.Caller.AgentID, Op: "baseline", Since: c.board.Now()})
 }
 
 // readBaseline reads the memory. One that is damaged is begun again: it can be made again.
-func (d *Service) readBaseline() ([]BaseResult, error) {
-	data, err := safefile.Read(d.Project.Baseline())
+func (c *Checks) readBaseline() ([]BaseResult, error) {
+	data, err := safefile.Read(c.board.Project.Baseline())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -352,14 +352,14 @@ func (d *Service) readBaseline() ([]BaseResult, error) {
 	return known, nil
 }
 
-func (d *Service) writeBaseline(known []BaseResult) error {
+func (c *Checks) writeBaseline(known []BaseResult) error {
 	for len(known) > maxBaseline { // that a check was green once is never forgotten
 		i := max(0, slices.IndexFunc(known, func(r BaseResult) bool { return !strings.HasPrefix(r.Key, "green: ") }))
 		known = slices.Delete(known, i, i+1)
 	}
 	data, err := json.MarshalIndent(known, "", " ")
 	if err == nil {
-		err = safefile.Replace(d.Project.Baseline(), append([]byte(d.Mask(string(data))), '\n'), 0o644)
+		err = safefile.Replace(c.board.Project.Baseline(), append([]byte(c.board.Mask(string(data))), '\n'), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot keep what a check gave on its base: %w", err)
@@ -379,31 +379,31 @@ type BaseCheck struct {
 const TryTime = 30 * time.Second
 
 // TryChecks is BaseChecks that tries, within TryTime and once for each head, what has never passed here.
-func (d *Service) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseCheck, string, error) {
-	checks, head, err := d.BaseChecks(ctx, s, false)
+func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseCheck, string, error) {
+	checks, head, err := c.BaseChecks(ctx, s, false)
 	if err != nil {
 		return checks, head, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, TryTime)
 	defer cancel()
 	for i := range checks {
-		c := &checks[i]
-		if c.Result != nil || c.Cut || d.GreenHere(c.Command) {
+		check := &checks[i]
+		if check.Result != nil || check.Cut || c.GreenHere(check.Command) {
 			continue
 		}
-		r, err := d.lookAtBase(bounded, s.Secrets, head, c.Check, c.Command)
+		r, err := c.lookAtBase(bounded, s.Secrets, head, check.Check, check.Command)
 		switch {
 		case err == nil:
-			c.Result = &r
+			check.Result = &r
 		case ctx.Err() != nil:
 			return checks, head, ctx.Err()
 		case bounded.Err() != nil:
-			c.Cut = true
+			check.Cut = true
 		default:
 			return checks, head, err
 		}
-		if c.Cut || c.Result.End.Setup != "" {
-			if err := d.tried(ctx, head, *c); err != nil {
+		if check.Cut || check.Result.End.Setup != "" {
+			if err := c.tried(ctx, head, *check); err != nil {
 				return checks, head, err
 			}
 		}
@@ -415,16 +415,16 @@ func (d *Service) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseChe
 const triedPrefix = "tried: "
 
 // tried keeps that a command gave no result on a commit, so that it is not tried there again without being asked for.
-func (d *Service) tried(ctx context.Context, commit string, c BaseCheck) error {
-	key, err := d.baseKey(ctx, commit, c.Command)
+func (c *Checks) tried(ctx context.Context, commit string, check BaseCheck) error {
+	key, err := c.baseKey(ctx, commit, check.Command)
 	if err != nil {
 		return err
 	}
-	r := BaseResult{Key: triedPrefix + key, Commit: commit, At: blackboard.TimeOf(d.Now())}
-	if c.Result != nil {
-		r.End, r.Tail = c.Result.End, c.Result.Tail
+	r := BaseResult{Key: triedPrefix + key, Commit: commit, At: blackboard.TimeOf(c.board.Now())}
+	if check.Result != nil {
+		r.End, r.Tail = check.Result.End, check.Result.Tail
 	}
-	return d.changeBaseline(ctx, func(known []BaseResult) []BaseResult { return append(known, r) })
+	return c.changeBaseline(ctx, func(known []BaseResult) []BaseResult { return append(known, r) })
 }
 
 // A CheckedTree is what the commands of reviews and merges give on a commit.
@@ -445,27 +445,27 @@ type CheckEnd struct {
 
 // CheckNow runs the commands of reviews and merges on the work of a task as it would be merged, or, for "", on the integration branch,
 // whatever is known of them. What the branch gives is remembered as its baseline.
-func (d *Service) CheckNow(ctx context.Context, s *blackboard.State, task string) (CheckedTree, error) {
+func (c *Checks) CheckNow(ctx context.Context, s *blackboard.State, task string) (CheckedTree, error) {
 	out := CheckedTree{Task: task, Ends: []CheckEnd{}, Lacks: []string{}}
 	var err error
-	if out.Commit, err = d.toCheck(ctx, s, task); err != nil {
+	if out.Commit, err = c.toCheck(ctx, s, task); err != nil {
 		return out, err
 	}
-	files, err := d.Repo.ListCommit(ctx, out.Commit)
+	files, err := c.board.Repo.ListCommit(ctx, out.Commit)
 	if err != nil {
 		return out, err
 	}
-	unlock, err := d.lockBaseline(ctx)
+	unlock, err := c.lockBaseline(ctx)
 	if err != nil {
 		return out, err
 	}
 	defer func() { _ = unlock() }()
-	steps := d.steps(ctx, out.Commit, files)
-	for _, hook := range d.Config().Hooks.PreMerge {
-		steps = append(steps, review.Step{Check: integrationCheck, Command: hook})
+	steps := c.steps(ctx, out.Commit, files)
+	for _, hook := range c.board.Config().Hooks.PreMerge {
+		steps = append(steps, review.Step{Check: IntegrationCheck, Command: hook})
 	}
 	for _, step := range steps {
-		r, err := d.runBase(ctx, s.Secrets, task, out.Commit, step.Check, step.Command)
+		r, err := c.runBase(ctx, s.Secrets, task, out.Commit, step.Check, step.Command)
 		if err != nil {
 			return out, err
 		}
@@ -476,7 +476,7 @@ func (d *Service) CheckNow(ctx context.Context, s *blackboard.State, task string
 			}
 		}
 		if task == "" && r.End.Setup == "" {
-			if err := d.keepBase(ctx, r); err != nil {
+			if err := c.keepBase(ctx, r); err != nil {
 				return out, err
 			}
 		}
@@ -487,53 +487,53 @@ func (d *Service) CheckNow(ctx context.Context, s *blackboard.State, task string
 // BaseChecks lists the commands of the checks, configured or detected, and what is known of them
 // on the head of the integration branch. With run, those that have not been run there are run.
 // Without, nothing is started.
-func (d *Service) BaseChecks(ctx context.Context, s *blackboard.State, run bool) (checks []BaseCheck, head string, err error) {
-	if head, err = d.tipHere(ctx, s); err != nil {
+func (c *Checks) BaseChecks(ctx context.Context, s *blackboard.State, run bool) (checks []BaseCheck, head string, err error) {
+	if head, err = c.branch.TipHere(ctx, s); err != nil {
 		return nil, "", err
 	}
-	files, err := d.Repo.ListCommit(ctx, head)
+	files, err := c.board.Repo.ListCommit(ctx, head)
 	if err != nil {
 		return nil, head, err
 	}
-	known, err := d.readBaseline()
+	known, err := c.readBaseline()
 	if err != nil {
 		return nil, head, err
 	}
-	for _, step := range d.steps(ctx, head, files) {
-		c := BaseCheck{Step: step}
-		key, err := d.baseKey(ctx, head, step.Command)
+	for _, step := range c.steps(ctx, head, files) {
+		check := BaseCheck{Step: step}
+		key, err := c.baseKey(ctx, head, step.Command)
 		if err != nil {
 			return nil, head, err
 		}
 		if i := slices.IndexFunc(known, func(r BaseResult) bool { return r.Key == key }); i >= 0 {
-			c.Result = &known[i]
+			check.Result = &known[i]
 		} else if i := slices.IndexFunc(known, func(r BaseResult) bool { return r.Key == triedPrefix+key }); i >= 0 && !run {
-			if c.Cut = known[i].End.Setup == ""; !c.Cut {
-				c.Result = &known[i]
+			if check.Cut = known[i].End.Setup == ""; !check.Cut {
+				check.Result = &known[i]
 			}
 		} else if run {
-			r, err := d.lookAtBase(ctx, s.Secrets, head, step.Check, step.Command)
+			r, err := c.lookAtBase(ctx, s.Secrets, head, step.Check, step.Command)
 			if err != nil {
 				return checks, head, err
 			}
-			c.Result = &r
+			check.Result = &r
 		}
-		checks = append(checks, c)
+		checks = append(checks, check)
 	}
 	return checks, head, nil
 }
 
 // steps are the commands of reviews and merges for a commit, each once.
-func (d *Service) steps(ctx context.Context, commit string, files []git.Listed) []review.Step {
+func (c *Checks) steps(ctx context.Context, commit string, files []git.Listed) []review.Step {
 	var steps []review.Step
 	add := func(s review.Step) {
 		if !slices.ContainsFunc(steps, func(x review.Step) bool { return x.Command == s.Command }) {
 			steps = append(steps, s)
 		}
 	}
-	cfg := d.Config()
+	cfg := c.board.Config()
 	if !cfg.Review.Disabled() {
-		for _, s := range checkSettings(cfg.Review).Steps(d.treeAt(ctx, commit, files)) {
+		for _, s := range checkSettings(cfg.Review).Steps(c.treeAt(ctx, commit, files)) {
 			add(s)
 		}
 	}
@@ -542,7 +542,7 @@ func (d *Service) steps(ctx context.Context, commit string, files []git.Listed) 
 		commands = []string{"./" + merge.Script}
 	}
 	for _, command := range commands {
-		add(review.Step{Check: integrationCheck, Command: command})
+		add(review.Step{Check: IntegrationCheck, Command: command})
 	}
 	return steps
 }

@@ -1,4 +1,4 @@
-package verb
+package board
 
 import (
 	"cmp"
@@ -26,27 +26,27 @@ const (
 )
 
 // Interactions is where the runs for a task are recorded. Every text is masked on its way.
-func (d *Service) Interactions(task string) history.Interactions {
-	h := history.Interactions{Dir: d.Project.HistoryDir(task), MaxMB: d.Config().History.MaxMB, Agent: cmp.Or(d.Caller.AgentID, blackboard.Human)}
-	d.loadSecrets()
-	h.Mask = d.Secrets.Mask
+func (b *Session) Interactions(task string) history.Interactions {
+	h := history.Interactions{Dir: b.Project.HistoryDir(task), MaxMB: b.Config().History.MaxMB, Agent: cmp.Or(b.Caller.AgentID, blackboard.Human)}
+	b.LoadSecrets()
+	h.Mask = b.Secrets.Mask
 	return h
 }
 
 // History reads the runs for a task, for PlannerRuns or SummarizerRuns. It changes nothing.
-func (d *Service) History(ctx context.Context, task string) ([]history.Interaction, error) {
-	if err := d.Known(ctx, task); err != nil {
+func (b *Session) History(ctx context.Context, task string) ([]history.Interaction, error) {
+	if err := b.Known(ctx, task); err != nil {
 		return nil, err
 	}
-	return d.Interactions(task).Read()
+	return b.Interactions(task).Read()
 }
 
 // Known refuses a name that no history can have, or that nobody has heard of.
-func (d *Service) Known(ctx context.Context, task string) error {
+func (b *Session) Known(ctx context.Context, task string) error {
 	if task == PlannerRuns || task == SummarizerRuns {
 		return nil
 	}
-	s, err := d.View(ctx)
+	s, err := b.View(ctx)
 	if err != nil {
 		s = &blackboard.State{} // a history can be read whatever the board is like
 	}
@@ -54,10 +54,10 @@ func (d *Service) Known(ctx context.Context, task string) error {
 		return nil
 	}
 	if blackboard.ValidTaskID(task) {
-		if _, err := os.Stat(d.Interactions(task).File()); err == nil {
+		if _, err := os.Stat(b.Interactions(task).File()); err == nil {
 			return nil
 		}
-		if t, _, err := d.ArchivedTask(task); err == nil && t != nil {
+		if t, _, err := b.ArchivedTask(task); err == nil && t != nil {
 			return nil
 		}
 	}
@@ -93,22 +93,22 @@ func InteractionOf(list []history.Interaction, task, option, number string) (his
 
 // Happened records something that is not a run. A history that cannot be written is told, and
 // stops nothing.
-func (d *Service) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
-	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})
+func (b *Session) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
+	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(b.Now()), StateBefore: history.JobState(t, false), WorkspacePath: b.Repo.WorktreePath(t.ID)})
 	in.Liza.StatusBefore, in.Liza.StatusAfter = string(t.Status), after
 	in.Liza.CommitAfter, in.Liza.Epoch = commit, max(t.Epoch, 1)
-	if _, err := d.Interactions(t.ID).Append(ctx, in); err != nil {
+	if _, err := b.Interactions(t.ID).Append(ctx, in); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
 // Archives is where the tasks are that have left the board.
-func (d *Service) Archives() *history.Archive {
-	if d.TaskArchive != nil {
-		return d.TaskArchive
+func (b *Session) Archives() *history.Archive {
+	if b.TaskArchive != nil {
+		return b.TaskArchive
 	}
-	return &history.Archive{Dir: d.Project.ArchiveDir()}
+	return &history.Archive{Dir: b.Project.ArchiveDir()}
 }
 
 // PlainText is a task as the library writes it.
@@ -124,30 +124,30 @@ func PlainText(t *blackboard.Task) string {
 
 // ArchivedTask is an archived task, whole, and the sprint in whose file it is; nil when
 // there is none.
-func (d *Service) ArchivedTask(id string) (*blackboard.Task, string, error) {
-	return d.Archives().Task(id)
+func (b *Session) ArchivedTask(id string) (*blackboard.Task, string, error) {
+	return b.Archives().Task(id)
 }
 
 // SprintTasks are all tasks of the current sprint, on the board and in the archive.
-func (d *Service) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
+func (b *Session) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
 	var archived []*blackboard.Task
 	sprints := map[string]bool{}
 	for id := range s.ArchivedNow() {
-		sprints[d.Archives().Archived()[id].Sprint] = true
+		sprints[b.Archives().Archived()[id].Sprint] = true
 	}
 	for sprint := range sprints {
-		tasks, err := d.Archives().Tasks(sprint)
+		tasks, err := b.Archives().Tasks(sprint)
 		if err != nil {
 			return nil, err
 		}
 		archived = append(archived, tasks...)
 	}
-	return s.SprintTasks(archived), d.Archives().Check()
+	return s.SprintTasks(archived), b.Archives().Check()
 }
 
 // SprintJournal are the journal's entries of the current sprint with that action.
-func (d *Service) SprintJournal(action blackboard.Action) ([]blackboard.Entry, error) {
-	j := history.Journal{Path: d.Project.Journal()}
+func (b *Session) SprintJournal(action blackboard.Action) ([]blackboard.Entry, error) {
+	j := history.Journal{Path: b.Project.Journal()}
 	started, err := j.Read(history.Filter{Action: blackboard.ActionSprintStarted, Last: 1})
 	if err != nil {
 		return nil, err
@@ -168,10 +168,10 @@ type ArchivedSprint struct {
 }
 
 // ArchivedSprint reads the file of a sprint that is over.
-func (d *Service) ArchivedSprint(id string) (ArchivedSprint, error) {
+func (b *Session) ArchivedSprint(id string) (ArchivedSprint, error) {
 	var x ArchivedSprint
-	path := d.Project.Archive(id)
-	if !slices.Contains(d.Archives().Sprints(), id) {
+	path := b.Project.Archive(id)
+	if !slices.Contains(b.Archives().Sprints(), id) {
 		return x, Refuse("liza goal --list", "the archive has no sprint '%s'", id)
 	}
 	data, err := safefile.Read(path)
@@ -186,9 +186,9 @@ func (d *Service) ArchivedSprint(id string) (ArchivedSprint, error) {
 }
 
 // ArchivedGoal is a goal that is over; nil when the archive has none of that id.
-func (d *Service) ArchivedGoal(id string) (*blackboard.Goal, error) {
-	for _, sprint := range slices.Backward(d.Archives().Sprints()) {
-		x, err := d.ArchivedSprint(sprint)
+func (b *Session) ArchivedGoal(id string) (*blackboard.Goal, error) {
+	for _, sprint := range slices.Backward(b.Archives().Sprints()) {
+		x, err := b.ArchivedSprint(sprint)
 		if err != nil {
 			return nil, err
 		}

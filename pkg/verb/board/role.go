@@ -1,4 +1,4 @@
-package verb
+package board
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 )
 
 // Roles are the roles of the project as their files are now (specs/roles-and-knowledge.md#1.4).
-func (d *Service) Roles() *role.Library { return role.Load(d.Project.Roles()) }
+func (b *Session) Roles() *role.Library { return role.Load(b.Project.Roles()) }
 
 // RoleSettings is what the configuration says about roles.
-func (d *Service) RoleSettings() role.Settings {
-	cfg := d.Config()
+func (b *Session) RoleSettings() role.Settings {
+	cfg := b.Config()
 	return role.Settings{Default: cfg.Roles.Default, TypeMapping: cfg.Roles.TypeMapping, ByKind: cfg.Roles.ByKind, Models: cfg.Models, Program: cfg.Agents.Default}
 }
 
 // RoleOf is the role of a run (1.7). A role that cannot be used is a refusal: nothing is
 // started then, and nothing takes its place.
-func (d *Service) RoleOf(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
-	used, err := d.Roles().Resolve(kind, t, d.RoleSettings())
+func (b *Session) RoleOf(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
+	used, err := b.Roles().Resolve(kind, t, b.RoleSettings())
 	return used, RoleRefusal(t, err)
 }
 
@@ -46,15 +46,15 @@ func RoleRefusal(t *blackboard.Task, err error) error {
 
 // TellUnusable notifies people of a role for which work is refused, once until its file
 // changes (1.7). Another error is not its business.
-func (d *Service) TellUnusable(ctx context.Context, err error) {
+func (b *Session) TellUnusable(ctx context.Context, err error) {
 	if u, ok := errors.AsType[*role.UnusableError](err); ok {
-		d.Notify(ctx, "role_unusable", "", u.Name+" "+d.version(u), u.Error()+"; next: liza roles validate")
+		b.Notify(ctx, "role_unusable", "", u.Name+" "+b.version(u), u.Error()+"; next: liza roles validate")
 	}
 }
 
 // version tells one form of a role's file from another; without a file, one defect from another.
-func (d *Service) version(u *role.UnusableError) string {
-	data, err := safefile.Read(filepath.Join(d.Project.Roles(), filepath.Base(u.File)))
+func (b *Session) version(u *role.UnusableError) string {
+	data, err := safefile.Read(filepath.Join(b.Project.Roles(), filepath.Base(u.File)))
 	if u.File == "" || err != nil {
 		data = []byte(u.Why)
 	}
@@ -62,11 +62,11 @@ func (d *Service) version(u *role.UnusableError) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// roleCheck says for each task why its role cannot be used, "" when it can, and found is told
+// RoleCheck says for each task why its role cannot be used, "" when it can, and found is told
 // of the defect. It may run inside of an Update: the files were read before.
-func (d *Service) roleCheck(found func(error)) func(*blackboard.Task) string {
-	roles, settings := d.Roles(), d.RoleSettings()
-	verbatim := d.Config().Messenger.Mode == "verbatim"
+func (b *Session) RoleCheck(found func(error)) func(*blackboard.Task) string {
+	roles, settings := b.Roles(), b.RoleSettings()
+	verbatim := b.Config().Messenger.Mode == "verbatim"
 	return func(t *blackboard.Task) string {
 		kind := role.Coder
 		switch {
@@ -85,8 +85,8 @@ func (d *Service) roleCheck(found func(error)) func(*blackboard.Task) string {
 
 // UnusableRoles are the roles that work waits for and that cannot be used, each once: those
 // of tasks that are not over, of the planner and of the reviewer.
-func (d *Service) UnusableRoles(s *blackboard.State) []*role.UnusableError {
-	roles, settings := d.Roles(), d.RoleSettings()
+func (b *Session) UnusableRoles(s *blackboard.State) []*role.UnusableError {
+	roles, settings := b.Roles(), b.RoleSettings()
 	var list []*role.UnusableError
 	seen := map[string]bool{}
 	look := func(kind role.Kind, t *blackboard.Task) {
@@ -101,24 +101,24 @@ func (d *Service) UnusableRoles(s *blackboard.State) []*role.UnusableError {
 		case t.Status.Terminal():
 		case t.KindOf() == blackboard.CodeTask:
 			look(role.Coder, t)
-		case t.KindOf() == blackboard.MessageTask && d.Config().Messenger.Mode != "verbatim":
+		case t.KindOf() == blackboard.MessageTask && b.Config().Messenger.Mode != "verbatim":
 			look(role.Messenger, t)
 		}
 	}
 	look(role.Planner, nil)
-	if !d.Config().Review.Disabled() {
+	if !b.Config().Review.Disabled() {
 		look(role.Reviewer, nil)
 	}
 	return list
 }
 
-// newRoleProblem says why a new task cannot have the role, or the model of the role, that
+// NewRoleProblem says why a new task cannot have the role, or the model of the role, that
 // it names.
-func (d *Service) newRoleProblem(t *blackboard.Task) string {
+func (b *Session) NewRoleProblem(t *blackboard.Task) string {
 	if t.Role == "" && t.ModelRole == "" {
 		return ""
 	}
-	roles := d.Roles()
+	roles := b.Roles()
 	if t.Role != "" {
 		if t.KindOf() != blackboard.CodeTask {
 			return "role: '" + t.Role + "' is given, but only code tasks have a role"

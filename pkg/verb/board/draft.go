@@ -1,4 +1,4 @@
-package verb
+package board
 
 import (
 	"context"
@@ -12,29 +12,29 @@ type draft struct {
 	changes []func(*blackboard.State, transition.Actor) error
 }
 
-// Drafting returns a copy of d that collects what is given to Later. The copy is for one goroutine.
-func (d *Service) Drafting() *Service {
-	c := *d
+// Drafting returns a copy of b that collects what is given to Later. The copy is for one goroutine.
+func (b *Session) Drafting() *Session {
+	c := *b
 	c.draft = &draft{}
 	return &c
 }
 
 // Later makes change part of the next write of d, ahead of everything that the write changes itself. Until then every state that
 // d reads has the change already. Without a draft it is written at once, as op. The change of a write that fails waits on.
-func (d *Service) Later(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error) error {
-	if d.draft == nil {
-		return d.Update(ctx, op, change)
+func (b *Session) Later(ctx context.Context, op string, change func(*blackboard.State, transition.Actor) error) error {
+	if b.draft == nil {
+		return b.Update(ctx, op, change)
 	}
-	d.draft.changes = append(d.draft.changes, change)
+	b.draft.changes = append(b.draft.changes, change)
 	return nil
 }
 
 // Write writes, as op, the changes that no other write has taken along.
-func (d *Service) Write(ctx context.Context, op string) error {
-	if d.draft == nil || len(d.draft.changes) == 0 {
+func (b *Session) Write(ctx context.Context, op string) error {
+	if b.draft == nil || len(b.draft.changes) == 0 {
 		return nil
 	}
-	return d.Update(ctx, op, func(*blackboard.State, transition.Actor) error { return nil })
+	return b.Update(ctx, op, func(*blackboard.State, transition.Actor) error { return nil })
 }
 
 func (w *draft) apply(s *blackboard.State, a transition.Actor) error {
@@ -56,14 +56,14 @@ func (w *draft) written() {
 }
 
 // foresee gives a state that was read the changes of the draft. One that is refused will be refused when it is written.
-func (d *Service) foresee(s *blackboard.State) {
-	if d.draft == nil || len(d.draft.changes) == 0 {
+func (b *Session) foresee(s *blackboard.State) {
+	if b.draft == nil || len(b.draft.changes) == 0 {
 		return
 	}
-	id, err := d.Identify()
+	id, err := b.Identify()
 	if err != nil {
 		return
 	}
-	_ = d.draft.apply(s, id.Actor(s))
+	_ = b.draft.apply(s, id.Actor(s))
 	s.ClearEntries()
 }

@@ -1,4 +1,4 @@
-package verb
+package board
 
 import (
 	"cmp"
@@ -239,8 +239,8 @@ func (x summary) choices() []string {
 }
 
 // openAlerts are the alerts that are raised now, as the watcher left them.
-func (d *Service) openAlerts() []string {
-	data, err := safefile.Read(d.Project.OpenAlerts())
+func (b *Session) openAlerts() []string {
+	data, err := safefile.Read(b.Project.OpenAlerts())
 	if err != nil {
 		return nil
 	}
@@ -259,20 +259,20 @@ func (d *Service) openAlerts() []string {
 
 // WriteSummary writes the file of a checkpoint: what people need in order to decide
 // (specs/protocol.md#13.6). A copy of the newest is .liza/sprint_summary.md.
-func (d *Service) WriteSummary(ctx context.Context, file, message string) error {
-	s, err := d.View(ctx)
+func (b *Session) WriteSummary(ctx context.Context, file, message string) error {
+	s, err := b.View(ctx)
 	if err != nil {
 		return err
 	}
-	tasks, err := d.SprintTasks(s)
+	tasks, err := b.SprintTasks(s)
 	if err != nil {
-		d.Progressf("the summary lacks archived tasks: %v", err)
+		b.Progressf("the summary lacks archived tasks: %v", err)
 	}
-	text := d.Mask(summary{s: s, tasks: tasks, message: message, alerts: d.openAlerts(), now: d.Now()}.text())
+	text := b.Mask(summary{s: s, tasks: tasks, message: message, alerts: b.openAlerts(), now: b.Now()}.text())
 	if err := safefile.MakeFolder(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("cannot write the summary: %v", err)
 	}
-	for _, path := range []string{file, d.Project.SprintSummary()} {
+	for _, path := range []string{file, b.Project.SprintSummary()} {
 		if err := safefile.Replace(path, []byte(text), 0o644); err != nil {
 			return fmt.Errorf("cannot write the summary: %w", err)
 		}

@@ -1,4 +1,4 @@
-package verb
+package board
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 )
 
 // Outbox is where notifications go (specs/roles-and-knowledge.md#9.1).
-func (d *Service) Outbox() notify.Outbox {
-	return notify.Outbox{Path: d.Project.Notifications(), Mask: d.Secrets.Mask}
+func (b *Session) Outbox() notify.Outbox {
+	return notify.Outbox{Path: b.Project.Notifications(), Mask: b.Secrets.Mask}
 }
 
 // priorState is what a board was like before a change, for what it has to tell people.
@@ -166,22 +166,22 @@ func (g priorState) ofSprint(s *blackboard.State) []notify.Message {
 }
 
 // raise puts notifications into the outbox. That it cannot be written stops nothing.
-func (d *Service) raise(ctx context.Context, messages []notify.Message) {
-	if len(messages) == 0 || d.Rehearsal {
+func (b *Session) raise(ctx context.Context, messages []notify.Message) {
+	if len(messages) == 0 || b.Rehearsal {
 		return
 	}
-	if err := d.Outbox().Put(ctx, d.Now(), messages...); err != nil {
-		d.Progressf("%v", err)
+	if err := b.Outbox().Put(ctx, b.Now(), messages...); err != nil {
+		b.Progressf("%v", err)
 	}
 }
 
 // Notify raises something that no change of the board shows: what concerns the programs and
 // the configuration. subject tells it from others of the same event.
-func (d *Service) Notify(ctx context.Context, event, task, subject, content string) {
+func (b *Session) Notify(ctx context.Context, event, task, subject, content string) {
 	m := notify.New(event, subject, content)
 	m.Task = task
-	if s, err := d.View(ctx); err == nil && s.Goal != nil && s.Sprint != nil {
+	if s, err := b.View(ctx); err == nil && s.Goal != nil && s.Sprint != nil {
 		m.Goal, m.Sprint = s.Goal.ID, s.Sprint.ID
 	}
-	d.raise(ctx, []notify.Message{m})
+	b.raise(ctx, []notify.Message{m})
 }

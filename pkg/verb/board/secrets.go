@@ -1,4 +1,4 @@
-package verb
+package board
 
 import (
 	"bytes"
@@ -25,10 +25,10 @@ import (
 
 // SecretsOf are the values of secrets by their names; missing are those that nobody gave.
 // Only skills get them, and only what they declare.
-func (d *Service) SecretsOf(names []string) (values map[string]string, missing []string, err error) {
+func (b *Session) SecretsOf(names []string) (values map[string]string, missing []string, err error) {
 	values = map[string]string{}
 	for _, name := range names {
-		value, known, err := d.secretValue(name)
+		value, known, err := b.secretValue(name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -41,11 +41,11 @@ func (d *Service) SecretsOf(names []string) (values map[string]string, missing [
 	return values, missing, nil
 }
 
-func (d *Service) secretValue(name string) (value string, known bool, err error) {
-	if value, known = d.Held.value(name); known || !exitcmd.SecretName().MatchString(name) {
+func (b *Session) secretValue(name string) (value string, known bool, err error) {
+	if value, known = b.Held.value(name); known || !exitcmd.SecretName().MatchString(name) {
 		return value, known, nil
 	}
-	data, err := safefile.Read(filepath.Join(d.Project.Secrets(), name))
+	data, err := safefile.Read(filepath.Join(b.Project.Secrets(), name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}
@@ -58,13 +58,13 @@ func (d *Service) secretValue(name string) (value string, known bool, err error)
 // KeepSecrets takes the secrets out of a plan before anything else of it, or of the run that
 // made it, is written: from then on they are masked everywhere, and where the request has left
 // them they are masked too. The plan keeps the names. Values that were kept before need nothing.
-func (d *Service) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []string, err error) {
+func (b *Session) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []string, err error) {
 	if problems := exitcmd.SecretProblems(p.Secrets); len(problems) > 0 {
 		return nil, exitcmd.InvalidPlan("the plan cannot be applied: %s", strings.Join(problems, "; "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
 		value := p.Secrets[name]
-		if _, known, err := d.secretValue(name); err != nil {
+		if _, known, err := b.secretValue(name); err != nil {
 			return nil, err
 		} else if isMask(value) && !known {
 			return nil, exitcmd.InvalidPlan("the plan cannot be applied: secrets.%s is masked, and its value is not known any more; give it again", name)
@@ -73,26 +73,26 @@ func (d *Service) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []
 			warnings = append(warnings, "secret "+name+" has less than four characters: it is not masked")
 		}
 	}
-	return warnings, d.keepValues(ctx, p.Secrets)
+	return warnings, b.keepValues(ctx, p.Secrets)
 }
 
 // KeepFound is KeepSecrets for the output of a planner, of which nothing has been written yet:
 // its answer may be of no use, and yet hold secrets. It gives the output without them.
-func (d *Service) KeepFound(ctx context.Context, output string) (string, error) {
-	if err := d.keepValues(ctx, exitcmd.Secrets(output)); err != nil {
+func (b *Session) KeepFound(ctx context.Context, output string) (string, error) {
+	if err := b.keepValues(ctx, exitcmd.Secrets(output)); err != nil {
 		return "", err
 	}
-	return d.Mask(output), nil
+	return b.Mask(output), nil
 }
 
 // isMask tells a value that was masked before the planner saw it from one that it gave.
 func isMask(value string) bool { return strings.HasPrefix(value, "[REDACTED:") }
 
 // keepValues stores the values that are not known yet, and masks them wherever they are.
-func (d *Service) keepValues(ctx context.Context, values map[string]string) error {
+func (b *Session) keepValues(ctx context.Context, values map[string]string) error {
 	fresh := map[string]string{}
 	for name, value := range values {
-		old, known, err := d.secretValue(name)
+		old, known, err := b.secretValue(name)
 		if err != nil {
 			return err
 		}
@@ -103,52 +103,52 @@ func (d *Service) keepValues(ctx context.Context, values map[string]string) erro
 	if len(fresh) == 0 {
 		return nil
 	}
-	if d.Secrets == nil {
-		d.Secrets = new(secret.Set)
+	if b.Secrets == nil {
+		b.Secrets = new(secret.Set)
 	}
 	for name, value := range fresh {
-		d.Secrets.Add(name, value)
+		b.Secrets.Add(name, value)
 	}
-	if d.Rehearsal {
+	if b.Rehearsal {
 		return nil
 	}
-	unlock, err := d.lockSecrets(ctx)
+	unlock, err := b.lockSecrets(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := d.storeSecrets(fresh); err != nil {
+	if err := b.storeSecrets(fresh); err != nil {
 		return err
 	}
-	d.Failpoint("secrets.stored")
-	if err := d.scrub(ctx); err != nil {
+	b.Failpoint("secrets.stored")
+	if err := b.scrub(ctx); err != nil {
 		return err
 	}
-	d.Failpoint("secrets.scrubbed")
+	b.Failpoint("secrets.scrubbed")
 	return nil
 }
 
-func (d *Service) lockSecrets(ctx context.Context) (func() error, error) {
-	if err := safefile.MakeFolder(d.Project.Secrets(), 0o700); err != nil {
+func (b *Session) lockSecrets(ctx context.Context) (func() error, error) {
+	if err := safefile.MakeFolder(b.Project.Secrets(), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot store secrets: %v", err)
 	}
-	return safefile.Lock(ctx, filepath.Join(d.Project.Secrets(), ".lock"), safefile.Holder{PID: os.Getpid(), Op: "secrets"})
+	return safefile.Lock(ctx, filepath.Join(b.Project.Secrets(), ".lock"), safefile.Holder{PID: os.Getpid(), Op: "secrets"})
 }
 
 // storeSecrets puts values where the configuration wants them. The mark comes first: anyone who
 // finds it after a crash scrubs with what is stored.
-func (d *Service) storeSecrets(values map[string]string) error {
-	memory := d.Config().Secrets.Store == "memory"
-	if memory && (d.Held == nil || !d.Held.Memory) {
+func (b *Session) storeSecrets(values map[string]string) error {
+	memory := b.Config().Secrets.Store == "memory"
+	if memory && (b.Held == nil || !b.Held.Memory) {
 		return exitcmd.InvalidPlan("the plan has secrets, and with secrets.store: memory only `liza run` can keep them")
 	}
 	if memory {
 		for name, value := range values {
-			d.Held.Hold(name, value)
+			b.Held.Hold(name, value)
 		}
 		return nil
 	}
-	dir := d.Project.Secrets()
+	dir := b.Project.Secrets()
 	if err := safefile.Replace(filepath.Join(dir, scrubMark), nil, 0o600); err != nil {
 		return fmt.Errorf("cannot store secrets: %w", err)
 	}
@@ -160,26 +160,26 @@ func (d *Service) storeSecrets(values map[string]string) error {
 	return nil
 }
 
-// recoverScrub ends a scrub that a crash interrupted.
-func (d *Service) recoverScrub(ctx context.Context) error {
-	if _, err := os.Lstat(filepath.Join(d.Project.Secrets(), scrubMark)); err != nil || d.Secrets == nil {
+// RecoverScrub ends a scrub that a crash interrupted.
+func (b *Session) RecoverScrub(ctx context.Context) error {
+	if _, err := os.Lstat(filepath.Join(b.Project.Secrets(), scrubMark)); err != nil || b.Secrets == nil {
 		return nil
 	}
-	unlock, err := d.lockSecrets(ctx)
+	unlock, err := b.lockSecrets(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	d.loadSecrets()
-	return d.scrub(ctx)
+	b.LoadSecrets()
+	return b.scrub(ctx)
 }
 
 // keepsSecrets reports whether there may be secrets of a plan.
-func (d *Service) keepsSecrets() bool {
-	if d.Held != nil && d.Held.Memory {
+func (b *Session) keepsSecrets() bool {
+	if b.Held != nil && b.Held.Memory {
 		return true
 	}
-	_, err := os.Lstat(d.Project.Secrets())
+	_, err := os.Lstat(b.Project.Secrets())
 	return err == nil
 }
 
@@ -195,13 +195,13 @@ func endSecrets(s *blackboard.State) []string {
 }
 
 // forgetSecrets removes the values of secrets whose goal is over.
-func (d *Service) forgetSecrets(names []string) error {
+func (b *Session) forgetSecrets(names []string) error {
 	for _, name := range names {
-		d.Held.drop(name)
+		b.Held.drop(name)
 		if !exitcmd.SecretName().MatchString(name) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(d.Project.Secrets(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(b.Project.Secrets(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot remove the secret %s: %v", name, err)
 		}
 	}
@@ -246,64 +246,64 @@ func (h *HeldSecrets) drop(name string) {
 }
 
 // Mask takes every secret that is known out of a text (specs/roles-and-knowledge.md#9.6).
-func (d *Service) Mask(text string) string {
-	d.loadSecrets()
-	return d.Secrets.Mask(text)
+func (b *Session) Mask(text string) string {
+	b.LoadSecrets()
+	return b.Secrets.Mask(text)
 }
 
 // MaskLog is a stream in which no secret gets to w. Closing it leaves w open.
-func (d *Service) MaskLog(w io.Writer) io.WriteCloser {
-	d.loadSecrets()
-	return d.Secrets.Writer(w)
+func (b *Session) MaskLog(w io.Writer) io.WriteCloser {
+	b.LoadSecrets()
+	return b.Secrets.Writer(w)
 }
 
-// loadSecrets learns the secrets that people put into their folder, for masking.
-func (d *Service) loadSecrets() {
-	if d.Secrets == nil {
+// LoadSecrets learns the secrets that people put into their folder, for masking.
+func (b *Session) LoadSecrets() {
+	if b.Secrets == nil {
 		return
 	}
-	if err := d.Secrets.AddFolder(d.Project.Secrets()); err != nil {
-		d.Progressf("%v", err)
+	if err := b.Secrets.AddFolder(b.Project.Secrets()); err != nil {
+		b.Progressf("%v", err)
 	}
 }
 
 // scrub masks what was written before a secret was known to be one: notes and every other
 // text of the board, the archive, the states that were, histories, prompts, logs and reports
 // (specs/roles-and-knowledge.md#9.6). It may be repeated.
-func (d *Service) scrub(ctx context.Context) error {
+func (b *Session) scrub(ctx context.Context) error {
 	op := store.Op{Name: "scrub", Agent: blackboard.System}
-	err := d.Store.Update(ctx, op, func(s *blackboard.State) error {
-		s.OwnHolding(d.Secrets.Mask) // the store masks what is changed
-		return d.Archives().Scrub(d.Secrets.Mask)
+	err := b.Store.Update(ctx, op, func(s *blackboard.State) error {
+		s.OwnHolding(b.Secrets.Mask) // the store masks what is changed
+		return b.Archives().Scrub(b.Secrets.Mask)
 	})
 	if err != nil {
 		return err
 	}
-	holds := func(data []byte) bool { return d.Secrets.Mask(string(data)) != string(data) }
-	if f, ok := d.Store.(store.Forgetter); ok {
+	holds := func(data []byte) bool { return b.Secrets.Mask(string(data)) != string(data) }
+	if f, ok := b.Store.(store.Forgetter); ok {
 		if err := f.Forget(ctx, op, holds); err != nil {
 			return err
 		}
 	}
-	if err := d.scrubHistories(ctx); err != nil {
+	if err := b.scrubHistories(ctx); err != nil {
 		return err
 	}
-	if err := d.scrubFiles(); err != nil {
+	if err := b.scrubFiles(); err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(d.Project.Secrets(), scrubMark)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(b.Project.Secrets(), scrubMark)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot end the masking of secrets: %v", err)
 	}
 	return nil
 }
 
-func (d *Service) scrubHistories(ctx context.Context) error {
-	folders, err := filepath.Glob(d.Project.HistoryDir("*"))
+func (b *Session) scrubHistories(ctx context.Context) error {
+	folders, err := filepath.Glob(b.Project.HistoryDir("*"))
 	if err != nil {
 		return err
 	}
 	for _, folder := range folders {
-		if err := d.Interactions(filepath.Base(folder)).Scrub(ctx, d.scrubFile); err != nil {
+		if err := b.Interactions(filepath.Base(folder)).Scrub(ctx, b.scrubFile); err != nil {
 			return err
 		}
 	}
@@ -315,30 +315,30 @@ func (d *Service) scrubHistories(ctx context.Context) error {
 var notScrubbed = []string{"secrets", "roles", "skills", "history", filepath.Join("archive", "roles"), "state.yaml", "log.yaml", "config.yaml", "config.json", "instructions.md", ".gitignore"}
 
 // scrubFiles masks the files below .liza that are not state.
-func (d *Service) scrubFiles() error {
-	return filepath.WalkDir(d.Project.Liza, func(path string, e fs.DirEntry, err error) error {
+func (b *Session) scrubFiles() error {
+	return filepath.WalkDir(b.Project.Liza, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // somebody else has removed it
 			}
 			return err
 		}
-		if rel, _ := filepath.Rel(d.Project.Liza, path); slices.Contains(notScrubbed, rel) {
+		if rel, _ := filepath.Rel(b.Project.Liza, path); slices.Contains(notScrubbed, rel) {
 			if e.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		tasks := filepath.Dir(path) == d.Project.ArchiveDir() && filepath.Ext(path) == ".yaml"
+		tasks := filepath.Dir(path) == b.Project.ArchiveDir() && filepath.Ext(path) == ".yaml"
 		if !e.Type().IsRegular() || tasks {
 			return nil
 		}
-		return d.scrubFile(path)
+		return b.scrubFile(path)
 	})
 }
 
 // scrubFile masks one file. One to which others may be adding lines stays the same file.
-func (d *Service) scrubFile(path string) error {
+func (b *Session) scrubFile(path string) error {
 	data, err := safefile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) { // nothing is in a folder of that name
 		return nil
@@ -350,7 +350,7 @@ func (d *Service) scrubFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot mask secrets in %s: %v", path, err)
 	}
-	text := d.Secrets.Mask(string(data))
+	text := b.Secrets.Mask(string(data))
 	if text == string(data) {
 		return nil
 	}

@@ -1,7 +1,6 @@
-package verb
+package integration
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,12 +12,13 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/code/git"
 	"liza/pkg/code/review"
+	"liza/pkg/verb/board"
 )
 
 // ChangeOf finds the two sides of what a task changes: before its merge of what would land on the branch as it is now, after it
 // of what has landed.
-func (d *Service) ChangeOf(ctx context.Context, s *blackboard.State, t *blackboard.Task) (base, commit string, err error) {
-	base, commit, err = d.sides(ctx, s, t)
+func (i *Branch) ChangeOf(ctx context.Context, s *blackboard.State, t *blackboard.Task) (base, commit string, err error) {
+	base, commit, err = i.sides(ctx, s, t)
 	if err == nil && base == commit && t.Status != blackboard.Merged {
 		err = noChange(t, "nothing of it was handed in yet (%s)", t.Status)
 	}
@@ -26,26 +26,26 @@ func (d *Service) ChangeOf(ctx context.Context, s *blackboard.State, t *blackboa
 }
 
 func noChange(t *blackboard.Task, why string, args ...any) error {
-	return Refuse("liza show "+t.ID, "%s has no change: %s", t.ID, fmt.Sprintf(why, args...))
+	return board.Refuse("liza show "+t.ID, "%s has no change: %s", t.ID, fmt.Sprintf(why, args...))
 }
 
 // sides is ChangeOf for a task that may have no commit of its own yet.
-func (d *Service) sides(ctx context.Context, s *blackboard.State, t *blackboard.Task) (base, commit string, err error) {
+func (i *Branch) sides(ctx context.Context, s *blackboard.State, t *blackboard.Task) (base, commit string, err error) {
 	if !t.ChangesFiles() {
 		return "", "", noChange(t, "work of kind %s changes no files", t.KindOf())
 	}
-	if commit = d.lastCommit(ctx, t); commit == "" {
+	if commit = i.lastCommit(ctx, t); commit == "" {
 		return "", "", noChange(t, "nothing of it was handed in yet (%s)", t.Status)
 	}
-	if there, err := d.Repo.CommitExists(ctx, commit); err != nil || !there {
+	if there, err := i.board.Repo.CommitExists(ctx, commit); err != nil || !there {
 		return "", "", noChange(t, "its commit %.9s is not in the repository", commit)
 	}
 	if m := t.MergeCommit; m != "" && m != commit {
-		base, commit, err = d.Repo.Proposal(ctx, m+"^1", commit)
+		base, commit, err = i.board.Repo.Proposal(ctx, m+"^1", commit)
 	} else if t.Status == blackboard.Merged {
-		base, commit, err = d.proposal(ctx, t, cmp.Or(t.FixOnto, t.BaseCommit, s.IntegrationBranch()), commit)
+		base, commit, err = i.ProposalOnto(ctx, t, cmp.Or(t.FixOnto, t.BaseCommit, s.IntegrationBranch()), commit)
 	} else {
-		base, commit, err = d.Proposal(ctx, s, t, commit)
+		base, commit, err = i.Proposal(ctx, s, t, commit)
 	}
 	return base, commit, err
 }
@@ -60,15 +60,15 @@ type Patches struct {
 
 // PatchesOf is what a task changes: while its coder is at work what is in its worktree, committed or not, else that of ChangeOf.
 // Of what git writes no more than most bytes are read. Agents are shown commits only.
-func (d *Service) PatchesOf(ctx context.Context, s *blackboard.State, t *blackboard.Task, most int) (p Patches, err error) {
-	if p.Base, p.Commit, err = d.sides(ctx, s, t); err != nil {
+func (i *Branch) PatchesOf(ctx context.Context, s *blackboard.State, t *blackboard.Task, most int) (p Patches, err error) {
+	if p.Base, p.Commit, err = i.sides(ctx, s, t); err != nil {
 		return p, err
 	}
-	if t.Status == blackboard.Claimed && !d.elsewhere(t) && d.Caller.AgentID == "" && d.Caller.Inside == "" {
+	if t.Status == blackboard.Claimed && !i.board.Elsewhere(t) && i.board.Caller.AgentID == "" && i.board.Caller.Inside == "" {
 		within, done := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("it takes longer than %s", lookTimeout))
 		defer done()
 		p.Live = true
-		p.Files, p.Cut, err = d.Repo.LivePatches(within, t.ID, p.Base, most)
+		p.Files, p.Cut, err = i.board.Repo.LivePatches(within, t.ID, p.Base, most)
 		if err == nil && len(p.Files) == 0 {
 			err = noChange(t, "nothing in its worktree differs from the base yet")
 		}
@@ -77,8 +77,8 @@ func (d *Service) PatchesOf(ctx context.Context, s *blackboard.State, t *blackbo
 		}
 		p.Live = false
 	}
-	if p.Base, p.Commit, err = d.ChangeOf(ctx, s, t); err == nil {
-		p.Files, p.Cut, err = d.Repo.Patches(ctx, p.Base, p.Commit, most)
+	if p.Base, p.Commit, err = i.ChangeOf(ctx, s, t); err == nil {
+		p.Files, p.Cut, err = i.board.Repo.Patches(ctx, p.Base, p.Commit, most)
 	}
 	return p, err
 }
@@ -86,37 +86,21 @@ func (d *Service) PatchesOf(ctx context.Context, s *blackboard.State, t *blackbo
 // lookTimeout bounds how long the worktree of a running task is read.
 const lookTimeout = 30 * time.Second
 
-// Help starts the helper of git where the commands of the project are contained: a run may have made anything of its worktree.
-func (d *Service) Help(ctx context.Context, h git.Help) (code int, said string, err error) {
-	var out bytes.Buffer
-	const most = 64 << 10
-	ran := review.Command{Shell: h.Shell, Name: h.Name, Dir: h.Dir, Reads: h.Reads, Writes: []string{h.Folder}, Timeout: h.Limit, Output: &out, Most: most}.RunIn(ctx, d.Enclose)
-	switch {
-	case ran.Err != nil:
-		return 0, "", ran.Err
-	case ran.TimedOut:
-		return 0, "", fmt.Errorf("it took longer than %s", h.Limit)
-	case ran.TooMuch || ran.ExitCode < 0:
-		return 1, out.String() + strings.Join(ran.Refused, "\n"), nil
-	}
-	return ran.ExitCode, out.String(), nil
-}
-
 // Proposal finds the two sides of what a merge of the commit of a task would change on the integration branch as it is now:
 // prompts, checks, the rules of reviewers and people look at this, and at nothing else.
-func (d *Service) Proposal(ctx context.Context, s *blackboard.State, t *blackboard.Task, commit string) (from, to string, err error) {
-	tip, err := d.knownTip(ctx, s)
+func (i *Branch) Proposal(ctx context.Context, s *blackboard.State, t *blackboard.Task, commit string) (from, to string, err error) {
+	tip, err := i.KnownTip(ctx, s)
 	if err != nil {
 		return "", "", err
 	}
-	return d.proposal(ctx, t, cmp.Or(tip, t.FixOnto, t.BaseCommit), commit)
+	return i.ProposalOnto(ctx, t, cmp.Or(tip, t.FixOnto, t.BaseCommit), commit)
 }
 
-func (d *Service) proposal(ctx context.Context, t *blackboard.Task, onto, commit string) (from, to string, err error) {
-	from, to, err = d.Repo.Proposal(ctx, onto, commit)
+func (i *Branch) ProposalOnto(ctx context.Context, t *blackboard.Task, onto, commit string) (from, to string, err error) {
+	from, to, err = i.board.Repo.Proposal(ctx, onto, commit)
 	if err != nil && t.BaseCommit != "" { // an unrelated or lost branch
 		from, to = t.BaseCommit, commit
-		_, err = d.Repo.Resolve(ctx, t.BaseCommit)
+		_, err = i.board.Repo.Resolve(ctx, t.BaseCommit)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("cannot find what %s changes: %w", t.ID, err)
@@ -124,16 +108,16 @@ func (d *Service) proposal(ctx context.Context, t *blackboard.Task, onto, commit
 	return from, to, nil
 }
 
-// undone is what a change takes away although other work has brought it to the branch since the task was claimed.
-func (d *Service) undone(ctx context.Context, t *blackboard.Task, from, to string) (list []review.Undone, err error) {
+// Undone is what a change takes away although other work has brought it to the branch since the task was claimed.
+func (i *Branch) Undone(ctx context.Context, t *blackboard.Task, from, to string) (list []review.Undone, err error) {
 	if t.BaseCommit == "" || t.BaseCommit == from {
 		return nil, nil
 	}
-	files, err := d.Repo.Undone(ctx, t.BaseCommit, from, to, t.ReviewCommit)
+	files, err := i.board.Repo.Undone(ctx, t.BaseCommit, from, to, t.ReviewCommit)
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	merges, err := d.Repo.MergesOf(ctx, t.BaseCommit, from, files...)
+	merges, err := i.board.Repo.MergesOf(ctx, t.BaseCommit, from, files...)
 	if err != nil {
 		return nil, err
 	}
@@ -149,13 +133,13 @@ func (d *Service) undone(ctx context.Context, t *blackboard.Task, from, to strin
 	return list, nil
 }
 
-// takenAway has the findings of undone for what was submitted.
-func (d *Service) takenAway(ctx context.Context, s *blackboard.State, t *blackboard.Task) (found []*blackboard.Finding, err error) {
-	from, to, err := d.Proposal(ctx, s, t, t.ReviewCommit)
+// TakenAway has the findings of undone for what was submitted.
+func (i *Branch) TakenAway(ctx context.Context, s *blackboard.State, t *blackboard.Task) (found []*blackboard.Finding, err error) {
+	from, to, err := i.Proposal(ctx, s, t, t.ReviewCommit)
 	if err != nil {
 		return nil, err
 	}
-	list, err := d.undone(ctx, t, from, to)
+	list, err := i.Undone(ctx, t, from, to)
 	for _, u := range list {
 		found = append(found, u.Finding())
 	}
@@ -163,7 +147,7 @@ func (d *Service) takenAway(ctx context.Context, s *blackboard.State, t *blackbo
 }
 
 // lastCommit is what was submitted of a task or, while its coder works and after it gave up, what is on its branch.
-func (d *Service) lastCommit(ctx context.Context, t *blackboard.Task) string {
+func (i *Branch) lastCommit(ctx context.Context, t *blackboard.Task) string {
 	submitted := cmp.Or(t.ReviewCommit, t.ApprovedCommit)
 	switch t.Status {
 	case blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed:
@@ -171,7 +155,7 @@ func (d *Service) lastCommit(ctx context.Context, t *blackboard.Task) string {
 	case blackboard.Merged:
 		return cmp.Or(submitted, t.MergeCommit)
 	}
-	if tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err == nil {
+	if tip, err := i.board.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err == nil {
 		return tip
 	}
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
@@ -201,15 +185,15 @@ func (c Clash) String() string {
 // side, and tells of those that do not merge, in the order of their merge. It ends with ctx:
 // what could not be looked at until then is left out, and it changes nothing. For the id "" it
 // looks at all tasks.
-func (d *Service) Radar(ctx context.Context, s *blackboard.State, id string) []Clash {
-	if d.Repo == nil || s == nil {
+func (i *Branch) Radar(ctx context.Context, s *blackboard.State, id string) []Clash {
+	if i.board.Repo == nil || s == nil {
 		return nil
 	}
 	list := open(s, id)
 	if len(list) == 0 {
 		return nil
 	}
-	head, err := d.IntegrationHead(ctx, s)
+	head, err := i.IntegrationHead(ctx, s)
 	if err != nil {
 		return nil
 	}
@@ -217,7 +201,7 @@ func (d *Service) Radar(ctx context.Context, s *blackboard.State, id string) []C
 	for _, t := range list {
 		commit := t.ReviewCommit
 		if t.Status == blackboard.Claimed || t.Status == blackboard.Rejected {
-			if commit, err = d.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err != nil {
+			if commit, err = i.board.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err != nil {
 				continue
 			}
 		}
@@ -225,7 +209,7 @@ func (d *Service) Radar(ctx context.Context, s *blackboard.State, id string) []C
 			continue // nothing came from others, or nothing from the task
 		}
 		var conflict *git.ConflictError
-		if err := d.Repo.TryMerge(ctx, head, commit); errors.As(err, &conflict) {
+		if err := i.board.Repo.TryMerge(ctx, head, commit); errors.As(err, &conflict) {
 			clashes = append(clashes, Clash{t.ID, conflict.Files})
 		} else if ctx.Err() != nil {
 			break

@@ -1,0 +1,236 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"liza/pkg/base/notify"
+	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/breaker"
+	"liza/pkg/board/store"
+	"liza/pkg/board/transition"
+	"liza/pkg/code/project"
+)
+
+// watchedStore lets the circuit breaker look after every write that adds an anomaly, as a
+// write of its own (specs/protocol.md#11.1). Everything that a Service writes goes through it.
+type watchedStore struct {
+	store.Store
+	service *Session
+}
+
+func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	added := false
+	err := w.service.telling(ctx, op, func(s *blackboard.State) error {
+		before := len(s.Anomalies)
+		err := change(s)
+		added = len(s.Anomalies) > before
+		return err
+	})
+	if err != nil || !added {
+		return err
+	}
+	w.service.Failpoint("anomaly")
+	if _, err := w.service.look(ctx, false); err != nil {
+		// The change itself holds. Anyone who follows the control files looks again.
+		w.service.Progressf("the circuit breaker could not look: %v", err)
+	}
+	return nil
+}
+
+// telling is an update that people are told of as its events ask for (specs/roles-and-knowledge.md#9.1).
+func (b *Session) telling(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	var told []notify.Message
+	ahead := op.Ahead
+	op.Ahead = func(gone []store.Gone) error {
+		b.raise(ctx, told)
+		if ahead == nil {
+			return nil
+		}
+		return ahead(gone)
+	}
+	return b.Store.Update(ctx, op, func(s *blackboard.State) error {
+		seen := priorStateOf(s)
+		told = nil
+		err := change(s)
+		if err == nil {
+			told = seen.told(s)
+		}
+		return err
+	})
+}
+
+// Watched is the store that verbs write to.
+func (b *Session) Watched() store.Store { return watchedStore{b.Store, b} }
+
+// Seen is what the circuit breaker saw.
+type Seen struct {
+	Status   string        `json:"status"` // OK or TRIGGERED
+	Looked   int           `json:"anomalies"`
+	Patterns []SeenPattern `json:"patterns"`
+	Report   string        `json:"report,omitempty"` // file, when the breaker is TRIGGERED
+}
+
+// SeenPattern is one pattern that matches.
+type SeenPattern struct {
+	Pattern   string   `json:"pattern"`
+	Severity  string   `json:"severity"`
+	Rule      string   `json:"rule"`
+	Anomalies []string `json:"anomalies"`
+	Tasks     []string `json:"tasks"`
+}
+
+// Analyze lets the circuit breaker look now (specs/protocol.md#11).
+func (b *Session) Analyze(ctx context.Context) (Seen, error) {
+	id, err := b.Identify()
+	if err != nil {
+		return Seen{}, err
+	}
+	s, err := b.View(ctx)
+	if err != nil {
+		return Seen{}, err
+	}
+	if err := b.OnlyPerson(s, id.Actor(s), "analyze"); err != nil {
+		return Seen{}, err
+	}
+	return b.look(ctx, true)
+}
+
+// look is one check of the circuit breaker (specs/protocol.md#5.4, C01 to C03). When it trips, the
+// checkpoint and the report follow the write.
+func (b *Session) look(ctx context.Context, asked bool) (Seen, error) {
+	var (
+		v    breaker.Verdict
+		rule string
+		now  = b.Now()
+		in   = transition.BreakerLook{Asked: asked, Report: b.Rel(b.Project.BreakerReport())}
+		cb   blackboard.CircuitBreaker
+	)
+	err := b.telling(ctx, store.Op{Name: "breaker", Agent: blackboard.System}, func(s *blackboard.State) error {
+		b.Prepare(s)
+		v = breaker.Analyze(s)
+		in.Found = v.Found()
+		if s.Sprint != nil {
+			in.Summary = b.Rel(b.CheckpointFile(len(s.Sprint.Checkpoints)+1, now))
+		}
+		rule = transition.CheckBreaker(s, in, b.Facts(), now)
+		cb = *s.CircuitBreaker
+		return nil
+	})
+	if err != nil {
+		return Seen{}, err
+	}
+	out := seen(v, cb)
+	if cb.Status == blackboard.BreakerTripped && (len(v.Matches) > 0 || rule == "C02") {
+		s, err := b.View(ctx)
+		if err != nil {
+			return out, err
+		}
+		return out, b.stopForBreaker(ctx, s)
+	}
+	return out, nil
+}
+
+func seen(v breaker.Verdict, cb blackboard.CircuitBreaker) Seen {
+	out := Seen{Status: cb.Status, Looked: v.Looked, Patterns: []SeenPattern{}}
+	if cb.Status == blackboard.BreakerTripped && cb.CurrentTrigger != nil {
+		out.Report = cb.CurrentTrigger.ReportFile
+	}
+	for _, m := range v.Matches {
+		p := SeenPattern{Pattern: m.Pattern.Name, Severity: m.Pattern.Severity, Rule: m.Pattern.Rule, Anomalies: []string{}, Tasks: append([]string{}, m.Tasks()...)}
+		for _, g := range m.Groups {
+			for _, a := range g.Anomalies {
+				p.Anomalies = append(p.Anomalies, a.ID)
+			}
+		}
+		out.Patterns = append(out.Patterns, p)
+	}
+	return out
+}
+
+// stopForBreaker makes what belongs to a triggered breaker outside the state: report and
+// summary, and last the file CHECKPOINT (specs/protocol.md#11.5). Where that is, all is done.
+func (b *Session) stopForBreaker(ctx context.Context, s *blackboard.State) error {
+	cb := s.CircuitBreaker
+	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil {
+		return nil // somebody was faster
+	}
+	problems := []error{b.writeReport(s)}
+	if s.Sprint == nil || s.Sprint.Status != blackboard.AtCheckpoint {
+		return errors.Join(problems...)
+	}
+	message := transition.BreakerMessage(cb.CurrentTrigger.Pattern)
+	if n := len(s.Sprint.Checkpoints); n > 0 && s.Sprint.Checkpoints[n-1] != nil {
+		file := filepath.Join(b.Project.Root, s.Sprint.Checkpoints[n-1].File)
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, b.WriteSummary(ctx, file, s.Sprint.Checkpoints[n-1].Message))
+		}
+	}
+	if _, set := b.Project.Order(project.Checkpoint); !set {
+		problems = append(problems, b.SetControl(project.Checkpoint, message))
+	}
+	return errors.Join(problems...)
+}
+
+// writeReport writes circuit_breaker_report.md, and a copy that later reports do not replace.
+func (b *Session) writeReport(s *blackboard.State) error {
+	text := []byte(b.Mask(breaker.Report(s, breaker.Analyze(s), b.Now())))
+	if err := safefile.MakeFolder(b.Project.Checkpoints(), 0o755); err != nil {
+		return fmt.Errorf("cannot write the report of the circuit breaker: %v", err)
+	}
+	at := strings.NewReplacer("-", "", ":", "").Replace(string(s.CircuitBreaker.CurrentTrigger.Timestamp))
+	for _, path := range []string{b.Project.BreakerReport(), filepath.Join(b.Project.Checkpoints(), "breaker-"+filepath.Base(at)+".md")} {
+		if err := safefile.Replace(path, text, 0o644); err != nil {
+			return fmt.Errorf("cannot write the report of the circuit breaker: %w", err)
+		}
+	}
+	return nil
+}
+
+// FollowBreaker makes up for a writer that ended before it could look at its anomaly, or
+// before the checkpoint's file was there (specs/protocol.md#5.3, specs/protocol.md#11.1). It reports whether it did.
+func (b *Session) FollowBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
+	if transition.BreakerBehind(s, b.Now()) {
+		_, err := b.look(ctx, false)
+		return true, err
+	}
+	cb := s.CircuitBreaker
+	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil || s.Sprint.Status != blackboard.AtCheckpoint {
+		return false, nil
+	}
+	if _, set := b.Project.Order(project.Checkpoint); set || b.Shared() {
+		return false, nil
+	}
+	return true, b.stopForBreaker(ctx, s)
+}
+
+// CheckpointFile is where the summary of the n-th checkpoint goes.
+func (b *Session) CheckpointFile(n int, now time.Time) string {
+	return filepath.Join(b.Project.Checkpoints(), fmt.Sprintf("%03d-%s.md", n, now.UTC().Format("20060102T150405Z")))
+}
+
+// NoteAnomaly records an anomaly that Liza itself saw.
+func (b *Session) NoteAnomaly(ctx context.Context, task string, kind blackboard.AnomalyKind, what string) error {
+	return b.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
+		transition.AddAnomaly(s, task, blackboard.System, kind, blackboard.Settings{"what": what}, b.Now())
+		return nil
+	})
+}
+
+// Warn writes a warning; that it could not be written stops nothing.
+func (b *Session) Warn(ctx context.Context, task string, action blackboard.Action, detail string) {
+	err := b.Update(ctx, "warning", func(s *blackboard.State, a transition.Actor) error {
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(b.Now()), Agent: a.ID, Action: action, Task: task, Detail: detail, Extra: map[string]any{"level": "warning"}})
+		return nil
+	})
+	if err != nil {
+		b.Progressf("cannot record %s: %v", action, err)
+	}
+}
