@@ -19,7 +19,7 @@ type ask struct {
 	filters bool // the text is the filter, as it is typed
 	must    bool // an empty text is not enough
 	input   editor
-	do      func(m Model, text string) (Model, tea.Cmd)
+	do      func(text string) step
 }
 
 // answerAsk takes a key while something is asked.
@@ -44,7 +44,7 @@ func (m Model) answerAsk(k tea.KeyPressMsg) (Model, tea.Cmd) {
 			return m, nil
 		}
 		m.ask = nil
-		return a.do(m, "")
+		return m.carryOut(a.do(""))
 	case name == "enter":
 		text := strings.TrimSpace(a.input.String())
 		if a.must && text == "" {
@@ -54,7 +54,7 @@ func (m Model) answerAsk(k tea.KeyPressMsg) (Model, tea.Cmd) {
 		if a.filters {
 			return m.filtered(text), nil
 		}
-		return a.do(m, text)
+		return m.carryOut(a.do(text))
 	case a.filters && (name == "up" || name == "down"):
 		m.ask = nil
 		return m.moved(map[string]int{"up": -1, "down": 1}[name]), nil
@@ -202,26 +202,10 @@ func (e editor) parts(room int) (before, under, after string) {
 // content is what a place shows, for a box of that width.
 func (m Model) content(p place, width int) content {
 	switch p.kind {
-	case board:
-		return m.boardContent()
-	case agents:
-		return m.agentContent()
-	case waits:
-		return m.waitContent(width)
-	case journal:
-		return m.logContent()
-	case graph:
-		return m.graphContent()
-	case alerts:
-		return m.alertContent(width)
 	case costs, timeline, taskPage, outputPage:
 		return m.laidOut(p, width-1)
-	case diffPage:
-		return m.diffContent(p.name)
-	case helpPage:
-		return text(m.helpLines(width - 1))
 	}
-	return content{}
+	return m.paneOf(p).content(width)
 }
 
 // laid is a text that has been laid out.
@@ -238,17 +222,7 @@ func (m Model) laidOut(p place, width int) content {
 	if l, ok := m.laid[p]; ok && seq > 0 && l.width == width && l.seq == seq && l.filter == filter {
 		return l.content
 	}
-	var c content
-	switch p.kind {
-	case costs:
-		c = text(m.costLines(width))
-	case timeline:
-		c = m.timelineContent()
-	case taskPage:
-		c = text(m.taskLines(p.name, width))
-	case outputPage:
-		c = m.outputContent(p.name, width)
-	}
+	c := m.paneOf(p).content(width)
 	if len(m.laid) > 20 { // pages that were looked at long ago
 		clear(m.laid)
 	}
@@ -285,11 +259,11 @@ func (m Model) title(b box) line {
 }
 
 // unread is what to show instead of what could not be read; nil when it was.
-func (m Model) unread(err error) []line {
+func (s sight) unread(err error) []line {
 	if err == nil {
 		return nil
 	}
-	p := m.o.Explain(err)
+	p := s.explain(err)
 	out := []line{say(bad, clean(p.Message))}
 	if p.Next != "" {
 		out = append(out, say(accent, "next: "+clean(p.Next)))

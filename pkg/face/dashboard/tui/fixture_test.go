@@ -275,7 +275,7 @@ func begin(f *fake, width, height int) Model {
 		return Problem{Message: err.Error(), Next: "liza validate"}
 	}})
 	m = send(m, tea.WindowSizeMsg{Width: width, Height: height})
-	return send(m, m.readBoard())
+	return send(m, m.reader().readBoard())
 }
 
 // send gives the model a message, and what its commands give.

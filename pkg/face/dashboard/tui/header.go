@@ -10,16 +10,29 @@ import (
 	"liza/pkg/face/dashboard"
 )
 
-// header is what is always there: goal, how far it is, what it cost, what stops it, and the panes.
-func (m Model) header() []line {
-	if !m.read {
-		return []line{say(bold, " liza"), say(faint, " reading the board …"), m.tabs()}
+// A head is the first lines of the screen.
+type head struct {
+	sight
+	kind   kind // of the pane below what is open
+	width  int
+	acting int  // acts under way
+	asks   bool // the filter is being typed
+}
+
+func (m Model) head() head {
+	return head{m.sight, m.pane, m.width, m.acting, m.ask != nil && m.ask.filters}
+}
+
+// lines are what is always there: goal, how far it is, what it cost, what stops it, and the panes.
+func (h head) lines() []line {
+	if !h.read {
+		return []line{say(bold, " liza"), say(faint, " reading the board …"), h.tabs()}
 	}
-	v := m.view
+	v := h.view
 	status := cmp.Or(v.Sprint.Status, v.Goal.Status)
-	room := m.width - dashboard.WidthOf(clean(status)) - 3
+	room := h.width - dashboard.WidthOf(clean(status)) - 3
 	goal := line{{" ", normal}, cell(bold, cmp.Or(oneLine(v.Goal.Description), "no goal yet"), room-1), gap(1), {clean(status), statusOfSprint(status)}}
-	return []line{goal, m.progress(), m.tabs()}
+	return []line{goal, h.progress(), h.tabs()}
 }
 
 func statusOfSprint(status string) paint {
@@ -35,14 +48,14 @@ func statusOfSprint(status string) paint {
 }
 
 // progress is the second line: what is done of what, money, time, and what waits for the person.
-func (m Model) progress() line {
-	v := m.view
-	if m.travel.shown {
-		return m.pastLine()
+func (h head) progress() line {
+	v := h.view
+	if h.travel.shown {
+		return h.pastLine()
 	}
 	if o := v.Offline; o != nil {
-		text := fmt.Sprintf(" NO CONNECTION: the board as of %s, %s ago; nothing can be decided until it is back ", clock(o.Since), elapsed(o.Seconds+m.since()))
-		return line{{" ", normal}, {dashboard.Fit(text, m.width-1), inverse}}
+		text := fmt.Sprintf(" NO CONNECTION: the board as of %s, %s ago; nothing can be decided until it is back ", clock(o.Since), elapsed(o.Seconds+h.since()))
+		return line{{" ", normal}, {dashboard.Fit(text, h.width-1), inverse}}
 	}
 	if len(v.Control) > 0 {
 		c := v.Control[0]
@@ -51,34 +64,34 @@ func (m Model) progress() line {
 		if c.Reason != "" {
 			text += ": " + oneLine(c.Reason)
 		}
-		return line{{" ", normal}, {dashboard.Fit(text, m.width/2) + " ", inverse}, {"  ", normal}, {m.doneOf(), normal}, {"  ", normal}, {money(v.Cost), normal}}
+		return line{{" ", normal}, {dashboard.Fit(text, h.width/2) + " ", inverse}, {"  ", normal}, {h.doneOf(), normal}, {"  ", normal}, {money(v.Cost), normal}}
 	}
-	n, open := m.counted()
+	n, open := h.counted()
 	l := line{{" ", normal}}
 	if total := n + open; total > 0 {
-		wide := min(20, max(0, m.width-60))
+		wide := min(20, max(0, h.width-60))
 		full := wide * n / total
 		l = append(l, seg{strings.Repeat("━", full), good}, seg{strings.Repeat("━", wide-full), faint}, gap(min(1, wide)))
 	}
-	l = append(l, seg{m.doneOf(), bold})
+	l = append(l, seg{h.doneOf(), bold})
 	add := func(p paint, text string) {
 		if text != "" {
 			l = append(l, seg{" · ", faint}, seg{text, p})
 		}
 	}
-	if k := m.running(); k > 0 {
+	if k := h.running(); k > 0 {
 		add(info, fmt.Sprintf("%d at work", k))
 	}
 	add(normal, money(v.Cost))
 	if v.Sprint.AgeSeconds > 0 {
 		since := 0
 		if v.Sprint.Ended.None() {
-			since = m.since()
+			since = h.since()
 		}
 		add(normal, elapsed(v.Sprint.AgeSeconds+since))
 	}
 	if f := v.Forecast; f != nil && f.Seconds > 0 {
-		add(normal, "done in "+elapsed(max(0, f.Seconds-m.since())))
+		add(normal, "done in "+elapsed(max(0, f.Seconds-h.since())))
 	} else if f != nil {
 		add(faint, "end unknown")
 	}
@@ -88,15 +101,15 @@ func (m Model) progress() line {
 	if len(v.Wrong) > 0 {
 		add(bad, "the board is invalid")
 	}
-	if m.acting > 0 {
+	if h.acting > 0 {
 		add(accent, "…")
 	}
 	return l
 }
 
 // counted gives how many tasks are merged and how many are open.
-func (m Model) counted() (merged, open int) {
-	for _, c := range m.view.Counts {
+func (s sight) counted() (merged, open int) {
+	for _, c := range s.view.Counts {
 		switch {
 		case c.Status == blackboard.Merged:
 			merged += c.N
@@ -107,14 +120,14 @@ func (m Model) counted() (merged, open int) {
 	return merged, open
 }
 
-func (m Model) doneOf() string {
-	n, open := m.counted()
+func (s sight) doneOf() string {
+	n, open := s.counted()
 	return fmt.Sprintf("%d/%d merged", n, n+open)
 }
 
-func (m Model) running() int {
+func (s sight) running() int {
 	n := 0
-	for _, a := range m.view.Agents {
+	for _, a := range s.view.Agents {
 		if a.Task != "" && a.Liveness == string(blackboard.Alive) {
 			n++
 		}
@@ -123,38 +136,38 @@ func (m Model) running() int {
 }
 
 // since is how many seconds have passed since the view was made.
-func (m Model) since() int {
-	if m.travel.shown {
+func (s sight) since() int {
+	if s.travel.shown {
 		return 0
 	}
-	return max(0, int(m.now.Sub(m.at)/time.Second))
+	return max(0, int(s.now.Sub(s.at)/time.Second))
 }
 
 // sinceDoing is how many seconds have passed since it was read what agents do.
-func (m Model) sinceDoing() int {
-	if m.travel.shown {
+func (s sight) sinceDoing() int {
+	if s.travel.shown {
 		return 0
 	}
-	return max(0, int(m.now.Sub(m.doneAt)/time.Second))
+	return max(0, int(s.now.Sub(s.doneAt)/time.Second))
 }
 
 // tabs names the panes with their numbers.
-func (m Model) tabs() line {
+func (h head) tabs() line {
 	var l line
-	for _, t := range m.tabList() {
+	for _, t := range h.tabList() {
 		p := faint
-		if t.kind == m.pane {
+		if t.kind == h.kind {
 			p = inverse
 		}
 		l = append(l, seg{t.text, p})
 	}
-	return append(l, seg{m.filterShown(), warn})
+	return append(l, seg{h.filterShown(), warn})
 }
 
 // filterShown is the filter of the pane, unless it is being typed.
-func (m Model) filterShown() string {
-	if text := m.filters[m.pane]; text != "" && (m.ask == nil || !m.ask.filters) {
-		return dashboard.Fit(" /"+clean(text), max(8, m.width/4))
+func (h head) filterShown() string {
+	if text := h.filters[h.kind]; text != "" && !h.asks {
+		return dashboard.Fit(" /"+clean(text), max(8, h.width/4))
 	}
 	return ""
 }
@@ -164,15 +177,15 @@ type tab struct {
 	text string
 }
 
-func (m Model) tabList() []tab {
-	counts := map[kind]int{waits: len(m.view.Waiting) + len(m.view.GaveUp), alerts: len(m.openAlerts())}
+func (h head) tabList() []tab {
+	counts := map[kind]int{waits: len(h.view.Waiting) + len(h.view.GaveUp), alerts: len(h.openAlerts())}
 	var list []tab
 	for space, named := " ", panes; ; {
 		list = list[:0]
 		wide := 0
 		for k := range panes {
 			text := fmt.Sprintf(" %d", k+1)
-			if k < named || k == m.pane {
+			if k < named || k == h.kind {
 				text += " " + k.String()
 			}
 			if n := counts[k]; n > 0 {
@@ -182,7 +195,7 @@ func (m Model) tabList() []tab {
 			wide += dashboard.WidthOf(text + space)
 		}
 		switch {
-		case wide+dashboard.WidthOf(m.filterShown()) <= m.width || named == 0:
+		case wide+dashboard.WidthOf(h.filterShown()) <= h.width || named == 0:
 			return list
 		case space != "":
 			space = ""
@@ -317,8 +330,8 @@ func (m Model) beside() (second, third place) {
 }
 
 // worked reports whether somebody has begun with a task.
-func (m Model) worked(task string) bool {
-	t := m.task(task)
+func (s sight) worked(task string) bool {
+	t := s.task(task)
 	return t != nil && (t.Who != "" || t.Iteration > 0)
 }
 
@@ -335,7 +348,7 @@ func (m Model) box(p place) box {
 // screen is the whole screen as lines.
 func (m Model) screen() []string {
 	out := make([]string, 0, m.height)
-	for _, l := range m.header() {
+	for _, l := range m.head().lines() {
 		out = append(out, m.theme.draw(l, m.width, false))
 	}
 	body := make([]string, max(1, m.height-headLines-footLines))

@@ -66,7 +66,7 @@ func TestWithoutConnectionTheBannerSaysHowOldTheBoardIs(t *testing.T) {
 	}
 	m := begin(f, 120, 24)
 	f.view.Offline = nil
-	m = send(m, m.readBoard())
+	m = send(m, m.reader().readBoard())
 	if screen := plainScreen(m); strings.Contains(screen, "NO CONNECTION") {
 		t.Errorf("the connection is back:\n%s", screen)
 	}

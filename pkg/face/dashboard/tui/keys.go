@@ -49,18 +49,18 @@ const lastGroup = "Else"
 
 func lookKeys() []key {
 	return []key{
-		{names: []string{"esc", "backspace", "alt+esc"}, shown: "esc", name: "back", help: "go back; clear the filter", can: Model.canGoBack, do: Model.back},
-		{names: []string{"enter"}, name: "open", help: "open what is under the cursor", can: Model.canOpen, do: Model.enter},
-		{names: []string{"d"}, name: "diff", help: "the change of the task, with what was found at its lines", can: Model.hasChange, do: opens(diffPage)},
-		{names: []string{"o"}, name: "output", help: "what the agent says and does, live", can: Model.hasOutput, do: Model.openOutput},
-		{names: []string{"t"}, name: "task", help: "all about the task: spec, criteria, attempts, findings, history", can: Model.hasTask, do: opens(taskPage)},
+		{names: []string{"esc", "backspace", "alt+esc"}, shown: "esc", name: "back", help: "go back; clear the filter", can: canGoBack, do: Model.back},
+		{names: []string{"enter"}, name: "open", help: "open what is under the cursor", can: may(acts.canOpen), do: enter},
+		{names: []string{"d"}, name: "diff", help: "the change of the task, with what was found at its lines", can: may(acts.hasChange), do: opens(diffPage)},
+		{names: []string{"o"}, name: "output", help: "what the agent says and does, live", can: may(acts.hasOutput), do: openOutput},
+		{names: []string{"t"}, name: "task", help: "all about the task: spec, criteria, attempts, findings, history", can: may(acts.hasTask), do: opens(taskPage)},
 	}
 }
 
 func lastKeys() []key {
 	return []key{
-		{names: []string{"?"}, name: "keys", help: "this list", do: Model.toggleHelp},
-		{names: []string{"q"}, name: "quit", help: "leave", do: Model.quit},
+		{names: []string{"?"}, name: "keys", help: "this list", do: toggleHelp},
+		{names: []string{"q"}, name: "quit", help: "leave", do: quit},
 		{names: []string{"ctrl+c"}, help: "leave with exit code 130", do: func(m Model) (Model, tea.Cmd) { m.interrupted = true; return m, tea.Quit }},
 		{names: []string{"ctrl+z"}, help: "back to the shell; fg returns", do: func(m Model) (Model, tea.Cmd) { return m, tea.Suspend }},
 	}
@@ -74,20 +74,20 @@ func moveKeys() []key {
 		{names: []string{"pgdown", "space", "ctrl+f"}, shown: "PgDn space", help: "one page down", do: pages(1)},
 		{names: []string{"home", "g"}, shown: "Home g", help: "to the beginning", do: moves(-1 << 30)},
 		{names: []string{"end", "G"}, shown: "End G", help: "to the end; output is followed from there", do: moves(1 << 30)},
-		{names: []string{"left"}, shown: "←", help: "the lane to the left", can: Model.inLanes, do: lanes(-1)},
-		{names: []string{"right"}, shown: "→", help: "the lane to the right", can: Model.inLanes, do: lanes(1)},
-		{names: []string{"/"}, name: "filter", help: "show only what has these words", can: Model.canFilter, do: Model.askFilter},
+		{names: []string{"left"}, shown: "←", help: "the lane to the left", can: may(acts.inLanes), do: lanes(-1)},
+		{names: []string{"right"}, shown: "→", help: "the lane to the right", can: may(acts.inLanes), do: lanes(1)},
+		{names: []string{"/"}, name: "filter", help: "show only what has these words", can: canFilter, do: askFilter},
 		{names: []string{"tab"}, name: "next pane", help: "the next pane", do: turns(1)},
 		{names: []string{"shift+tab"}, help: "the pane before", do: turns(-1)},
 		{names: []string{"1", "2", "3", "4", "5", "6", "7", "8"}, shown: "1–8", help: "the pane with that number"},
-		{names: []string{"v"}, name: "lanes", help: "the board in lanes, or as a list", can: Model.onBoard, do: Model.toggleLanes},
-		{names: []string{"T"}, name: "time travel", help: "the board as it was: after the entry of the log, or at a revision; then back to now", can: func(m Model) bool { return m.read }, do: Model.toggleTravel},
-		{names: []string{"<"}, help: "the board one revision earlier", can: Model.canTravel, do: revisions(-1)},
-		{names: []string{">"}, help: "one revision later", can: Model.canReturn, do: revisions(1)},
-		{names: []string{"{"}, help: "25 revisions earlier", can: Model.canTravel, do: revisions(-manyRevisions)},
-		{names: []string{"}"}, help: "25 revisions later", can: Model.canReturn, do: revisions(manyRevisions)},
-		{names: []string{"]"}, name: "next mark", help: "the next file or finding of a diff", can: Model.onDiff, do: marks(1)},
-		{names: []string{"["}, help: "the file or finding before", can: Model.onDiff, do: marks(-1)},
+		{names: []string{"v"}, name: "lanes", help: "the board in lanes, or as a list", can: may(acts.onBoard), do: toggleLanes},
+		{names: []string{"T"}, name: "time travel", help: "the board as it was: after the entry of the log, or at a revision; then back to now", can: func(m Model) bool { return m.read }, do: toggleTravel},
+		{names: []string{"<"}, help: "the board one revision earlier", can: canTravel, do: revisions(-1)},
+		{names: []string{">"}, help: "one revision later", can: canReturn, do: revisions(1)},
+		{names: []string{"{"}, help: "25 revisions earlier", can: canTravel, do: revisions(-manyRevisions)},
+		{names: []string{"}"}, help: "25 revisions later", can: canReturn, do: revisions(manyRevisions)},
+		{names: []string{"]"}, name: "next mark", help: "the next file or finding of a diff", can: may(acts.onDiff), do: marks(1)},
+		{names: []string{"["}, help: "the file or finding before", can: may(acts.onDiff), do: marks(-1)},
 	}
 }
 
@@ -166,14 +166,14 @@ func (m Model) helpLines(width int) []line {
 	return columns(all, width, (len(all)+1)/2)
 }
 
-func (m Model) toggleHelp() (Model, tea.Cmd) {
+func toggleHelp(m Model) (Model, tea.Cmd) {
 	if m.focused().kind == helpPage {
 		return m.back()
 	}
 	return m.opened(place{kind: helpPage}), nil
 }
 
-func (m Model) quit() (Model, tea.Cmd) {
+func quit(m Model) (Model, tea.Cmd) {
 	if m.focused().kind == helpPage {
 		return m.back()
 	}
@@ -227,19 +227,19 @@ type pastMsg struct {
 }
 
 // newest is the board as it is.
-func (m Model) newest() *dashboard.View {
-	if m.travel.shown {
-		return &m.travel.present
+func (s sight) newest() *dashboard.View {
+	if s.travel.shown {
+		return &s.travel.present
 	}
-	return &m.view
+	return &s.view
 }
 
 // ofThePast reports whether a place can show an earlier board.
 func (k kind) ofThePast() bool { return k == board || k == agents || k == waits || k == helpPage }
 
-func (m Model) canTravel() bool { return m.read && m.focused().kind.ofThePast() }
+func canTravel(m Model) bool { return m.read && m.focused().kind.ofThePast() }
 
-func (m Model) canReturn() bool { return m.travel.shown && m.focused().kind.ofThePast() }
+func canReturn(m Model) bool { return m.travel.shown && m.focused().kind.ofThePast() }
 
 // revisions goes by so many: back from the one that is shown, for not every one is kept, forward from the one that was
 // asked for, because what is kept is the one before it.
@@ -266,15 +266,15 @@ func (m Model) travelTo(rev int) (Model, tea.Cmd) {
 		return m, nil
 	}
 	m.travel.reading = true
-	return m, m.readPast(m.travel.asked)
+	return m, m.reader().readPast(m.travel.asked)
 }
 
-func (m Model) readPast(rev int) tea.Cmd {
+func (r reader) readPast(rev int) tea.Cmd {
 	return func() tea.Msg {
-		v, err := m.o.Source.At(m.ctx, rev)
+		v, err := r.source.At(r.ctx, rev)
 		msg := pastMsg{asked: rev, view: v}
 		if err != nil {
-			p := m.o.Explain(err)
+			p := r.explain(err)
 			msg.problem = &p
 		}
 		return msg
@@ -289,7 +289,7 @@ func (m Model) arrived(msg pastMsg) (Model, tea.Cmd) {
 		return m, nil
 	case m.travel.asked != msg.asked:
 		m.travel.reading = true
-		return m, m.readPast(m.travel.asked)
+		return m, m.reader().readPast(m.travel.asked)
 	case msg.problem != nil:
 		m.said = said{text: msg.problem.Message, next: msg.problem.Next, failed: true}
 		if m.travel.asked = 0; m.travel.shown {
@@ -317,7 +317,7 @@ func (m Model) backToNow() (Model, tea.Cmd) {
 	if shown {
 		m.said = said{text: "this is the board as it is now"}
 	}
-	return m.settled(), m.readBoard
+	return m.settled(), m.reader().readBoard
 }
 
 func (m Model) leftPast() Model {
@@ -341,7 +341,7 @@ func (m Model) toPresentFor(k kind) Model {
 }
 
 // toggleTravel goes back to now, or to the board of an entry of the log, or asks which one is meant.
-func (m Model) toggleTravel() (Model, tea.Cmd) {
+func toggleTravel(m Model) (Model, tea.Cmd) {
 	if m.travel.asked > 0 {
 		return m.backToNow()
 	}
@@ -352,29 +352,28 @@ func (m Model) toggleTravel() (Model, tea.Cmd) {
 		}
 	}
 	about := fmt.Sprintf("Now it has revision %d. In the log, T shows the board as it was after the entry under the cursor.", m.view.Revision)
-	return m.asked(ask{head: "The board as it was", about: []string{about}, label: "revision:", must: true, do: func(m Model, text string) (Model, tea.Cmd) {
+	return m.carryOut(asks(ask{head: "The board as it was", about: []string{about}, label: "revision:", must: true, do: func(text string) step {
 		rev, err := strconv.Atoi(text)
 		if err != nil || rev < 1 {
-			m.said = said{text: "'" + text + "' is not a revision, such as 12", failed: true}
-			return m, nil
+			return step{said: said{text: "'" + text + "' is not a revision, such as 12", failed: true}}
 		}
-		return m.travelTo(rev)
-	}})
+		return step{turn: func(m Model) (Model, tea.Cmd) { return m.travelTo(rev) }}
+	}}))
 }
 
 // pastLine is the second line while an earlier board is shown.
-func (m Model) pastLine() line {
-	v := m.view
+func (s sight) pastLine() line {
+	v := s.view
 	at, _ := v.At.At()
 	layout := "15:04:05"
-	if at.UTC().Format("2006-01-02") != m.now.UTC().Format("2006-01-02") {
+	if at.UTC().Format("2006-01-02") != s.now.UTC().Format("2006-01-02") {
 		layout = "2006-01-02 15:04:05"
 	}
-	which := fmt.Sprintf(" revision %d of %d", v.Revision, m.travel.present.Revision)
-	if v.Revision != m.travel.asked && !m.travel.reading {
-		which += fmt.Sprintf(" (%d is not kept)", m.travel.asked)
+	which := fmt.Sprintf(" revision %d of %d", v.Revision, s.travel.present.Revision)
+	if v.Revision != s.travel.asked && !s.travel.reading {
+		which += fmt.Sprintf(" (%d is not kept)", s.travel.asked)
 	}
-	return line{{" ", normal}, {" AS IT WAS " + at.UTC().Format(layout) + " ", inverse}, {which + " · T: now · read only", warn}, {" · " + m.doneOf() + " · " + money(v.Cost), normal}}
+	return line{{" ", normal}, {" AS IT WAS " + at.UTC().Format(layout) + " ", inverse}, {which + " · T: now · read only", warn}, {" · " + s.doneOf() + " · " + money(v.Cost), normal}}
 }
 
 // kind is what a place shows.

@@ -29,33 +29,40 @@ type Model struct {
 
 	width, height int
 	theme         theme
-	now           time.Time
+	sight
 
-	read    bool      // a board has been read
 	readAt  time.Time // when the reading of view began
-	view    dashboard.View
-	at      time.Time // when the view was made
-	doneAt  time.Time // when what agents do was read
 	problem *Problem  // with the board: what is shown is the last valid one
 	tasks   taskRows  // of the board pane
 
 	pane    kind    // below what is open
 	open    []place // what has been opened, the newest last
 	scrolls map[place]scroll
-	filters [panes]string
 	lanes   bool // the board in lanes
 	lane    int  // the one with the cursor
 	follow  bool // output stays at its end
 	ask     *ask // what the person is being asked
 	acting  int  // acts under way
 	said    said
-	travel  travel
 
-	got  map[want]got
 	busy map[want]bool
 	laid map[place]laid // texts, laid out as they were drawn last
 
 	interrupted bool
+}
+
+// A sight is what has been read, as panes show it.
+type sight struct {
+	read    bool // a board has been read
+	view    dashboard.View
+	now     time.Time
+	at      time.Time // when the view was made
+	doneAt  time.Time // when what agents do was read
+	travel  travel
+	got     map[want]got
+	filters [panes]string
+	mask    func(string) string
+	explain func(error) Problem
 }
 
 // said is what the last act did, or why it did not.
@@ -90,20 +97,21 @@ func New(ctx context.Context, o Options) Model {
 	if o.later == nil {
 		o.later = tea.Tick
 	}
-	return Model{o: o, ctx: ctx, theme: newTheme(ownColours), now: o.Now(), follow: true, scrolls: map[place]scroll{}, got: map[want]got{}, busy: map[want]bool{}, laid: map[place]laid{}}
+	return Model{o: o, ctx: ctx, theme: newTheme(ownColours), follow: true, scrolls: map[place]scroll{}, busy: map[want]bool{}, laid: map[place]laid{},
+		sight: sight{now: o.Now(), got: map[want]got{}, mask: o.Mask, explain: o.Explain}}
 }
 
 // Init reads the board and begins to follow it.
 func (m Model) Init() tea.Cmd {
-	return tea.Batch(m.readBoard, m.waitFor(m.o.Source.Watch(m.ctx)), m.tick(), tea.RequestBackgroundColor)
+	return tea.Batch(m.reader().readBoard, m.reader().waitFor(m.o.Source.Watch(m.ctx)), m.reader().tick(), tea.RequestBackgroundColor)
 }
 
-func (m Model) readBoard() tea.Msg {
-	readAt := m.o.Now()
-	v, err := m.o.Source.View(m.ctx)
+func (r reader) readBoard() tea.Msg {
+	readAt := r.now()
+	v, err := r.source.View(r.ctx)
 	msg := boardMsg{readAt: readAt, view: v}
 	if err != nil {
-		p := m.o.Explain(err)
+		p := r.explain(err)
 		msg.problem = &p
 	}
 	return msg
@@ -112,10 +120,10 @@ func (m Model) readBoard() tea.Msg {
 // watching is a change together with where the next ones come from.
 type watching struct{ changes <-chan struct{} }
 
-func (m Model) waitFor(changes <-chan struct{}) tea.Cmd {
+func (r reader) waitFor(changes <-chan struct{}) tea.Cmd {
 	return func() tea.Msg {
 		select {
-		case <-m.ctx.Done():
+		case <-r.ctx.Done():
 			return nil
 		case <-changes:
 			return watching{changes}
@@ -124,11 +132,11 @@ func (m Model) waitFor(changes <-chan struct{}) tea.Cmd {
 }
 
 // tick is for elapsed times, and for what agents do: that is not on the board.
-func (m Model) tick() tea.Cmd {
-	return m.o.later(time.Second, func(time.Time) tea.Msg { return tickMsg(m.o.Now()) })
+func (r reader) tick() tea.Cmd {
+	return r.later(time.Second, func(time.Time) tea.Msg { return tickMsg(r.now()) })
 }
 
-func (m Model) readDoing() tea.Msg { return doingMsg(m.o.Source.Doing(m.ctx)) }
+func (r reader) readDoing() tea.Msg { return doingMsg(r.source.Doing(r.ctx)) }
 
 // Update takes a message.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -153,22 +161,22 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 	case tea.MouseWheelMsg:
 		return m.wheel(msg.Mouse()), nil
 	case watching:
-		return m, tea.Batch(m.readBoard, m.waitFor(msg.changes))
+		return m, tea.Batch(m.reader().readBoard, m.reader().waitFor(msg.changes))
 	case boardMsg:
 		return m.board(msg), nil
 	case pastMsg:
 		return m.arrived(msg)
 	case tickMsg:
 		m.now = time.Time(msg)
-		again := m.tick()
+		again := m.reader().tick()
 		for _, w := range m.besides() {
 			m.busy = with(m.busy, w)
 			again = tea.Batch(again, m.load(w))
 		}
 		if len(m.view.Hosts) > 0 && m.now.Unix()%boardEvery == 0 {
-			again = tea.Batch(again, m.readBoard)
+			again = tea.Batch(again, m.reader().readBoard)
 		}
-		return m, tea.Batch(again, m.readDoing)
+		return m, tea.Batch(again, m.reader().readDoing)
 	case doingMsg:
 		return m.doing(msg), nil
 	case gotMsg:
@@ -183,7 +191,7 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 	case saidMsg:
 		m.acting--
 		m.said = said(msg)
-		return m, m.readBoard
+		return m, m.reader().readBoard
 	}
 	return m, nil
 }
@@ -263,10 +271,26 @@ type outputs struct {
 	next   int64
 }
 
-// load reads one thing.
+// A reader reads the project for the view.
+type reader struct {
+	ctx     context.Context
+	source  Source
+	now     func() time.Time
+	explain func(error) Problem
+	later   func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
+}
+
+func (m Model) reader() reader { return reader{m.ctx, m.o.Source, m.o.Now, m.o.Explain, m.o.later} }
+
+// load reads what is wanted, beside the newest board.
 func (m Model) load(w want) tea.Cmd {
-	rev, source, ctx := m.newest().Revision, m.o.Source, m.ctx
 	before, _ := m.got[w].value.(outputs)
+	return m.reader().load(w, m.newest().Revision, before)
+}
+
+// load reads one thing.
+func (r reader) load(w want, rev int, before outputs) tea.Cmd {
+	source, ctx := r.source, r.ctx
 	return func() tea.Msg {
 		g := got{rev: rev}
 		switch w.kind {
@@ -363,8 +387,8 @@ func without(busy map[want]bool, w want) map[want]bool {
 }
 
 // of is what has been read of a want, the zero value when nothing has.
-func of[T any](m Model, w want) (value T, err error, ok bool) {
-	g, ok := m.got[w]
+func of[T any](s sight, w want) (value T, err error, ok bool) {
+	g, ok := s.got[w]
 	if !ok {
 		return value, nil, false
 	}
@@ -372,8 +396,8 @@ func of[T any](m Model, w want) (value T, err error, ok bool) {
 	return value, g.err, true
 }
 
-func (m Model) openAlerts() []watch.Alert {
-	list, _, _ := of[[]watch.Alert](m, want{kind: alerts})
+func (s sight) openAlerts() []watch.Alert {
+	list, _, _ := of[[]watch.Alert](s, want{kind: alerts})
 	return list
 }
 

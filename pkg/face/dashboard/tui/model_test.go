@@ -80,7 +80,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	f.events["coder-1"] = []activity.Event{{Kind: activity.Tool, Tool: "Bash", Text: "login hunter2"}, {Kind: activity.Text, Text: "hunter2 it is"}}
 	f.pages["task-4"].Description = "the key is hunter2"
 	m := begin(f, 100, 30)
-	m.o.Mask = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
+	m.mask = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
 	for _, keys := range [][]string{{"enter"}, {"2", "down", "enter"}} {
 		screen := plainScreen(types(m, keys...))
 		if strings.Contains(screen, "hunter2") || !strings.Contains(screen, "***") {
@@ -94,12 +94,12 @@ func TestABrokenBoardShowsTheLastWholeOneAndTheError(t *testing.T) {
 	f := midSprint()
 	m := begin(f, 80, 24)
 	f.err, f.view = errors.New("state.yaml line 12: not a list"), dashboard.View{}
-	m = send(m, m.readBoard())
+	m = send(m, m.reader().readBoard())
 	for _, want := range []string{"state.yaml line 12: not a list; the last valid board is shown", "next: liza validate", "task-4"} {
 		must(t, plainScreen(m), want)
 	}
 	f.err, f.view = nil, midSprint().view
-	m = send(m, m.readBoard())
+	m = send(m, m.reader().readBoard())
 	if strings.Contains(plainScreen(m), "line 12") {
 		t.Error("the error stays when the board is whole again")
 	}
@@ -115,7 +115,7 @@ func TestTheCursorStaysOnItsTaskWhenTheBoardChanges(t *testing.T) {
 		}
 	}
 	f.view.Revision++
-	m = send(m, m.readBoard())
+	m = send(m, m.reader().readBoard())
 	if got := m.picked().task; got != "task-3" {
 		t.Errorf("the cursor is on %s", got)
 	}
@@ -133,7 +133,7 @@ func TestAChangeOfTheBoardIsReadAndSoAreThePagesOnTheScreen(t *testing.T) {
 	f.pages["task-4"] = &dashboard.TaskPage{Task: f.view.Tasks[3], Description: "Something new"}
 	var over context.CancelFunc
 	m.ctx, over = context.WithCancel(context.Background())
-	change := m.waitFor(changes)()
+	change := m.reader().waitFor(changes)()
 	over() // nothing waits for the next one
 	m = send(m, change)
 	must(t, plainScreen(m), "Something new")

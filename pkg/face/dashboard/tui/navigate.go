@@ -67,17 +67,17 @@ func (m Model) turnTo(k kind) Model {
 	return m.toPresentFor(k).settled()
 }
 
-func (m Model) canOpen() bool { return m.target() != place{} && m.target() != m.focused() }
+func (d acts) canOpen() bool { return d.target() != place{} && d.target() != d.focus }
 
 // target is what enter opens: of an agent what it says, else the task.
-func (m Model) target() place {
-	p := m.picked()
-	switch at := m.focused(); {
+func (d acts) target() place {
+	p := d.under
+	switch at := d.focus; {
 	case at.kind == taskPage || at.kind == diffPage:
 		return place{}
 	case at.kind == agents && p.agent != "":
 		return place{outputPage, p.agent}
-	case p.task != "" && (m.task(p.task) != nil || at.kind == journal || at.kind == graph || at.kind == timeline):
+	case p.task != "" && (d.task(p.task) != nil || at.kind == journal || at.kind == graph || at.kind == timeline):
 		return place{taskPage, p.task}
 	case p.agent != "":
 		return place{outputPage, p.agent}
@@ -85,7 +85,7 @@ func (m Model) target() place {
 	return place{}
 }
 
-func (m Model) enter() (Model, tea.Cmd) { return m.opened(m.target()), nil }
+func enter(m Model) (Model, tea.Cmd) { return m.opened(m.acts().target()), nil }
 
 // opened puts a page on top; one that is open already comes to the front.
 func (m Model) opened(p place) Model {
@@ -100,18 +100,20 @@ func opens(k kind) func(Model) (Model, tea.Cmd) {
 	return func(m Model) (Model, tea.Cmd) { return m.opened(place{k, m.picked().task}), nil }
 }
 
-func (m Model) openOutput() (Model, tea.Cmd) { return m.opened(place{outputPage, m.speaker()}), nil }
+func openOutput(m Model) (Model, tea.Cmd) {
+	return m.opened(place{outputPage, m.acts().speaker()}), nil
+}
 
 // speaker is whose output o shows: that of a task, for it has the runs of all who worked on it, else the agent's.
-func (m Model) speaker() string {
-	p := m.picked()
-	if m.focused().kind == agents || p.task == "" {
+func (d acts) speaker() string {
+	p := d.under
+	if d.focus.kind == agents || p.task == "" {
 		return p.agent
 	}
 	return p.task
 }
 
-func (m Model) canGoBack() bool {
+func canGoBack(m Model) bool {
 	return len(m.open) > 0 || m.filters[m.pane] != "" || m.travel.asked > 0
 }
 
@@ -126,26 +128,26 @@ func (m Model) back() (Model, tea.Cmd) {
 	return m.filtered(""), nil
 }
 
-func (m Model) hasTask() bool {
-	p := m.picked()
+func (d acts) hasTask() bool {
+	p := d.under
 	page := place{taskPage, p.task}
-	return p.task != "" && m.task(p.task) != nil && m.focused() != page && m.target() != page
+	return p.task != "" && d.task(p.task) != nil && d.focus != page && d.target() != page
 }
 
-func (m Model) hasChange() bool {
-	t := m.task(m.picked().task)
-	return t != nil && t.Status != blackboard.Draft && (t.Iteration > 0 || t.Who != "") && m.focused().kind != diffPage
+func (d acts) hasChange() bool {
+	t := d.task(d.under.task)
+	return t != nil && t.Status != blackboard.Draft && (t.Iteration > 0 || t.Who != "") && d.focus.kind != diffPage
 }
 
-func (m Model) hasOutput() bool {
-	return m.focused().kind != outputPage && m.speaker() != "" && (m.worked(m.picked().task) || m.picked().agent != "")
+func (d acts) hasOutput() bool {
+	return d.focus.kind != outputPage && d.speaker() != "" && (d.worked(d.under.task) || d.under.agent != "")
 }
 
-func (m Model) onBoard() bool { return m.focused().kind == board }
-func (m Model) inLanes() bool { return m.onBoard() && m.lanes }
-func (m Model) onDiff() bool  { return m.focused().kind == diffPage }
+func (d acts) onBoard() bool { return d.focus.kind == board }
+func (d acts) inLanes() bool { return d.onBoard() && d.lanes }
+func (d acts) onDiff() bool  { return d.focus.kind == diffPage }
 
-func (m Model) toggleLanes() (Model, tea.Cmd) {
+func toggleLanes(m Model) (Model, tea.Cmd) {
 	key := m.scrolls[place{kind: board}].key
 	m.lanes = !m.lanes
 	for l, list := range m.tasks.lanes { // the cursor stays on its task
@@ -158,9 +160,9 @@ func (m Model) toggleLanes() (Model, tea.Cmd) {
 	return m.settled(), nil
 }
 
-func (m Model) canFilter() bool { return len(m.open) == 0 && m.pane != costs }
+func canFilter(m Model) bool { return len(m.open) == 0 && m.pane != costs }
 
-func (m Model) askFilter() (Model, tea.Cmd) {
+func askFilter(m Model) (Model, tea.Cmd) {
 	m.ask = &ask{filters: true, label: "/", input: newEditor(m.filters[m.pane])}
 	return m, nil
 }
@@ -181,7 +183,7 @@ func (m Model) click(at tea.Mouse) (Model, tea.Cmd) {
 	m.said = said{}
 	if at.Y == headLines-1 {
 		x := 0
-		for _, t := range m.tabList() {
+		for _, t := range m.head().tabList() {
 			if x += dashboard.WidthOf(t.text); at.X < x {
 				return m.turnTo(t.kind), nil
 			}
@@ -217,8 +219,8 @@ func (m Model) clickRow(b box, y, x int) (Model, tea.Cmd) {
 	if i >= c.n || !c.stops(i) {
 		return m, nil
 	}
-	if s.at == i && s.key == c.key(i) && b.focus && m.canOpen() {
-		return m.enter()
+	if s.at == i && s.key == c.key(i) && b.focus && m.acts().canOpen() {
+		return enter(m)
 	}
 	return m.withScroll(b.place, s.to(c, i, b.rows())).settled(), nil
 }

@@ -8,21 +8,21 @@ import (
 	"liza/pkg/face/dashboard"
 )
 
-func (m Model) agentContent() content {
-	match := matcher(m.filters[agents])
+func (x agentPane) content(int) content {
+	match := matcher(x.filters[agents])
 	var list []dashboard.Agent
-	for _, a := range m.view.Agents {
+	for _, a := range x.view.Agents {
 		if match(a.ID, a.Role, a.Status, a.Task, a.CLI, a.Liveness) {
 			list = append(list, a)
 		}
 	}
 	empty := "no agent is at work: liza run, or liza-agent ROLE in a terminal"
-	if m.filters[agents] != "" {
+	if x.filters[agents] != "" {
 		empty = "no agent matches the filter; esc clears it"
 	}
 	// Three rows for each: what it does, the facts, and an empty one. Below them one for each host, where there are several.
-	rows, hosts := 3*len(list), m.hosts()
-	if len(list) == 0 && m.filters[agents] != "" {
+	rows, hosts := 3*len(list), x.hosts()
+	if len(list) == 0 && x.filters[agents] != "" {
 		hosts = nil
 	}
 	return content{n: rows + len(hosts), empty: empty,
@@ -39,19 +39,19 @@ func (m Model) agentContent() content {
 			a := list[i/3]
 			switch i % 3 {
 			case 0:
-				return m.agentLine(a, width)
+				return x.agentLine(a, width)
 			case 1:
-				return append(line{gap(2)}, m.agentFacts(a, width)...)
+				return append(line{gap(2)}, x.agentFacts(a, width)...)
 			}
 			return nil
 		}}
 }
 
 // agentLine is what an agent does, on one line.
-func (m Model) agentLine(a dashboard.Agent, width int) line {
+func (s sight) agentLine(a dashboard.Agent, width int) line {
 	p, mark := livenessOf(a)
 	l := line{{mark + " ", p}, cell(bold, clean(a.ID), 15), gap(1)}
-	if m.hostColumn(width) {
+	if s.hostColumn(width) {
 		l = append(l, cell(faint, clean(a.Host), min(16, width/8)), gap(1))
 	}
 	if width >= 60 {
@@ -68,7 +68,7 @@ func (m Model) agentLine(a dashboard.Agent, width int) line {
 		}
 		return append(l, seg{what, faint})
 	}
-	tail := elapsed(d.Seconds + m.sinceDoing())
+	tail := elapsed(d.Seconds + s.sinceDoing())
 	if d.Cents != nil {
 		tail += " " + d.Cents.Dollars()
 	}
@@ -77,15 +77,15 @@ func (m Model) agentLine(a dashboard.Agent, width int) line {
 }
 
 // hosts are those of the board, none where there is only one.
-func (m Model) hosts() []dashboard.Host {
-	if len(m.view.Hosts) < 2 {
+func (s sight) hosts() []dashboard.Host {
+	if len(s.view.Hosts) < 2 {
 		return nil
 	}
-	return m.view.Hosts
+	return s.view.Hosts
 }
 
 // hostColumn reports whether agents have a column for their host.
-func (m Model) hostColumn(width int) bool { return len(m.hosts()) > 0 && width >= 80 }
+func (s sight) hostColumn(width int) bool { return len(s.hosts()) > 0 && width >= 80 }
 
 // hostLine is what a host says of itself.
 func hostLine(h dashboard.Host) line {
@@ -135,20 +135,20 @@ func livenessOf(a dashboard.Agent) (paint, string) {
 }
 
 // agentFacts is the rest about an agent.
-func (m Model) agentFacts(a dashboard.Agent, width int) line {
+func (s sight) agentFacts(a dashboard.Agent, width int) line {
 	l := line{{cmp.Or(clean(a.ViewRole), clean(a.Role)), faint}}
 	add := func(p paint, text string) {
 		if text != "" {
 			l = append(l, seg{" · ", faint}, seg{text, p})
 		}
 	}
-	if len(m.hosts()) > 0 && !m.hostColumn(width) {
+	if len(s.hosts()) > 0 && !s.hostColumn(width) {
 		add(faint, clean(a.Host))
 	}
 	add(faint, clean(a.CLI))
 	add(faint, clean(a.Sandbox))
 	if a.LeaseLeftSeconds > 0 {
-		add(faint, "lease "+elapsed(max(0, a.LeaseLeftSeconds-m.since())))
+		add(faint, "lease "+elapsed(max(0, a.LeaseLeftSeconds-s.since())))
 	}
 	if d := a.Doing; d != nil && d.TokensIn+d.TokensOut > 0 {
 		add(faint, fmt.Sprintf("%s tokens in, %s out", count(d.TokensIn), count(d.TokensOut)))

@@ -72,23 +72,23 @@ func matcher(filter string) func(texts ...string) bool {
 }
 
 // task is a row of the board by its id.
-func (m Model) task(id string) *dashboard.Task {
-	for i := range m.view.Tasks {
-		if m.view.Tasks[i].ID == id {
-			return &m.view.Tasks[i]
+func (s sight) task(id string) *dashboard.Task {
+	for i := range s.view.Tasks {
+		if s.view.Tasks[i].ID == id {
+			return &s.view.Tasks[i]
 		}
 	}
 	return nil
 }
 
-func (m Model) boardContent() content {
-	r := m.tasks
+func (x boardPane) content(int) content {
+	r := x.rows
 	empty := "no tasks yet: the planner makes them from the goal"
-	if m.filters[board] != "" {
+	if x.filters[board] != "" {
 		empty = "no task matches the filter; esc clears it"
 	}
-	if m.lanes {
-		return m.laneContent(empty)
+	if x.lanes {
+		return x.laneContent(empty)
 	}
 	return content{n: len(r.rows), empty: empty,
 		key: func(i int) string {
@@ -101,7 +101,7 @@ func (m Model) boardContent() content {
 			if r.rows[i].task < 0 {
 				return say(faint, r.rows[i].head)
 			}
-			return r.line(r.tasks[r.rows[i].task], width, m.since())
+			return r.line(r.tasks[r.rows[i].task], width, x.since())
 		}}
 }
 
@@ -158,15 +158,15 @@ func costPaint(t dashboard.Task) paint {
 }
 
 // laneContent is the board as lanes side by side.
-func (m Model) laneContent(empty string) content {
-	r, n := m.tasks, 0
+func (x boardPane) laneContent(empty string) content {
+	r, n := x.rows, 0
 	for _, l := range r.lanes {
 		n = max(n, len(l))
 	}
 	if n == 0 {
 		return content{empty: empty}
 	}
-	lane, at := m.lane, m.scrolls[place{kind: board}].at
+	lane, at := x.lane, x.at
 	return content{n: n + 1, marks: true,
 		key: func(i int) string {
 			if i == 0 || i > len(r.lanes[lane]) {
@@ -199,21 +199,21 @@ func (m Model) laneContent(empty string) content {
 }
 
 // glance is above the tasks: what waits for the person, and what each agent does.
-func (m Model) glance(width, height int) []line {
-	if height < 12 || m.filters[board] != "" {
+func (s sight) glance(width, height int) []line {
+	if height < 12 || s.filters[board] != "" {
 		return nil
 	}
 	most := max(1, height/8)
-	out := append(m.glanceWaits(most), m.glanceAgents(width, 2*most+1)...)
+	out := append(s.glanceWaits(most), s.glanceAgents(width, 2*most+1)...)
 	if len(out) > 0 {
 		out = append(out, say(faint, strings.Repeat("─", width)))
 	}
 	return out
 }
 
-func (m Model) glanceWaits(most int) []line {
+func (s sight) glanceWaits(most int) []line {
 	var out []line
-	for _, w := range m.view.Waiting {
+	for _, w := range s.view.Waiting {
 		l := line{{" ⚑ ", warn}}
 		if w.Task != "" {
 			l = append(l, seg{clean(w.Task) + " ", bold})
@@ -224,7 +224,7 @@ func (m Model) glanceWaits(most int) []line {
 		}
 		out = append(out, l)
 	}
-	for _, g := range m.view.GaveUp {
+	for _, g := range s.view.GaveUp {
 		out = append(out, line{{" ⚑ ", bad}, {clean(g.Agent), bold}, {" gave up: " + flat(g.Why), bad}})
 	}
 	if n := len(out) - most; n > 0 {
@@ -234,18 +234,18 @@ func (m Model) glanceWaits(most int) []line {
 }
 
 // glanceAgents has a line for each that is at work or gone, and one for those that wait.
-func (m Model) glanceAgents(width, most int) []line {
+func (s sight) glanceAgents(width, most int) []line {
 	var out []line
 	var idle []string
-	for _, a := range m.view.Agents {
+	for _, a := range s.view.Agents {
 		switch {
 		case a.Task == "" && a.Liveness == string(blackboard.Alive):
 			idle = append(idle, clean(a.ID))
 		case len(out) < most:
-			out = append(out, append(line{{" ", normal}}, m.agentLine(a, width-1)...))
+			out = append(out, append(line{{" ", normal}}, s.agentLine(a, width-1)...))
 		}
 	}
-	if n := len(m.view.Agents) - len(idle) - len(out); n > 0 {
+	if n := len(s.view.Agents) - len(idle) - len(out); n > 0 {
 		out = append(out, say(faint, fmt.Sprintf("   … and %d more agents: 2", n)))
 	}
 	if len(idle) > 0 {

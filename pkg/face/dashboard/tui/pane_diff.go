@@ -56,33 +56,33 @@ func diffRowsOf(d *dashboard.Diff) *diffRows {
 	return r
 }
 
-func (m Model) diffOf(id string) (*diffRows, error, bool) {
-	return of[*diffRows](m, want{diffPage, id})
+func (s sight) diffOf(id string) (*diffRows, error, bool) {
+	return of[*diffRows](s, want{diffPage, id})
 }
 
-func (m Model) diffContent(id string) content {
-	d, err, ok := m.diffOf(id)
+func (x diffPane) content(int) content {
+	d, err, ok := x.diffOf(x.name)
 	switch {
 	case !ok:
 		return content{empty: "reading …"}
 	case err != nil:
-		return text(m.unread(err))
+		return text(x.unread(err))
 	case d == nil || len(d.rows) == 0:
 		return content{empty: "nothing has been changed yet"}
 	}
 	return content{n: len(d.rows),
 		key: func(i int) string { return fmt.Sprint(i + 1) },
-		row: func(i, width int) line { return m.diffLine(d, i) }}
+		row: func(i, width int) line { return x.diffLine(d, i) }}
 }
 
-func (m Model) diffLine(d *diffRows, i int) line {
+func (s sight) diffLine(d *diffRows, i int) line {
 	r := d.rows[i]
 	switch {
 	case r.finding != nil:
 		f := r.finding
-		text := cmp.Or(clean(f.Severity), "note") + " " + clean(f.By) + ": " + flat(m.o.Mask(f.Text))
+		text := cmp.Or(clean(f.Severity), "note") + " " + clean(f.By) + ": " + flat(s.mask(f.Text))
 		if f.Fix != "" {
-			text += " → " + flat(m.o.Mask(f.Fix))
+			text += " → " + flat(s.mask(f.Fix))
 		}
 		l := line{{"          ", normal}, {"▲ ", severity(*f)}, {text, severity(*f)}}
 		if r.path == "" && f.Path != "" {
@@ -102,7 +102,7 @@ func (m Model) diffLine(d *diffRows, i int) line {
 		return l
 	}
 	x := r.line
-	text, p := clean(start(m.o.Mask(x.Text))), normal
+	text, p := clean(start(s.mask(x.Text))), normal
 	switch x.Kind {
 	case '@':
 		return line{{"          ", normal}, {text, info}}
@@ -124,8 +124,8 @@ func number(n int) string {
 }
 
 // nextMark is the next file or finding in that direction.
-func (m Model) nextMark(id string, from, direction int) int {
-	d, _, _ := m.diffOf(id)
+func (s sight) nextMark(id string, from, direction int) int {
+	d, _, _ := s.diffOf(id)
 	if d == nil {
 		return from
 	}
@@ -139,21 +139,21 @@ func (m Model) nextMark(id string, from, direction int) int {
 
 // diffPlace is the place that the cursor is on: line 0 is the whole file, no path the whole change. A line that was
 // removed has no place any more; the next one that is there has.
-func (m Model) diffPlace() (path string, at int) {
-	p := m.focused()
-	d, _, _ := m.diffOf(p.name)
-	i := m.scrolls[p].at
-	if d == nil || i >= len(d.rows) {
+func (d acts) diffPlace() (path string, at int) {
+	p := d.focus
+	rows, _, _ := d.diffOf(p.name)
+	i := d.at
+	if rows == nil || i >= len(rows.rows) {
 		return "", 0
 	}
-	r := d.rows[i]
+	r := rows.rows[i]
 	switch {
 	case r.finding != nil:
 		return r.path, r.finding.Line
 	case r.head != nil:
 		return r.path, 0
 	}
-	for _, next := range d.rows[i:] {
+	for _, next := range rows.rows[i:] {
 		if next.path == r.path && next.line.New > 0 {
 			return r.path, next.line.New
 		}
@@ -161,7 +161,7 @@ func (m Model) diffPlace() (path string, at int) {
 	return r.path, 0
 }
 
-func (m Model) canComment() bool {
-	d, _, _ := m.diffOf(m.focused().name)
-	return m.onDiff() && d != nil && len(d.rows) > 0
+func (d acts) canComment() bool {
+	rows, _, _ := d.diffOf(d.focus.name)
+	return d.onDiff() && rows != nil && len(rows.rows) > 0
 }

@@ -41,25 +41,25 @@ func (p *page) part(head, text string) {
 	}
 }
 
-func (m Model) page(width int) *page { return &page{width: width, mask: m.o.Mask} }
+func (s sight) page(width int) *page { return &page{width: width, mask: s.mask} }
 
-// taskLines is all about a task: what waits first, then what was said about it, then what it is.
-func (m Model) taskLines(id string, width int) []line {
-	t, err, ok := of[*dashboard.TaskPage](m, want{taskPage, id})
+// content is all about a task: what waits first, then what was said about it, then what it is.
+func (x taskPane) content(width int) content {
+	t, err, ok := of[*dashboard.TaskPage](x.sight, want{taskPage, x.name})
 	switch {
 	case !ok:
-		return nil
+		return text(nil)
 	case err != nil:
-		return m.unread(err)
+		return text(x.unread(err))
 	case t == nil:
-		return []line{say(faint, clean(id)+" is not a task of this board")}
+		return text([]line{say(faint, clean(x.name)+" is not a task of this board")})
 	}
-	p := m.page(width)
+	p := x.page(width)
 	p.facts(t)
 	for _, w := range t.Waits {
 		p.head("Waits for you")
 		p.body(warn, 1, w.Text)
-		p.add(gap(1), seg{m.offer(w), accent})
+		p.add(gap(1), seg{x.offer(w), accent})
 	}
 	for _, q := range t.Questions {
 		p.body(bold, 1, "? "+q.Text)
@@ -77,7 +77,7 @@ func (m Model) taskLines(id string, width int) []line {
 	p.attempts(t.Attempts)
 	p.history(t.History)
 	p.part("Spec "+t.SpecRef, t.Spec)
-	return p.lines
+	return text(p.lines)
 }
 
 // facts are those of the first lines.

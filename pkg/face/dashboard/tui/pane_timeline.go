@@ -23,17 +23,17 @@ type moment struct {
 	key  string
 }
 
-// timelineContent is who worked on what when: a lane for each agent, then all runs and events, the newest first.
-func (m Model) timelineContent() content {
-	tl, err, ok := of[dashboard.Timeline](m, want{kind: timeline})
+// content is who worked on what when: a lane for each agent, then all runs and events, the newest first.
+func (x timelinePane) content(int) content {
+	tl, err, ok := of[dashboard.Timeline](x.sight, want{kind: timeline})
 	switch {
 	case err != nil:
-		return text(m.unread(err))
+		return text(x.unread(err))
 	case !ok:
 		return content{empty: "reading …"}
 	}
-	d := drawnTimeline{mask: m.o.Mask, from: seconds(tl.From), to: seconds(tl.To)}
-	match := matcher(m.filters[timeline])
+	d := drawnTimeline{mask: x.mask, from: seconds(tl.From), to: seconds(tl.To)}
+	match := matcher(x.filters[timeline])
 	for _, l := range tl.Lanes {
 		spans := slices.Clone(l.Spans)
 		spans = slices.DeleteFunc(spans, func(s dashboard.Span) bool { return !match(l.Agent, s.Task, s.Kind, s.Outcome) })

@@ -12,10 +12,10 @@ import (
 	"liza/pkg/team/watch"
 )
 
-// alertContent is what is wrong: what the watcher raised, and what the board itself says.
-func (m Model) alertContent(width int) content {
-	_, err, ok := of[[]watch.Alert](m, want{kind: alerts})
-	match := matcher(m.filters[alerts])
+// content is what is wrong: what the watcher raised, and what the board itself says.
+func (x alertPane) content(width int) content {
+	_, err, ok := of[[]watch.Alert](x.sight, want{kind: alerts})
+	match := matcher(x.filters[alerts])
 	type row struct {
 		key  string
 		line line
@@ -33,19 +33,19 @@ func (m Model) alertContent(width int) content {
 		}
 		rows = append(rows, row{})
 	}
-	for _, w := range m.view.Wrong {
+	for _, w := range x.view.Wrong {
 		add("wrong "+w+"|", bad, "the board is invalid", w+"; next: liza validate", "")
 	}
-	for _, a := range m.openAlerts() {
+	for _, a := range x.openAlerts() {
 		p := map[string]paint{findings.Error: bad, findings.Warning: warn}[a.Severity]
-		since := elapsed(max(0, int(m.now.Sub(a.Since).Seconds())))
+		since := elapsed(max(0, int(x.now.Sub(a.Since).Seconds())))
 		add(string(a.Kind)+"|"+a.Subject, p, spaced(string(a.Kind))+" "+clean(a.Subject), a.Message, " for "+since)
 	}
-	for _, w := range m.view.Warnings {
+	for _, w := range x.view.Warnings {
 		add("warning "+w+"|", warn, "warning", w, "")
 	}
 	if err != nil {
-		rows = append(rows, row{"", say(bad, clean(m.o.Explain(err).Message))})
+		rows = append(rows, row{"", say(bad, clean(x.explain(err).Message))})
 	}
 	empty := "nothing is wrong"
 	if !ok {
@@ -56,16 +56,16 @@ func (m Model) alertContent(width int) content {
 		row: func(i, _ int) line { return rows[i].line }}
 }
 
-// costLines is what it cost, what the rest will take, and how well it goes.
-func (m Model) costLines(width int) []line {
-	f, err, ok := of[dashboard.Figures](m, want{kind: costs})
+// content is what it cost, what the rest will take, and how well it goes.
+func (x costPane) content(width int) content {
+	f, err, ok := of[dashboard.Figures](x.sight, want{kind: costs})
 	switch {
 	case err != nil:
-		return m.unread(err)
+		return text(x.unread(err))
 	case !ok:
-		return nil
+		return text(nil)
 	}
-	p := m.page(width)
+	p := x.page(width)
 	p.add(seg{"So far ", faint}, seg{cmp.Or(money(f.Total), "nothing"), bold}, seg{" in " + plural(f.Total.Runs, "run"), faint})
 	if f.Total.UnknownRuns > 0 {
 		p.add(seg{"of " + plural(f.Total.UnknownRuns, "run") + " nobody knows what it cost", warn})
@@ -83,7 +83,7 @@ func (m Model) costLines(width int) []line {
 	}
 	p.spendings("By agent", f.ByAgent)
 	p.spendings("By task, the dearest first", f.ByTask)
-	return p.lines
+	return text(p.lines)
 }
 
 func (p *page) spendings(head string, list []dashboard.Spending) {
@@ -128,14 +128,14 @@ func (p *page) spark(name string, points []dashboard.Point) {
 	p.add(cell(faint, name, 8), seg{string(curve), info})
 }
 
-// graphContent is the tasks in the order in which they can be done, with what each waits for. What lies
+// content is the tasks in the order in which they can be done, with what each waits for. What lies
 // on the longest chain of open tasks is marked.
-func (m Model) graphContent() content {
-	g, err, ok := of[dashboard.GraphView](m, want{kind: graph})
+func (x graphPane) content(int) content {
+	g, err, ok := of[dashboard.GraphView](x.sight, want{kind: graph})
 	if err != nil {
-		return text(m.unread(err))
+		return text(x.unread(err))
 	}
-	match := matcher(m.filters[graph])
+	match := matcher(x.filters[graph])
 	needs := map[string][]string{}
 	for _, e := range g.Edges {
 		if !e.Superseded {
@@ -199,13 +199,13 @@ func (m Model) graphContent() content {
 // logEntries is how much of the journal is shown.
 const logEntries = 500
 
-// logContent is the journal, the newest first.
-func (m Model) logContent() content {
-	list, err, ok := of[[]dashboard.Happening](m, want{kind: journal})
+// content is the journal, the newest first.
+func (x logPane) content(int) content {
+	list, err, ok := of[[]dashboard.Happening](x.sight, want{kind: journal})
 	if err != nil {
-		return text(m.unread(err))
+		return text(x.unread(err))
 	}
-	match := matcher(m.filters[journal])
+	match := matcher(x.filters[journal])
 	var shown []dashboard.Happening
 	for _, h := range slices.Backward(list) {
 		if match(h.Who, h.Action, spaced(h.Action), h.Task, h.Text) {
@@ -229,7 +229,7 @@ func (m Model) logContent() content {
 			}
 			l = append(l, seg{spaced(h.Action), actionPaint(h.Action)})
 			if h.Text != "" {
-				l = append(l, seg{": ", faint}, seg{flat(m.o.Mask(h.Text)), normal})
+				l = append(l, seg{": ", faint}, seg{flat(x.mask(h.Text)), normal})
 			}
 			return l
 		}}
@@ -247,18 +247,18 @@ func actionPaint(action string) paint {
 	return normal
 }
 
-// outputContent is what a program says and does, as it says it.
-func (m Model) outputContent(name string, width int) content {
-	o, err, ok := of[outputs](m, want{outputPage, name})
+// content is what a program says and does, as it says it.
+func (x outputPane) content(width int) content {
+	o, err, ok := of[outputs](x.sight, want{outputPage, x.name})
 	switch {
 	case !ok:
 		return content{empty: "reading …"}
 	case err != nil && len(o.events) == 0:
-		return text(m.unread(err))
+		return text(x.unread(err))
 	case len(o.events) == 0:
 		return content{empty: "nothing has been said yet"}
 	}
-	p := m.page(width)
+	p := x.page(width)
 	for _, e := range o.events {
 		p.event(e)
 	}
@@ -306,11 +306,11 @@ type waitRow struct {
 	line line
 }
 
-// waitRows are what only a person can move, with what one may do.
-func (m Model) waitRows(width int) []waitRow {
+// rows are what only a person can move, with what one may do.
+func (x waitPane) rows(width int) []waitRow {
 	var rows []waitRow
-	match := matcher(m.filters[waits])
-	for _, w := range m.view.Waiting {
+	match := matcher(x.filters[waits])
+	for _, w := range x.view.Waiting {
 		if !match(w.Kind, w.Task, w.Text) {
 			continue
 		}
@@ -325,12 +325,12 @@ func (m Model) waitRows(width int) []waitRow {
 				rows = append(rows, r)
 			}
 		}
-		if !m.travel.shown {
-			rows = append(rows, waitRow{line: line{gap(2), {m.offer(w), accent}}})
+		if !x.travel.shown {
+			rows = append(rows, waitRow{line: line{gap(2), {x.offer(w), accent}}})
 		}
 		rows = append(rows, waitRow{})
 	}
-	for _, g := range m.view.GaveUp {
+	for _, g := range x.view.GaveUp {
 		if match("gave up", g.Agent, g.Task, g.Why) {
 			rows = append(rows, matter("gave_up|"+g.Task+"|", g.Agent, "gave up: "+g.Why, bad, width)...)
 			rows = append(rows, waitRow{line: line{gap(2), {clean(g.Next), accent}}}, waitRow{})
@@ -358,7 +358,7 @@ func matter(key, who, text string, p paint, width int) []waitRow {
 }
 
 // offer says how one acts: with a key where there is one, else with the command.
-func (m Model) offer(w dashboard.Waiting) string {
+func (s sight) offer(w dashboard.Waiting) string {
 	switch w.Kind {
 	case "question":
 		return "a answers it"
@@ -381,10 +381,10 @@ func (m Model) offer(w dashboard.Waiting) string {
 	return clean(w.Next)
 }
 
-func (m Model) waitContent(width int) content {
-	rows := m.waitRows(width)
+func (x waitPane) content(width int) content {
+	rows := x.rows(width)
 	empty := "nothing waits for you"
-	if m.filters[waits] != "" {
+	if x.filters[waits] != "" {
 		empty = "nothing matches the filter; esc clears it"
 	}
 	return content{n: len(rows), empty: empty,
@@ -395,47 +395,123 @@ func (m Model) waitContent(width int) content {
 // picked is what is under the cursor.
 type picked struct{ task, agent, question, kind string }
 
-func (m Model) picked() picked {
-	at := place{kind: m.pane}
-	if len(m.open) > 0 {
-		at = m.focused()
+// A pane is what one place shows, for a box of that width, and what is meant by a row with that key.
+type pane interface {
+	content(width int) content
+	under(key string) picked
+}
+
+// The panes. What is drawn is in content; a page about one thing means that thing.
+type (
+	boardPane struct {
+		sight
+		rows     taskRows
+		lanes    bool
+		lane, at int // the lane and the row with the cursor
 	}
-	key := m.scrolls[at].key
-	switch at.kind {
-	case board:
-		p := picked{task: key}
-		if t := m.task(key); t != nil {
-			p.agent = t.Who
-		}
-		return p
+	agentPane    struct{ sight }
+	waitPane     struct{ sight }
+	logPane      struct{ sight }
+	graphPane    struct{ sight }
+	alertPane    struct{ sight }
+	costPane     struct{ sight }
+	timelinePane struct{ sight }
+	taskPane     struct{ about }
+	diffPane     struct{ about }
+	outputPane   struct{ about }
+	helpPane     struct {
+		about
+		lines func(width int) []line
+	}
+	about struct {
+		sight
+		name string
+	}
+)
+
+// paneOf is the pane of a place.
+func (m Model) paneOf(p place) pane {
+	one := about{m.sight, p.name}
+	switch p.kind {
 	case agents:
-		for _, a := range m.view.Agents {
-			if a.ID == key {
-				return picked{task: a.Task, agent: key}
-			}
-		}
-		return picked{}
+		return agentPane{m.sight}
 	case waits:
-		parts := strings.SplitN(key+"||", "|", 4)
-		return picked{kind: parts[0], task: parts[1], question: parts[2]}
+		return waitPane{m.sight}
+	case journal:
+		return logPane{m.sight}
+	case graph:
+		return graphPane{m.sight}
+	case alerts:
+		return alertPane{m.sight}
+	case costs:
+		return costPane{m.sight}
 	case timeline:
-		parts := strings.SplitN(key+"||", "|", 4)
-		return picked{task: parts[1], agent: parts[2]}
-	case journal, graph, alerts:
-		_, id, _ := strings.Cut(key, "|")
-		return m.named(id)
+		return timelinePane{m.sight}
+	case taskPage:
+		return taskPane{one}
+	case diffPage:
+		return diffPane{one}
 	case outputPage:
-		return m.named(at.name)
+		return outputPane{one}
+	case helpPage:
+		return helpPane{one, m.helpLines}
 	}
-	return m.named(at.name)
+	return boardPane{m.sight, m.tasks, m.lanes, m.lane, m.scrolls[p].at}
+}
+
+func (x boardPane) under(key string) picked {
+	p := picked{task: key}
+	if t := x.task(key); t != nil {
+		p.agent = t.Who
+	}
+	return p
+}
+
+func (x agentPane) under(key string) picked {
+	for _, a := range x.view.Agents {
+		if a.ID == key {
+			return picked{task: a.Task, agent: key}
+		}
+	}
+	return picked{}
+}
+
+func (x waitPane) under(key string) picked {
+	parts := strings.SplitN(key+"||", "|", 4)
+	return picked{kind: parts[0], task: parts[1], question: parts[2]}
+}
+
+func (x timelinePane) under(key string) picked {
+	parts := strings.SplitN(key+"||", "|", 4)
+	return picked{task: parts[1], agent: parts[2]}
+}
+
+func (x logPane) under(key string) picked   { return x.behind(key) }
+func (x graphPane) under(key string) picked { return x.behind(key) }
+func (x alertPane) under(key string) picked { return x.behind(key) }
+func (x costPane) under(string) picked      { return picked{} }
+func (x about) under(string) picked         { return x.named(x.name) }
+
+// behind returns the task or agent that key names after a bar.
+func (s sight) behind(key string) picked {
+	_, id, _ := strings.Cut(key, "|")
+	return s.named(id)
+}
+
+func (x helpPane) content(width int) content { return text(x.lines(width - 1)) }
+
+// picked is what is under the cursor of what has the focus.
+func (m Model) picked() picked {
+	at := m.focused()
+	return m.paneOf(at).under(m.scrolls[at].key)
 }
 
 // named is the task or the agent of that name.
-func (m Model) named(id string) picked {
-	if t := m.task(id); t != nil {
+func (s sight) named(id string) picked {
+	if t := s.task(id); t != nil {
 		return picked{task: id, agent: t.Who}
 	}
-	for _, a := range m.view.Agents {
+	for _, a := range s.view.Agents {
 		if a.ID == id && id != "" {
 			return picked{agent: id, task: a.Task}
 		}

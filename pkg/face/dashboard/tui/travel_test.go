@@ -61,7 +61,7 @@ func TestAChangeOfTheBoardIsSeenAfterThePast(t *testing.T) {
 	f := midSprint()
 	m := types(begin(f, 80, 24), "<")
 	f.view.Revision = 50
-	m = send(send(m, m.readBoard()), tickMsg(noon.Add(1<<40)))
+	m = send(send(m, m.reader().readBoard()), tickMsg(noon.Add(1<<40)))
 	m = send(m, doingMsg{})
 	must(t, plainScreen(m), "revision 40 of 50")
 	must(t, plainScreen(m), "4m $2.33") // times stand still
