@@ -122,10 +122,11 @@ func rejectionProblem(t *blackboard.Task, in VerdictInput, files map[string]bool
 		}
 		return ""
 	}
-	if len(in.Findings) > 0 {
-		return ""
-	}
 	place, defect := false, false
+	for _, f := range in.Findings { // a finding says what is wrong; where that is may be in its message
+		text += "\n" + f.Message
+		place, defect = place || f.File != "", true
+	}
 	for _, clause := range strings.FieldsFunc(strings.ReplaceAll(text, ". ", ";"), func(r rune) bool { return strings.ContainsRune(";\n", r) }) {
 		var rest []string
 		for _, w := range strings.Fields(clause) {
@@ -165,6 +166,9 @@ func (d *Service) incomplete(ctx context.Context, t *blackboard.Task, in Verdict
 		return nil
 	}
 	problem := rejectionProblem(t, in, d.filesOf(ctx, t))
+	if problem == "" {
+		problem = d.misplaced(ctx, t, in)
+	}
 	if problem == "" {
 		return nil
 	}
