@@ -15,6 +15,12 @@ func FirstLine(text string) string {
 	return line
 }
 
+// LastLine is the last line of a text that says something.
+func LastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
 // Line returns a text of unknown origin on one line: control characters become spaces, and characters that are not shown or
 // turn the direction of writing are left out.
 func Line(text string) string {

@@ -9,6 +9,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/verb/verb"
@@ -88,6 +89,18 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 	return &errDone{1}
 }
 
+// why is the last line that a red check printed, and the command that shows all of it.
+func why(r *verb.BaseResult) string {
+	if !r.End.Failed && r.End.Setup == "" {
+		return ""
+	}
+	text := ""
+	if last := prose.LastLine(r.Tail); last != "" {
+		text = " (" + prose.OneLine(last, 200) + ")"
+	}
+	return text + "; next: liza check --base"
+}
+
 // tryProject tries the checks of a new project once, and says a line of each, and how Liza's commits differ from the person's.
 func (e *Env) tryProject(ctx context.Context, root string) (lines []string, differ []findings.Finding) {
 	from := *e
@@ -107,7 +120,7 @@ func (e *Env) tryProject(ctx context.Context, root string) (lines []string, diff
 			case c.Cut:
 				lines = append(lines, fmt.Sprintf("%q did not end within %s; next: liza check", c.Command, verb.TryTime))
 			case c.Result != nil:
-				lines = append(lines, fmt.Sprintf("%q: %s", c.Command, verb.CheckEnd{End: c.Result.End}.Text()))
+				lines = append(lines, fmt.Sprintf("%q: %s", c.Command, verb.CheckEnd{End: c.Result.End}.Text())+why(c.Result))
 			}
 		}
 	}

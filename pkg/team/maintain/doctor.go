@@ -154,13 +154,7 @@ func (x *Doctor) baseCheck(check string, r verb.BaseResult, commit string) {
 	default:
 		log = ""
 	}
-	x.Add("checks", severity, check, log, lastOf(r.Tail), "%q on %.9s without any change of an agent: %s", r.Command, commit, verb.CheckEnd{End: r.End}.Text())
-}
-
-// lastOf is the last line of a text.
-func lastOf(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
+	x.Add("checks", severity, check, log, prose.LastLine(r.Tail), "%q on %.9s without any change of an agent: %s", r.Command, commit, verb.CheckEnd{End: r.End}.Text())
 }
 
 // redChecks is for the short form: what is known to be red.

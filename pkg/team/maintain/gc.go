@@ -63,6 +63,12 @@ func (c *collector) checks(ctx context.Context) error {
 				c.keep("check", name, fmt.Sprintf("liza sandbox exec --here runs in it (pid %d)", pid), "")
 				continue
 			}
+			if strings.HasPrefix(id, ".base") {
+				if err := c.baseline(ctx, name, path); err != nil {
+					return err
+				}
+				continue
+			}
 			if t := s.Task(id); t != nil && t.ReviewingBy != "" {
 				c.keep("check", name, fmt.Sprintf("%s reviews %s", t.ReviewingBy, id), "")
 				continue
@@ -78,6 +84,25 @@ func (c *collector) checks(ctx context.Context) error {
 	}
 	return nil
 }
+
+// baseline removes the place of a baseline check, unless one runs, which has the lock.
+func (c *collector) baseline(ctx context.Context, name, path string) error {
+	soon, cancel := context.WithTimeout(ctx, tryLock)
+	defer cancel()
+	unlock, err := safefile.LockIn(soon, c.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Agent: blackboard.Human, Op: "gc"})
+	if held, is := errors.AsType[*safefile.HeldError](err); is {
+		c.keep("check", name, fmt.Sprintf("a check runs in it (pid %d)", held.Holder.PID), "")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.drop("check", name, "no check of the integration branch runs", func() error { return c.Repo.RemoveDetached(ctx, path) })
+	return unlock()
+}
+
+// tryLock is how long a lock is waited for that others may have for minutes.
+const tryLock = 20 * time.Millisecond
 
 // person is the process of a person that works in a place for checks, and whether it is there still.
 func (c *collector) person(name string) (pid int, held bool) {

@@ -129,7 +129,13 @@ func (u *Uninitialized) list(ctx context.Context, d *verb.Service, branch string
 	for _, name := range own.Others {
 		u.Kept = append(u.Kept, Garbage{Kind: "worktree", Name: name, Why: "it is on a branch of yours"})
 	}
-	u.Removed = append(u.Removed, Garbage{Kind: "folder", Name: ".liza", Why: "the board, its log and your settings"},
+	if real, linked := linkedFolder(d); linked {
+		u.Removed = append(u.Removed, Garbage{Kind: "link", Name: ".liza", Why: "it leads to " + real},
+			Garbage{Kind: "folder", Name: real, Why: "the board, its log and your settings"})
+	} else {
+		u.Removed = append(u.Removed, Garbage{Kind: "folder", Name: ".liza", Why: "the board, its log and your settings"})
+	}
+	u.Removed = append(u.Removed,
 		Garbage{Kind: "folder", Name: d.Rel(filepath.Dir(d.Project.GitLock())), Why: "snapshots and locks"},
 		Garbage{Kind: "key", Name: "of seals", Why: "in your state folder"})
 	if len(own.Others) == 0 {
@@ -140,10 +146,19 @@ func (u *Uninitialized) list(ctx context.Context, d *verb.Service, branch string
 	return own, err
 }
 
+// linkedFolder is the folder that .liza leads to when it is a link itself.
+func linkedFolder(d *verb.Service) (real string, linked bool) {
+	if at, err := os.Lstat(d.Project.Liza); err != nil || at.Mode()&os.ModeSymlink == 0 {
+		return "", false
+	}
+	real, err := filepath.EvalSymlinks(d.Project.Liza)
+	return real, err == nil
+}
+
 // removeProject removes the folders and the key. .liza may be a link to a folder elsewhere.
 func removeProject(d *verb.Service, ring seal.Ring) error {
 	folders := []string{d.Project.Liza, filepath.Dir(d.Project.GitLock())}
-	if real, err := filepath.EvalSymlinks(d.Project.Liza); err == nil && real != d.Project.Liza {
+	if real, linked := linkedFolder(d); linked {
 		folders = append([]string{real}, folders...)
 	}
 	for _, path := range folders {
