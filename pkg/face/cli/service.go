@@ -174,7 +174,7 @@ func (e *Env) gaveUp(d *verb.Service) []findings.GaveUp {
 // viewFacts is what a view shows besides the state.
 func (e *Env) viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Facts {
 	cfg := d.Config()
-	f := dashboard.Facts{Now: d.Now(), Process: d.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view}
+	f := dashboard.Facts{Now: d.Now(), Process: d.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view, Checking: d.MergeChecks()}
 	for _, o := range d.Orders(s) {
 		f.Control = append(f.Control, dashboard.Control{Name: string(o.Control), Since: o.Since, Reason: o.Reason})
 	}

@@ -117,6 +117,9 @@ func (b builder) task(t *blackboard.Task) Task {
 		row.BlockedKind, row.BlockedReason = string(t.BlockedFor()), t.BlockedReason
 	}
 	row.Note = note(t, row)
+	if d, runs := b.f.Checking[t.ID]; runs && t.Status == blackboard.Approved {
+		row.Note, row.merges = "merge: checks run, "+d.Round(time.Second).String(), true
+	}
 	return row
 }
 

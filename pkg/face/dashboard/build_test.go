@@ -242,3 +242,21 @@ func TestAProgramThatWaitsForItsProviderIsShownWithReasonAndTime(t *testing.T) {
 		}
 	}
 }
+
+// The checks of a merge that run are one calm line in status, top and page (issue 25, 1.4).
+func TestTheChecksOfAMergeAreOneCalmLine(t *testing.T) {
+	t.Parallel()
+	s := &blackboard.State{}
+	s.SetTasks([]*blackboard.Task{{ID: "even", Status: blackboard.Approved}, {ID: "odd", Status: blackboard.Approved}, {ID: "old", Status: blackboard.Merged}}, nil)
+	f := facts()
+	f.Checking = map[string]time.Duration{"even": 115 * time.Second, "old": time.Second}
+	v := Build(s, f)
+	for i, want := range []string{"merge: checks run, 1m55s", "", ""} {
+		if got := v.Tasks[i].Note; got != want {
+			t.Errorf("%s says %q, want %q", v.Tasks[i].ID, got, want)
+		}
+	}
+	if text := Text(v, 120, false); !strings.Contains(text, "merge of even: checks run, 1m55s") || strings.Contains(text, "merge of odd") {
+		t.Errorf("status says\n%s", text)
+	}
+}

@@ -157,12 +157,16 @@ func (p *page) tasks(v View) {
 func (p *page) notes(rows []Task) {
 	first := true
 	for _, t := range rows {
-		if t.Note == "" || t.Status == blackboard.Blocked || t.Status == blackboard.Approved || t.Hold != "" || t.Status.Terminal() {
+		if t.Note == "" || t.Status == blackboard.Blocked || t.Status == blackboard.Approved && !t.merges || t.Hold != "" || t.Status.Terminal() {
 			continue
 		}
 		if first {
 			p.line("")
 			first = false
+		}
+		if t.merges {
+			p.cut(2, faint, strings.Replace(t.Note, "merge:", "merge of "+t.ID+":", 1))
+			continue
 		}
 		p.cut(2, faint, t.ID+" "+t.Note)
 	}

@@ -15,17 +15,18 @@ import (
 // Facts is what a view shows besides the state.
 type Facts struct {
 	Now         time.Time
-	Control     []Control               // the control files that are there, the one that wins first
-	Process     blackboard.ProcessFacts // what is known about processes of this machine
-	ReviewMode  blackboard.ReviewMode   // review.mode of the configuration
-	HumanReview bool                    // plan.human_review of the configuration
-	Vocabulary  string                  // one of Views; "": liza
-	Tip         *string                 // where the integration branch is, "" when it does not exist; nil: not looked at
-	Wrong       []string                // why the board is invalid, where the state is not that of the file
-	Warnings    []string                // of the caller, for example about the configuration
-	GaveUp      []GaveUp                // supervisors that ended by themselves, and have not come back
-	Doing       map[string]Doing        // what the programs of agents do, by agent
-	Offline     *Offline                // the state is a copy of the board
+	Control     []Control                // the control files that are there, the one that wins first
+	Process     blackboard.ProcessFacts  // what is known about processes of this machine
+	ReviewMode  blackboard.ReviewMode    // review.mode of the configuration
+	HumanReview bool                     // plan.human_review of the configuration
+	Vocabulary  string                   // one of Views; "": liza
+	Tip         *string                  // where the integration branch is, "" when it does not exist; nil: not looked at
+	Wrong       []string                 // why the board is invalid, where the state is not that of the file
+	Warnings    []string                 // of the caller, for example about the configuration
+	GaveUp      []GaveUp                 // supervisors that ended by themselves, and have not come back
+	Doing       map[string]Doing         // what the programs of agents do, by agent
+	Offline     *Offline                 // the state is a copy of the board
+	Checking    map[string]time.Duration // how long the checks of a task's merge have run
 }
 
 // Offline says that the database of the board cannot be reached: what is shown is the copy of this host, and nothing can be
@@ -120,6 +121,8 @@ type Task struct {
 	BlockedKind   string            `json:"blocked_kind,omitempty"`
 	BlockedReason string            `json:"blocked_reason,omitempty"`
 	Note          string            `json:"note,omitempty"` // one line that says why it does not go on
+
+	merges bool // the checks of its merge run
 }
 
 // Agent is one row.

@@ -2,9 +2,13 @@ package verb
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
@@ -80,7 +84,7 @@ func (d *Service) Merger(by string) *merge.Merger {
 	m := &merge.Merger{Enclose: d.Enclose, Store: d.Watched(), Sealed: d.sealed, Repo: d.Repo, Facts: d.Facts(), Now: d.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: d.Project.IntegrationLog, LockPath: d.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
-		Control: d.Control, Prepare: d.Prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
+		Control: d.MergeControl, Prepare: d.Prepare, At: d.At, Warn: d.Progress, Unsaved: d.Unsaved, Mask: d.MaskLog}
 	m.Remote, m.Turns = d.Remote(), d.Shared()
 	m.Train, m.Slots, m.Rerun, m.Known, m.Remember = cfg.Merge.Train, cfg.Merge.Slots, cfg.Merge.Rerun, d.PassedBefore, d.Passes
 	if len(cfg.Review.Quorum) > 0 {
@@ -109,4 +113,20 @@ func (d *Service) sealed(t *blackboard.Task, tree string) error {
 		return s.CheckSeal(t, tree)
 	}
 	return nil
+}
+
+// MergeChecks says of each task, and for how long, that the checks of its merge run on this host. Only a merge that is under way
+// counts, not the place of a killed one.
+func (d *Service) MergeChecks() map[string]time.Duration {
+	if _, held := safefile.CurrentHolder(d.Project.MergeLock()); !held {
+		return nil
+	}
+	places, _ := filepath.Glob(filepath.Join(d.Project.Worktrees(), ".check-*", ".git"))
+	run := map[string]time.Duration{}
+	for _, file := range places {
+		if at, err := os.Lstat(file); err == nil {
+			run[strings.TrimPrefix(filepath.Base(filepath.Dir(file)), ".check-")] = max(0, d.Now().Sub(at.ModTime()))
+		}
+	}
+	return run
 }

@@ -42,9 +42,19 @@ async function missed(revision) {
 }
 
 function entries(list) {
-  if (!list.length) return;
-  board.log = board.log.concat(list).slice(-2000);
-  tell({ all: false, ids: new Set(), entries: list });
+  const { fresh, late } = added(list);
+  if (fresh.length) tell({ all: late, ids: new Set(), entries: fresh });
+}
+
+// added takes entries into the log that it has not: what was missed is asked for while changes come, and has some of theirs.
+// late says that they are not the newest.
+export function added(list) {
+  const key = (e) => [e.rev, e.timestamp, e.agent, e.action, e.task, e.detail].join("\n"), had = new Set(board.log.map(key));
+  const fresh = list.filter((e) => !had.has(key(e))), late = fresh.length > 0 && board.log.length > 0 && fresh[0].rev < board.log.at(-1).rev;
+  board.log = board.log.concat(fresh);
+  if (late) board.log.sort((a, b) => a.rev - b.rev);
+  board.log = board.log.slice(-2000);
+  return { fresh, late };
 }
 
 function change(c) {
@@ -57,8 +67,7 @@ function change(c) {
   }
   for (const id of c.gone) { board.tasks.delete(id); board.agents.delete(id); ids.add(id); }
   board.view = hosts(c.board);
-  board.log = board.log.concat(c.entries).slice(-2000);
-  tell({ all: false, ids, entries: c.entries });
+  tell({ all: false, ids, entries: added(c.entries).fresh });
 }
 
 let source = null, alive = 0, again = null;

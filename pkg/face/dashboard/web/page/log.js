@@ -20,7 +20,8 @@ export function show(root) {
   }
   draw();
   return {
-    update({ entries }) {
+    update({ entries, all: again }) {
+      if (again) return draw();
       const fresh = entries.filter(fits).reverse();
       if (!fresh.length) return;
       none.hidden = true;
