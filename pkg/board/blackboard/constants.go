@@ -89,6 +89,7 @@ const (
 // Kinds and answers of the question whether work may be merged that a check has not verified.
 const (
 	QuestionUnverified = "unverified"
+	QuestionPrompted   = "prompted"
 	AnswerGoOn         = "go on"
 	AnswerStop         = "stop"
 )

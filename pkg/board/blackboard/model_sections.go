@@ -268,7 +268,7 @@ type TriggerRecord struct {
 	Launches    int    `yaml:"launches"`             // for this fingerprint
 	Last        Time   `yaml:"last,omitempty"`       // when it was launched last
 	Next        Time   `yaml:"next,omitempty"`       // not before
-	Outcome     string `yaml:"outcome,omitempty"`    // changed or no_op |  | the run is not over
+	Outcome     string `yaml:"outcome,omitempty"`    // changed, no_op or left (to the person who is asked) |  | the run is not over
 	Suppressed  bool   `yaml:"suppressed,omitempty"` // not launched again until something changes
 }
 

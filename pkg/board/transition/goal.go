@@ -164,6 +164,23 @@ func WaitForAnswers(s *blackboard.State) {
 	}
 }
 
+// PlannerIsStuck reports whether the sprint is at a checkpoint only because the planner does not get on. Work that was
+// approved is merged meanwhile: it waits for no plan.
+func PlannerIsStuck(s *blackboard.State) bool {
+	if s.Sprint == nil || s.Sprint.Status != blackboard.AtCheckpoint || len(s.Sprint.Checkpoints) == 0 {
+		return false
+	}
+	c, cb := s.Sprint.Checkpoints[len(s.Sprint.Checkpoints)-1], s.CircuitBreaker
+	return c != nil && c.By == blackboard.System && (cb == nil || cb.Status != blackboard.BreakerTripped) &&
+		(strings.HasPrefix(c.Message, PlannerStuckMessage) || strings.HasPrefix(c.Message, PlannerFailedMessage))
+}
+
+// The beginnings of what the checkpoint of a planner that does not get on says.
+const (
+	PlannerStuckMessage  = "planner stuck: "
+	PlannerFailedMessage = "no answer of the planner could be used: "
+)
+
 // EndsWithAnswer reports whether the sprint is at a checkpoint that waits for answers, and none of the questions that were
 // open when it was made is open any more.
 func EndsWithAnswer(s *blackboard.State) bool {
@@ -203,6 +220,7 @@ func ResumeSprint(s *blackboard.State, decision, note string, a Actor, now time.
 	if decision == "STOP" && !goalOpen(s) {
 		return refuse("G06", ExitRefused, "liza status", "the goal is %s and cannot be stopped", goalStatus(s))
 	}
+	stuck := PlannerIsStuck(s)
 	decide(s, decision, note, a, now)
 	switch decision {
 	case "STOP":
@@ -221,6 +239,9 @@ func ResumeSprint(s *blackboard.State, decision, note string, a Actor, now time.
 		return nil
 	}
 	goOnWith(s, note, a, now)
+	if stuck { // it plans again, for what it was stuck at too
+		liftSuppression(s)
+	}
 	if r := record(s.Planner, TriggerReplan); r != nil && r.Suppressed { // a chain that was stopped
 		r.Suppressed, r.Launches, r.Next = false, 0, ""
 	}

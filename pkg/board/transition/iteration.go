@@ -110,7 +110,7 @@ func blockFailing(s *blackboard.State, id string, a Actor, in Input, now time.Ti
 		return err
 	}
 	for _, q := range s.Questions[before:] {
-		q.Synthetic = true
+		q.Agent, q.Synthetic = blackboard.System, true
 	}
 	return nil
 }

@@ -96,6 +96,27 @@ func EndPlanning(s *blackboard.State, a Actor, launched []Trigger, changed, supp
 	return nil
 }
 
+// leftToPerson is the outcome of a trigger whose tasks the planner has looked at and left to the person who is asked.
+const leftToPerson = "left"
+
+// LeaveToPeople notes that a planner's answer has left blocked tasks BLOCKED whose questions to a person are open. They
+// do not wake it again until something about them changes, another task is blocked, or a person writes a note.
+func LeaveToPeople(s *blackboard.State, launched []Trigger, now time.Time) {
+	for _, t := range launched {
+		r := record(s.Planner, t.Kind)
+		if t.Kind != TriggerBlockedTasks || r == nil || r.Fingerprint != t.Fingerprint || !stillTrue(s, t, now) {
+			continue
+		}
+		if !slices.ContainsFunc(t.IDs, func(id string) bool { return !hasOpenQuestion(s, id) }) {
+			r.Outcome = leftToPerson
+		}
+	}
+}
+
+func hasOpenQuestion(s *blackboard.State, task string) bool {
+	return slices.ContainsFunc(s.Questions, func(q *blackboard.Question) bool { return q.Task == task && q.Status == blackboard.QuestionOpen })
+}
+
 // CancelPlanning takes back a launch whose program could not do anything: its quota was used
 // up, or a limit stopped it. It does not count, and what it was launched for is still to be
 // told to the next one.
@@ -315,8 +336,11 @@ func liftSuppression(s *blackboard.State) {
 		return
 	}
 	for _, r := range s.Planner.Triggers {
-		if r.Suppressed || r.Launches >= s.Int("planner_retries") {
+		if r.Suppressed || r.Outcome == leftToPerson || r.Launches >= s.Int("planner_retries") {
 			r.Suppressed, r.Launches, r.Next = false, 0, ""
+			if r.Outcome == leftToPerson {
+				r.Outcome = "no_op"
+			}
 		}
 	}
 }

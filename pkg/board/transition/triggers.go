@@ -71,7 +71,7 @@ func Triggers(s *blackboard.State, f TriggerFacts, now time.Time) []Trigger {
 	for _, k := range taskTriggers {
 		var ids, parts []string
 		for _, t := range tasks {
-			if k.holds(t) {
+			if k.holds(t) && !(k.kind == TriggerBlockedTasks && asksPerson(s, t)) {
 				ids = append(ids, t.ID)
 				parts = append(parts, t.ID)
 				parts = append(parts, k.print(s, t)...)
@@ -117,7 +117,8 @@ var taskTriggers = []struct {
 		return t.Status == blackboard.Blocked && t.BlockedKind != blackboard.BlockedForReplan
 	},
 		func(s *blackboard.State, t *blackboard.Task) []string {
-			p := []string{string(t.BlockedKind), t.BlockedReason, string(t.TimeOfLast(blackboard.HistoryBlocked))}
+			p := []string{string(t.BlockedKind), t.BlockedReason, string(t.TimeOfLast(blackboard.HistoryBlocked)), // what a person may edit:
+				t.Title, t.Description, t.DoneWhen, t.Scope, strconv.Itoa(t.PriorityOf())}
 			for _, q := range s.Questions {
 				if q.Task == t.ID && q.Answer != "" {
 					p = append(p, q.ID, q.Answer)
@@ -147,6 +148,33 @@ func wakes(t *blackboard.Task) bool {
 		}
 	}
 	return false
+}
+
+// asksPerson reports whether Liza blocked the task itself and its question to a person is open: the program crashed or
+// hung, the setup failed, the model refused. A planner cannot answer that, and is not woken for it.
+func asksPerson(s *blackboard.State, t *blackboard.Task) bool {
+	return t.Status == blackboard.Blocked && slices.ContainsFunc(s.Questions, func(q *blackboard.Question) bool {
+		return q.Task == t.ID && q.Status == blackboard.QuestionOpen && (q.Synthetic && q.Agent == blackboard.System || q.Kind == blackboard.QuestionPrompted)
+	})
+}
+
+// AskedOfPeople lists the blocked tasks about which Liza asks a person, and which wake no planner.
+func AskedOfPeople(s *blackboard.State) []string {
+	var ids []string
+	for t := range s.Tasks() {
+		if asksPerson(s, t) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+// AsksPeople reports whether a question about a blocked task is open.
+func AsksPeople(s *blackboard.State) bool {
+	return slices.ContainsFunc(s.Questions, func(q *blackboard.Question) bool {
+		t := s.Task(q.Task)
+		return q.Status == blackboard.QuestionOpen && t != nil && t.Status == blackboard.Blocked
+	})
 }
 
 // byPriority lists the tasks that are wanted by priority, then age.
@@ -273,7 +301,7 @@ func DueTriggers(s *blackboard.State, f TriggerFacts, now time.Time) (due []Trig
 			due = append(due, t)
 			continue
 		}
-		if r.Suppressed || r.Launches >= s.Int("planner_retries") {
+		if r.Suppressed || r.Outcome == leftToPerson || r.Launches >= s.Int("planner_retries") {
 			continue
 		}
 		at, ok := r.Next.At()

@@ -75,7 +75,7 @@ func (s *Supervisor) merges(ctx context.Context, asked <-chan struct{}) {
 // mergeNow merges what is due, unless people said that nothing begins now or somebody moved the branch.
 func (s *Supervisor) mergeNow(ctx context.Context) error {
 	st, err := s.Service.View(ctx)
-	if err != nil || len(s.Service.Orders(st)) > 0 || len(transition.ApprovedTasks(st)) == 0 {
+	if err != nil || s.Service.MergeControl() != "" || len(transition.ApprovedTasks(st)) == 0 {
 		return err
 	}
 	if err := s.followRemote(ctx, st); err != nil {

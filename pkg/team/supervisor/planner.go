@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
@@ -53,6 +54,9 @@ func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (boo
 }
 
 func (s *Supervisor) plannerWaits(st *blackboard.State, f transition.TriggerFacts) string {
+	if asked := transition.AskedOfPeople(st); len(asked) > 0 {
+		return "a person is asked about " + prose.Few(asked, 5) + "; next: liza questions"
+	}
 	if all := transition.Triggers(st, f, s.Service.Now()); len(all) > 0 {
 		return "the planner was woken for " + kinds(all) + " already; next: liza note TEXT, or liza status"
 	}
@@ -82,7 +86,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []transition.Trigg
 	guarded, release := s.lease.guard(hard)
 	defer release()
 	u := &unit{board: s.Service}
-	changed, suppress, err := false, false, error(nil)
+	changed, suppress, answered, err := false, false, false, error(nil)
 	retries := 0
 	for again := true; again && err == nil; {
 		var out planned
@@ -105,7 +109,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []transition.Trigg
 		case out.Action == exitcmd.Stuck:
 			suppress = true
 		default:
-			changed = changed || out.Changed
+			changed, answered = changed || out.Changed, out.Action == exitcmd.Completed
 		}
 		s.closeRun(guarded, out.run, nil)
 		if soft.Err() != nil || s.OneRun {
@@ -122,7 +126,11 @@ func (s *Supervisor) planning(soft, hard context.Context, due []transition.Trigg
 		if u.uncounted && !changed {
 			return transition.CancelPlanning(st, a, due, s.Service.Now())
 		}
-		return transition.EndPlanning(st, a, due, changed, suppress, s.Service.Now())
+		err := transition.EndPlanning(st, a, due, changed, suppress, s.Service.Now())
+		if err == nil && answered {
+			transition.LeaveToPeople(st, due, s.Service.Now())
+		}
+		return err
 	})
 	if hard.Err() != nil {
 		return errors.Join(ErrAborted, end)

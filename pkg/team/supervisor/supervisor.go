@@ -253,7 +253,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 		if o[0].Control == project.Abort {
 			return false, waiting{}, ErrAborted
 		}
-		return false, waiting{why: o[0].String()}, nil
+		return false, waiting{why: o[0].String() + "; next: liza resume"}, nil
 	}
 	if st, wait, err = s.obeyStop(hard, st); err != nil || wait.why != "" {
 		return false, wait, err

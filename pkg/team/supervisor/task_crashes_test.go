@@ -54,11 +54,11 @@ func TestATaskThatCrashesItsProgramIsBlockedAndTheOthersGoOn(t *testing.T) {
 				t.Errorf("%s does not show the last output: %q", id, x.BlockedReason)
 			}
 		}
-		if q := st.Questions[0]; !q.Synthetic || q.Task != "deadly" {
+		if q := st.Questions[0]; !q.Synthetic || q.Task != "deadly" || q.Agent != blackboard.System {
 			t.Errorf("the question is %+v", q)
 		}
-		if due, _ := transition.DueTriggers(st, transition.TriggerFacts{}, time.Now()); len(due) == 0 || due[0].Kind != "BLOCKED_TASKS" {
-			t.Errorf("the planner is woken for %+v", due)
+		if due, _ := transition.DueTriggers(st, transition.TriggerFacts{}, time.Now()); len(due) != 1 || strings.Join(due[0].IDs, " ") != "fine" { // issue 25, 6.5
+			t.Errorf("a person is asked about the two, and the planner is woken for %+v", due)
 		}
 	})
 }

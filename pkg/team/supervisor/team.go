@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/verb/verb"
@@ -147,8 +148,9 @@ func (t *Team) watch(ctx context.Context) error {
 // How long a board has to stay as it is before the team ends: those who wait may not have
 // looked yet at what the last change left to do.
 const (
-	quietTime     = time.Second
-	quietWithWork = 10 * time.Second // a task is there to be claimed
+	quietTime         = time.Second
+	quietWithWork     = 10 * time.Second // a task is there to be claimed
+	quietWithQuestion = 6 * time.Minute  // a person is asked, and the answer lets the team go on
 )
 
 // quiet is how long the board stays as it is, with a reason to end.
@@ -163,11 +165,15 @@ func (q *quiet) lasts(s *blackboard.State, cause error, now time.Time) bool {
 		*q = quiet{}
 		return false
 	}
-	if q.since.IsZero() || q.revision != s.Revision || now.Before(q.since) {
+	asks := errors.Is(cause, ErrGaveUp) && transition.AsksPeople(s)
+	if q.since.IsZero() || q.revision != s.Revision && !asks || now.Before(q.since) { // heartbeats answer nothing
 		*q = quiet{s.Revision, now}
 	}
 	most := quietTime
-	if transition.HasWork(s) {
+	switch {
+	case asks:
+		most = quietWithQuestion
+	case transition.HasWork(s):
 		most = quietWithWork
 	}
 	return now.Sub(q.since) >= most
@@ -188,6 +194,9 @@ func (t *Team) verdict(s *blackboard.State) error {
 		return fmt.Errorf("%w", ErrIdle)
 	}
 	all := transition.Triggers(s, facts, now)
+	if asked := transition.AskedOfPeople(s); len(all) == 0 && len(asked) > 0 && !waitsForPeople(s) {
+		return fmt.Errorf("%w: nothing goes on before a person answers about %s; next: liza questions", ErrGaveUp, prose.Few(asked, 5))
+	}
 	if len(all) == 0 || !next.IsZero() || waitsForPeople(s) {
 		return nil
 	}

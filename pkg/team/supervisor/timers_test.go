@@ -238,7 +238,9 @@ func TestAnUnchangedReasonLaunchesThePlannerThreeTimes(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
 		err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
-			return transition.Block(s, "task-1", transition.Actor{ID: blackboard.Human}, transition.Input{Reason: "unclear", Questions: blackboard.List{"What now?"}}, time.Now())
+			err := transition.Block(s, "task-1", transition.Actor{ID: blackboard.Human}, transition.Input{Reason: "unclear", Questions: blackboard.List{"What now?"}}, time.Now())
+			s.Questions = nil // nobody is asked, as in a block that was written by hand
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -251,6 +253,29 @@ func TestAnUnchangedReasonLaunchesThePlannerThreeTimes(t *testing.T) {
 		c.wants(t, "planner_suppressed", 360*time.Second)
 		if err != nil || time.Since(c.start) < 30*time.Minute {
 			t.Errorf("ended after %s with %v; an idle planner that has worked ends well after planner_max_wait", time.Since(c.start), err)
+		}
+	})
+}
+
+// Issue 25, 6.5: a planner that has looked at a block and changed nothing is not launched again while a person is asked about it.
+func TestAPlannerLeavesABlockToThePersonWhoIsAsked(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
+			return transition.Block(s, "task-1", transition.Actor{ID: blackboard.Human}, transition.Input{Reason: "unclear", Questions: blackboard.List{"What now?"}}, time.Now())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := c.supervisor(blackboard.RolePlanner, func(context.Context, agent.Spec) agent.Result {
+			return agent.Result{Outcome: agent.Finished, Final: `{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"nothing to do"}`}
+		})
+		if err := s.Run(context.Background(), context.Background()); err != nil {
+			t.Error(err)
+		}
+		c.wants(t, "planner_launched", 0)
+		if got := c.state().Planner.Triggers["BLOCKED_TASKS"]; got.Outcome != "left" || got.Suppressed {
+			t.Errorf("the trigger is %+v", got)
 		}
 	})
 }

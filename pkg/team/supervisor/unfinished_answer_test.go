@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
 )
 
@@ -45,6 +47,9 @@ func TestARefusalBlocksTheTaskWithTheWordsOfTheModel(t *testing.T) {
 				}
 				if len(st.Questions) != 1 || st.Questions[0].Text != words {
 					t.Errorf("%s: a person is asked %+v", program, st.Questions)
+				}
+				if due, _ := transition.DueTriggers(st, transition.TriggerFacts{}, time.Now()); len(due) != 0 { // issue 25, 6.5
+					t.Errorf("%s: a person is asked, and the planner is woken for %+v", program, due)
 				}
 			})
 		})

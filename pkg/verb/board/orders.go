@@ -22,6 +22,20 @@ func (b *Session) Control() string {
 	return b.ControlOn(s)
 }
 
+// MergeControl is Control for merges, which go on while the sprint waits for its planner only.
+func (b *Session) MergeControl() string {
+	orders := b.Orders(nil)
+	s, err := b.View(context.Background())
+	if err == nil {
+		orders = b.Orders(s)
+	}
+	switch {
+	case len(orders) == 0, err == nil && len(orders) == 1 && orders[0].Control == project.Checkpoint && transition.PlannerIsStuck(s):
+		return ""
+	}
+	return orders[0].String()
+}
+
 // ControlOn is Control for who has just looked at the board.
 func (b *Session) ControlOn(s *blackboard.State) string {
 	if orders := b.Orders(s); len(orders) > 0 {

@@ -22,11 +22,11 @@ func Asked(ctx context.Context, d *verb.Service, r Run, how string, q verb.Promp
 	switch r.Kind {
 	case "planner":
 		err := d.Update(ctx, "asked", func(s *blackboard.State, a transition.Actor) error {
-			transition.Ask(s, &blackboard.Question{Agent: a.ID, Kind: "prompted", Type: q.Type, Text: q.Text, Options: q.Options, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
+			transition.Ask(s, &blackboard.Question{Agent: a.ID, Kind: blackboard.QuestionPrompted, Type: q.Type, Text: q.Text, Options: q.Options, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
 			return nil
 		})
 		if err == nil {
-			_, err = sprint.CheckpointUntilAnswered(ctx, d, "planner stuck: "+reason)
+			_, err = sprint.CheckpointUntilAnswered(ctx, d, transition.PlannerStuckMessage+reason)
 		}
 		return out, err
 	case "code_reviewer":
@@ -126,5 +126,5 @@ func planningFailed(ctx context.Context, d *verb.Service, problem string, answer
 	if err != nil {
 		return err
 	}
-	return checkpointAnyway(ctx, d, "no answer of the planner could be used: "+problem)
+	return checkpointAnyway(ctx, d, transition.PlannerFailedMessage+problem)
 }

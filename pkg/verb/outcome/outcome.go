@@ -393,7 +393,7 @@ func PlannerStuck(ctx context.Context, d *verb.Service, why string) error {
 	if s, err := d.View(ctx); err != nil || transition.ReasonGone(s, d.Now()) {
 		return err
 	}
-	return checkpointAnyway(ctx, d, "planner stuck: "+prose.FirstLine(why))
+	return checkpointAnyway(ctx, d, transition.PlannerStuckMessage+prose.FirstLine(why))
 }
 
 // remember stores the exit command of a run whose verbs had done the work.

@@ -85,3 +85,33 @@ func TestTheLastAnswerEndsTheCheckpointOfAStuckPlanner(t *testing.T) {
 		t.Errorf("the sprint is %s after an answer at a person's checkpoint", got)
 	}
 }
+
+// What is approved is merged while the planner is stuck (issue 25, 4.5): it waits for no plan. At a checkpoint of a person nothing is.
+func TestApprovedWorkIsMergedWhileThePlannerIsStuck(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]blackboard.Status{"the planner is stuck": blackboard.Merged, "a person stopped the sprint": blackboard.Approved} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, ctx := verbtest.New(t), t.Context()
+			p.Approved("a")
+			p.AddTask("b")
+			err := outcome.PlannerStuck(ctx, p.Supervised("planner-1"), "b has no schema")
+			if want == blackboard.Approved {
+				_, err = sprint.Resume(ctx, p.Service(""), "", "")
+				if err == nil {
+					_, err = sprint.Checkpoint(ctx, p.Service(""), "half time")
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.State().Sprint.Status != blackboard.AtCheckpoint {
+				t.Fatalf("the sprint is %s", p.State().Sprint.Status)
+			}
+			_, _ = p.Service("").Merger(blackboard.System).All(ctx)
+			if got := p.State().Task("a").Status; got != want {
+				t.Errorf("a is %s, want %s", got, want)
+			}
+		})
+	}
+}

@@ -311,7 +311,7 @@ func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 		}
 		if err == nil && in.Prompted != nil {
 			for _, q := range s.Questions[before:] {
-				q.Kind, q.Type, q.Options = "prompted", in.Prompted.Type, in.Prompted.Options
+				q.Kind, q.Type, q.Options = blackboard.QuestionPrompted, in.Prompted.Type, in.Prompted.Options
 			}
 		}
 		return err
