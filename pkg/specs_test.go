@@ -396,3 +396,21 @@ func alertTable() string {
 	}
 	return b.String()
 }
+
+// The first page is short enough to be read, and says how one begins, removes it again, and what becomes of signatures and hooks
+// (issue 25, 7).
+func TestTheFirstPageIsShort(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(strings.Fields(string(data))); n > 1300 {
+		t.Errorf("README.md has %d words; the rest belongs into specs/", n)
+	}
+	for _, part := range []string{"## Why this one", "## Install", "make demo", "## Your first sprint: five steps", "**Remove**", "**Signing and hooks**"} {
+		if !strings.Contains(string(data), part) {
+			t.Errorf("README.md has no %q", part)
+		}
+	}
+}

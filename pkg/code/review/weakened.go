@@ -30,8 +30,16 @@ var testHead = sync.OnceValue(func() *regexp.Regexp {
 	}, `|`) + `)`)
 })
 
+// condition is a line of a shell script that looks like a named test: test "$(greet)" = "Hello!"
+var condition = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*test\s+(?:"[^"]*"|'[^']*'|"\$\(.*\)")\s+(?:=|==|!=|-[a-z]{1,2})\s`)
+})
+
 // testName is the name of the test that a line begins, "" when it begins none.
 func testName(line string) string {
+	if condition().MatchString(line) {
+		return ""
+	}
 	m := testHead().FindStringSubmatch(line)
 	for _, name := range m[min(1, len(m)):] {
 		if name != "" {

@@ -87,6 +87,9 @@ func TestATestThatCannotFailIsSeen(t *testing.T) {
 		"JavaScript, empty":     {"a.test.js", "it('greets', () => {\n});\n", true},
 		"JavaScript, true":      {"a.test.js", "it('greets', () => {\n  expect(true).toBe(true);\n});\n", true},
 		"JavaScript, tests":     {"a.test.js", "it('greets', () => {\n  expect(greet('Bob')).toBe('Hello');\n});\n", false},
+		"shell, a condition":    {"tests/greet.sh", "test \"$(sh greet.sh --name Ada)\" = \"Hello, Ada!\"\n", false}, // the tutorial's own (issue 25, 4.5)
+		"shell, of a variable":  {"tests/greet.sh", "test \"$got\" != 'Hello!' && exit 1\n", false},
+		"bats, empty":           {"a.bats", "@test \"greets\" {\n}\n", true},
 		"JavaScript, on a line": {"a.test.js", "it('greets', () => expect(greet('Bob')).toBe('Hello'));\n", false},
 	} {
 		r := look(t, submission(added(x.file, x.text)))[review.Weakened]
