@@ -378,7 +378,7 @@ GIT_ATTR_SOURCE=$base git -c core.bigFileThreshold=%d diff --ignore-submodules=d
 
 // clearWay takes out of git's way what holds it up in a worktree: named pipes, which have no content, are removed, and files of more
 // than 100 MB, which git reads whole, have another name. Who waits for a pipe reads an empty file then.
-const clearWay = `find . -type p \( -name .gitignore -o -name .gitattributes -o -name .gitmodules -o -path '*/.git/*' \) -exec sh -c 'for p; do : <>"$p"; rm -f "$p"; done' - {} +
+const clearWay = `find . -type p \( -name .gitignore -o -name .gitattributes -o -name .gitmodules -o -path '*/.git/*' \) -exec sh -c 'for p; do exec 3<>"$p"; rm -f "$p"; exec 3>&-; done' - {} +
 find . -type f -size +204800 \( -name .gitignore -o -name .gitattributes -o -name .gitmodules \) -exec sh -c 'for f; do
 	to="$f.too-large" n=2
 	while test -e "$to"; do to="$f.too-large-$n" n=$((n+1)); done

@@ -82,6 +82,9 @@ func (s *session) holding(ctx context.Context, id, path string) (h holding, err 
 // its own (specs/protocol.md#7.4).
 func (s *session) lookInto(ctx context.Context, path, admin string, fresh bool, h *holding) error {
 	h.tree = h.headTree
+	if s.asHead(path, admin, h.headTree) {
+		return nil
+	}
 	w := wish{head: h.head, status: true, save: true, tree: h.headTree}
 	if h.head != "" {
 		w.known = []string{h.head}

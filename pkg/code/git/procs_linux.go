@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"liza/pkg/base/safefile"
 )
@@ -112,4 +113,13 @@ func variablePaths(cwd, variables string) []string {
 		}
 	}
 	return paths
+}
+
+// changeTime is when a file was last changed in any way; ok is false where the system does not say.
+func changeTime(info fs.FileInfo) (at time.Time, ok bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok {
+		at = time.Unix(stat.Ctim.Unix())
+	}
+	return at, ok
 }

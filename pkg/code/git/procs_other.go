@@ -18,3 +18,6 @@ func ownerGone(lock fs.FileInfo, _ []string) error {
 	}
 	return nil
 }
+
+// changeTime is when a file was last changed in any way; ok is false where the system does not say.
+func changeTime(fs.FileInfo) (at time.Time, ok bool) { return at, false }

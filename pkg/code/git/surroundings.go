@@ -113,6 +113,9 @@ func (r *Repo) Changed(ctx context.Context, path string) (map[string]string, err
 		return nil, fmt.Errorf("%s is not a worktree of this repository any more", path)
 	}
 	_, head, err := r.headOf(ctx, admin)
+	if err == nil && unchanged(path, filepath.Join(admin, pristine), head, false) {
+		return map[string]string{}, nil
+	}
 	if err == nil {
 		var t *told
 		if t, err = r.help(ctx, path, admin, wish{head: head, index: filepath.Join(admin, pristine), tracked: true}); err == nil {

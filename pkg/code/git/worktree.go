@@ -287,7 +287,11 @@ func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) 
 		return facts, err
 	}
 	path = absolute(r.place.Root, path)
-	t, err := r.help(ctx, path, r.adminAt(path), wish{head: facts.Head, status: true})
+	admin := r.adminAt(path)
+	if tree, err := r.treeOf(ctx, facts.Head); err == nil && facts.Head != "" && r.asHead(path, admin, tree) {
+		return facts, nil
+	}
+	t, err := r.help(ctx, path, admin, wish{head: facts.Head, status: true})
 	if err != nil {
 		return WorktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
 	}
