@@ -95,7 +95,6 @@ type Taking struct {
 	Task  string
 	Known []string // what the work may be based on now, besides what the folder was made with; "" is skipped
 	Late  bool     // the branch is not to move any more: commits are saved in the attic
-	Look  bool     // Taken.Dirty is wanted, when there is something to take over
 }
 
 // Taken is what was found in the git folder of a run, and what came of it.
@@ -107,8 +106,6 @@ type Taken struct {
 	Moved   bool     // the task's branch is at Commit now, and was not before
 	Attic   string   // ref that holds the commits, because the branch could not move
 	Refused string   // why the commits were not taken over; "": they were, or there are none
-	Looked  bool     // Dirty is known
-	Dirty   []string // as WorktreeFacts.Dirty
 	Others  []string // refs that hold what the run left on other branches or in its stash; only when its folder goes
 }
 

@@ -38,7 +38,6 @@ type Contain func(ctx context.Context, h Help) (code int, said string, err error
 // wish says what the helper is to do, in the order of the fields.
 type wish struct {
 	head    string // commit that the worktree is compared with; "" for none
-	headOf  bool   // the index begins as that of head: it is at another commit
 	index   string // file in the place of the worktree's own index
 	run     string // git folder of a run, whose objects are read
 	reset   bool   // tracked files become those of head
@@ -295,7 +294,7 @@ func (r *Repo) script(ctx context.Context, dir, path, admin string, modules []su
 		}
 	}
 	_, noIndex := os.Lstat(filepath.Join(git, "index"))
-	step(w.head != "" && !w.reset && (w.headOf || noIndex != nil), "git read-tree --reset $head\n")
+	step(w.head != "" && !w.reset && noIndex != nil, "git read-tree --reset $head\n")
 	step(w.reset, "git reset --quiet --hard $head\n")
 	step(w.clean && !w.nested, "git clean --quiet -fd\n")
 	step(w.clean && w.nested, "git clean --quiet -ffd\n")

@@ -80,6 +80,9 @@ var hostile = map[string]struct {
 	"a history of its own": {func(x *run) {
 		x.setBranch(x.commitObject(x.in("rev-parse", "HEAD^{tree}")))
 	}, "was replaced"},
+	"a parent in its words alone": {func(x *run) {
+		x.setBranch(x.literally("commit", "tree "+x.in("rev-parse", "HEAD^{tree}")+"\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nparent "+x.base+"\n"))
+	}, "was replaced"},
 	"a history that is replaced by a ref": {func(x *run) {
 		x.setBranch(x.commitObject(x.in("rev-parse", "HEAD^{tree}")))
 		x.in("replace", x.in("rev-parse", "task/t"), x.base)

@@ -1,17 +1,14 @@
 package git
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,14 +20,17 @@ import (
 // incoming is one pack on its way from a helper into the repository: git names its objects by their content in a quarantine, and what
 // counts is read there.
 type incoming struct {
-	repo  *Repo
-	tip   string // a commit of the task, or the tree of what is not committed
-	base  string // what tip began with: a commit, or "" for none
-	known []string
-	task  string // whose commit it is; "": tip is a tree
-	last  bool   // what may not be on the branch is saved: it comes in all the same
-	dir   string // of the quarantine
-	sound bool   // the objects are in the repository; what speaks against them is their history
+	repo    *Repo
+	tip     string // a commit of the task, or the tree of what is not committed
+	base    string // what tip began with: a commit, or "" for none
+	known   []string
+	task    string           // whose commit it is; "": tip is a tree
+	last    bool             // what may not be on the branch is saved: it comes in all the same
+	dir     string           // of the quarantine
+	sizes   map[string]int64 // of the objects that come in, and of others that were asked for
+	objects *asking
+
+	sound bool // the objects are in the repository; what speaks against them is their history
 }
 
 // borrowed lets a git command see the quarantine besides the repository's objects.
@@ -77,13 +77,16 @@ func (in *incoming) bring(ctx context.Context, pack *os.File) (why string, err e
 	if why, err := in.unpack(ctx, pack); why != "" || err != nil {
 		return why, err
 	}
-	sizes, why, err := in.sizes(ctx)
-	if why != "" || err != nil {
+	if in.objects, err = r.startAsking(ctx, in.borrowed()); err != nil {
+		return "", err
+	}
+	defer in.objects.close()
+	if why, err := in.measured(ctx); why != "" || err != nil {
 		return why, err
 	}
 	var commits [][]string
 	if in.task != "" {
-		if commits, err = r.newCommits(ctx, in.tip, in.known, in.borrowed()...); err != nil {
+		if commits, err = in.commits(ctx); err != nil {
 			return unsoundBy("rev-list", err)
 		}
 		if len(commits) == 0 { // it is one of those that are known, or not a commit
@@ -94,7 +97,7 @@ func (in *incoming) bring(ctx context.Context, pack *os.File) (why string, err e
 			return why, err
 		}
 	}
-	if why, err := in.extent(ctx, sizes); why != "" || err != nil {
+	if why, err := in.extent(); why != "" || err != nil {
 		return why, err
 	}
 	if in.task != "" {
@@ -112,16 +115,42 @@ func (in *incoming) bring(ctx context.Context, pack *os.File) (why string, err e
 	return why, nil
 }
 
+// commits are the new ones, the newest first, each with its parents. A line down to a commit that is known needs no process.
+func (in *incoming) commits(ctx context.Context) (line [][]string, err error) {
+	for at := in.tip; in.sizes[at] > 0; {
+		text, err := in.objects.content(at, "commit")
+		head := append(strings.SplitN(text, "\n", 4), "", "", "") // tree, one parent, author
+		parent, has := strings.CutPrefix(head[1], "parent ")
+		if err != nil || !has || !isFullHash(parent) || !strings.HasPrefix(head[2], "author ") {
+			break
+		}
+		if line = append(line, []string{at, parent}); slices.Contains(in.known, parent) {
+			return line, nil
+		}
+		at = parent
+	}
+	return in.repo.newCommits(ctx, in.tip, in.known, in.borrowed()...)
+}
+
 // history says what speaks against the new commits: they have to be the task's own line, on top of what is known.
 func (in *incoming) history(ctx context.Context, commits [][]string) (string, error) {
 	r := in.repo
 	if stray := strayOf(commits); stray != "" {
 		return stray, nil
 	}
+	there := false
 	for _, c := range commits {
 		if len(c) == 1 {
 			return fmt.Sprintf("the history below commit %.9s was replaced", c[0]), nil
 		}
+		found, err := r.CommitExists(ctx, c[0])
+		if err != nil {
+			return "", err
+		}
+		there = there || found
+	}
+	if !there { // what the repository had not until now is on no branch
+		return "", nil
 	}
 	args := append([]string{"rev-list", "--count", in.tip, "--not"}, in.known...)
 	args = append(args, "--exclude="+branches+TaskBranch(in.task), "--glob="+branches+"task/*", "--")
@@ -195,50 +224,58 @@ const (
 	mostPath   = 2048     // bytes of a path, below that of the worktree
 )
 
-// sizes are those of the objects that come in. The text says what speaks against them.
-func (in *incoming) sizes(ctx context.Context) (sizes map[string]int64, why string, err error) {
-	out, err := in.repo.run(ctx, call{dir: in.repo.place.Root, env: []string{"GIT_OBJECT_DIRECTORY=" + in.dir},
-		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--batch-all-objects", "--unordered", "--buffer"}})
+// measured says what speaks against the sizes of the objects that come in.
+func (in *incoming) measured(ctx context.Context) (why string, err error) {
+	names, err := in.names(ctx)
 	if err != nil {
-		why, err = unsoundBy("cat-file", err)
-		return nil, why, err
+		return "", err
 	}
-	sizes = map[string]int64{}
-	for line := range strings.Lines(out) {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		kind, text, _ := strings.Cut(rest, " ")
-		size, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, fmt.Sprintf("its object %.9s is not one", name), nil
-		}
-		if sizes[name] = size; kind != "blob" && size > mostOfTree {
-			return nil, fmt.Sprintf("its %s %.9s has more than %d MB", kind, name, mostOfTree>>20), nil
-		}
-	}
-	return sizes, "", nil
-}
-
-// extent says what speaks against reading the commit whole, or checking it out: how much its new objects are, and what its files
-// are beside those of the task's branch.
-func (in *incoming) extent(ctx context.Context, sizes map[string]int64) (why string, err error) {
+	in.sizes = map[string]int64{}
 	all := int64(0)
-	for _, size := range sizes {
-		if all += min(size, in.repo.mostTaken()+1); all > in.repo.mostTaken() {
+	for _, name := range names {
+		kind, size, err := in.objects.info(name)
+		if err != nil {
+			return oddOr(err)
+		}
+		in.sizes[name] = size
+		all += min(size, in.repo.mostTaken()+1)
+		switch {
+		case kind != "blob" && size > mostOfTree:
+			return fmt.Sprintf("its %s %.9s has more than %d MB", kind, name, mostOfTree>>20), nil
+		case all > in.repo.mostTaken():
 			return fmt.Sprintf("its commits have more than %d MB", in.repo.mostTaken()>>20), nil
 		}
 	}
-	m := &measure{in: in, sizes: sizes, seen: map[string]part{}}
-	defer m.close()
+	return "", nil
+}
+
+// names are those of the objects in the quarantine.
+func (in *incoming) names(ctx context.Context) (names []string, err error) {
+	packs, err := filepath.Glob(filepath.Join(in.dir, "pack", "*.idx"))
+	if err != nil || len(packs) > 0 {
+		out, err := in.repo.run(ctx, call{dir: in.repo.place.Root, env: []string{"GIT_OBJECT_DIRECTORY=" + in.dir}, args: []string{"cat-file", "--batch-check=%(objectname)", "--batch-all-objects", "--unordered", "--buffer"}})
+		return strings.Fields(out), err
+	}
+	loose, err := filepath.Glob(filepath.Join(in.dir, "[0-9a-f][0-9a-f]", "*"))
+	for _, path := range loose {
+		names = append(names, filepath.Base(filepath.Dir(path))+filepath.Base(path))
+	}
+	return names, err
+}
+
+// extent says what speaks against checking the tip out: what its files are beside those of its base.
+func (in *incoming) extent() (why string, err error) {
+	m := &measure{in: in, seen: map[string]part{}}
 	tree, old := in.tip, ""
 	if in.task != "" {
-		tree, err = m.top(ctx, in.tip)
+		tree, err = m.top(in.tip)
 	}
 	if err == nil && in.base != "" {
-		old, err = m.top(ctx, in.base)
+		old, err = m.top(in.base)
 	}
 	var more part
 	if err == nil {
-		more, err = m.beside(ctx, tree, old, 0)
+		more, err = m.beside(tree, old, 0)
 	}
 	switch most := in.repo.mostTaken(); {
 	case err != nil:
@@ -255,10 +292,8 @@ func (in *incoming) extent(ctx context.Context, sizes map[string]int64) (why str
 
 // measure counts what trees have, each of which it reads once.
 type measure struct {
-	in             *incoming
-	sizes          map[string]int64 // of objects
-	seen           map[string]part  // of trees
-	content, check *asking
+	in   *incoming
+	seen map[string]part // of trees
 }
 
 // part is what a tree has, or more of than another one. Numbers that no machine holds need not be exact.
@@ -277,15 +312,15 @@ type entry struct{ mode, name, object string }
 func (e entry) isTree() bool { return e.mode == "40000" }
 
 // beside is what a tree has more than another one, "" for none.
-func (m *measure) beside(ctx context.Context, tree, old string, depth int) (more part, err error) {
+func (m *measure) beside(tree, old string, depth int) (more part, err error) {
 	if tree == old {
 		return more, nil
 	}
-	list, err := m.entries(ctx, tree)
+	list, err := m.entries(tree)
 	before := map[string]entry{}
 	if err == nil && old != "" {
 		var were []entry
-		were, err = m.entries(ctx, old)
+		were, err = m.entries(old)
 		for _, e := range were {
 			before[e.name] = e
 		}
@@ -300,10 +335,10 @@ func (m *measure) beside(ctx context.Context, tree, old string, depth int) (more
 		case there && was.object == e.object:
 			continue
 		case there && e.isTree() && was.isTree():
-			inner, err = m.beside(ctx, e.object, was.object, depth+1)
+			inner, err = m.beside(e.object, was.object, depth+1)
 		default:
-			if inner, err = m.whole(ctx, e, depth+1); err == nil && there {
-				gone, err = m.whole(ctx, was, depth+1)
+			if inner, err = m.whole(e, depth+1); err == nil && there {
+				gone, err = m.whole(was, depth+1)
 			}
 		}
 		more.add(inner, 1)
@@ -311,7 +346,7 @@ func (m *measure) beside(ctx context.Context, tree, old string, depth int) (more
 		more.path = max(more.path, inner.path+len(e.name)+1)
 	}
 	for _, e := range before {
-		gone, wrong := m.whole(ctx, e, depth+1)
+		gone, wrong := m.whole(e, depth+1)
 		err = cmp.Or(err, wrong)
 		more.add(gone, -1)
 	}
@@ -319,12 +354,12 @@ func (m *measure) beside(ctx context.Context, tree, old string, depth int) (more
 }
 
 // whole is all that an entry of a tree has.
-func (m *measure) whole(ctx context.Context, e entry, depth int) (p part, err error) {
+func (m *measure) whole(e entry, depth int) (p part, err error) {
 	switch known := false; {
 	case e.mode == ModeGitlink:
 		return p, nil
 	case !e.isTree():
-		size, err := m.size(ctx, e.object)
+		size, err := m.size(e.object)
 		return part{files: 1, bytes: float64(size)}, err
 	case depth > mostPath/2:
 		return p, oddError{fmt.Sprintf("the path of a file has more than %d bytes", mostPath)}
@@ -333,10 +368,10 @@ func (m *measure) whole(ctx context.Context, e entry, depth int) (p part, err er
 			return p, nil
 		}
 	}
-	list, err := m.entries(ctx, e.object)
+	list, err := m.entries(e.object)
 	for _, one := range list {
 		var inner part
-		if inner, err = m.whole(ctx, one, depth+1); err != nil {
+		if inner, err = m.whole(one, depth+1); err != nil {
 			return p, err
 		}
 		p.add(inner, 1)
@@ -346,8 +381,8 @@ func (m *measure) whole(ctx context.Context, e entry, depth int) (p part, err er
 	return p, err
 }
 
-func (m *measure) entries(ctx context.Context, tree string) (list []entry, err error) {
-	text, err := m.object(ctx, tree, "tree")
+func (m *measure) entries(tree string) (list []entry, err error) {
+	text, err := m.in.objects.content(tree, "tree")
 	for width := len(tree) / 2; text != "" && err == nil; {
 		head, rest, _ := strings.Cut(text, "\x00")
 		mode, name, ok := strings.Cut(head, " ")
@@ -363,79 +398,21 @@ func (m *measure) entries(ctx context.Context, tree string) (list []entry, err e
 }
 
 // top is the tree of a commit.
-func (m *measure) top(ctx context.Context, commit string) (string, error) {
-	content, err := m.object(ctx, commit, "commit")
+func (m *measure) top(commit string) (string, error) {
+	content, err := m.in.objects.content(commit, "commit")
 	line, _, _ := strings.Cut(content, "\n")
 	return strings.TrimPrefix(line, "tree "), err
 }
 
-func (m *measure) object(ctx context.Context, name, kind string) (string, error) {
-	f, err := m.ask(ctx, &m.content, "--batch", name)
-	if err != nil {
-		return "", err
-	}
-	size, bad := strconv.Atoi(f[len(f)-1])
-	if len(f) != 3 || f[1] != kind || bad != nil || size > mostOfTree {
-		return "", oddError{fmt.Sprintf("bad %s object %.9s", kind, name)}
-	}
-	content := make([]byte, size+1) // and the end of a line
-	_, err = io.ReadFull(m.content.answers, content)
-	return string(content[:size]), err
-}
-
 // size is that of a file. One that is missing is found by git's own check.
-func (m *measure) size(ctx context.Context, name string) (int64, error) {
-	if size, known := m.sizes[name]; known {
+func (m *measure) size(name string) (int64, error) {
+	if size, known := m.in.sizes[name]; known {
 		return size, nil
 	}
-	f, err := m.ask(ctx, &m.check, "--batch-check", name)
-	if err != nil {
-		return 0, err
+	_, size, err := m.in.objects.info(name)
+	if _, missing := errors.AsType[oddError](err); missing {
+		err = nil
 	}
-	m.sizes[name], _ = strconv.ParseInt(f[len(f)-1], 10, 64)
-	return m.sizes[name], nil
-}
-
-// asking is a git that answers one question after the other.
-type asking struct {
-	cmd     *exec.Cmd
-	ask     io.WriteCloser
-	answers *bufio.Reader
-}
-
-func (m *measure) ask(ctx context.Context, of **asking, how, name string) (answer []string, err error) {
-	if *of == nil {
-		r := m.in.repo
-		cmd := exec.CommandContext(ctx, "git", slices.Concat([]string{"-C", r.place.Root}, everywhere, []string{"cat-file", how})...)
-		cmd.Env = slices.Concat(r.env, r.ownEnv(call{dir: r.place.Root}), gitFolders(r.place.CommonDir, r.place.CommonDir, r.place.Root), m.in.borrowed())
-		a := &asking{cmd: cmd}
-		var out io.Reader
-		if a.ask, err = cmd.StdinPipe(); err == nil {
-			out, err = cmd.StdoutPipe()
-		}
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			return nil, err
-		}
-		a.answers, *of = bufio.NewReader(out), a
-	}
-	line := ""
-	if _, err = fmt.Fprintln((*of).ask, name); err == nil {
-		line, err = (*of).answers.ReadString('\n')
-	}
-	if answer = strings.Fields(line); err == nil && len(answer) == 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	return answer, err
-}
-
-func (m *measure) close() {
-	for _, a := range []*asking{m.content, m.check} {
-		if a != nil {
-			_ = a.ask.Close() // it ends
-			_ = a.cmd.Wait()
-		}
-	}
+	m.in.sizes[name] = size
+	return size, err
 }

@@ -60,37 +60,27 @@ func (f *Folder) takeOver(ctx context.Context, t Taking, last bool) (Taken, erro
 		return out, nil
 	}
 	in := &incoming{repo: f.repo, tip: out.Commit, base: cmp.Or(own, f.record.Tip), known: f.knownTo(t, own), task: t.Task, last: last}
-	look := t.Look && !last
-	facts, why, err := f.fetch(ctx, p, in, look)
-	if out.Refused = why; err == nil && (why == "" || in.sound) {
+	if out.Refused, err = f.fetch(ctx, p, in); err == nil && (out.Refused == "" || in.sound) {
 		err = f.move(ctx, t, in, own, &out)
 	}
 	if err != nil {
 		return fail(err)
 	}
-	if out.Looked = look && out.Moved; out.Looked {
-		out.Dirty = facts.dirty
-	}
 	return out, nil
 }
 
-// fetch has the helper pack a commit of the folder, and brings it into the repository. With look it also says how the files of the
-// worktree differ from it.
-func (f *Folder) fetch(ctx context.Context, from private, in *incoming, look bool) (t *told, why string, err error) {
+// fetch has the helper pack a commit of the folder, and brings it into the repository.
+func (f *Folder) fetch(ctx context.Context, from private, in *incoming) (why string, err error) {
 	path := f.repo.WorktreePath(f.record.Task)
-	w := wish{run: f.Git, tips: []string{in.tip}, known: in.known, status: look}
-	if look {
-		w.head, w.headOf = in.tip, true
-	}
-	if t, err = f.repo.help(ctx, path, f.repo.adminDir(path), w); err != nil {
-		why, err = oddOr(err)
-		return nil, why, err
+	t, err := f.repo.help(ctx, path, f.repo.adminDir(path), wish{run: f.Git, tips: []string{in.tip}, known: in.known})
+	if err != nil {
+		return oddOr(err)
 	}
 	defer t.remove()
 	if why, err = in.accept(ctx, t.pack); err == nil && why == "" {
 		why, err = f.repo.takeLarge(ctx, from)
 	}
-	return t, why, err
+	return why, err
 }
 
 // knownTo are the commits that the work may be based on.
@@ -161,7 +151,7 @@ func (r *Repo) Left(ctx context.Context, task, agent string) (string, error) {
 		return "", err
 	} else if !there {
 		in := f.other(out.Head)
-		if _, _, err := f.fetch(ctx, p, in, false); err != nil || !in.sound {
+		if _, err := f.fetch(ctx, p, in); err != nil || !in.sound {
 			return "", err
 		}
 	}
@@ -194,7 +184,7 @@ func (f *Folder) saveOthers(ctx context.Context) (refs []string, err error) {
 			break
 		}
 		in := f.other(commit)
-		if _, _, err := f.fetch(ctx, p, in, false); err != nil {
+		if _, err := f.fetch(ctx, p, in); err != nil {
 			return refs, err
 		}
 		if !in.sound {

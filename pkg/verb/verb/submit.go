@@ -171,19 +171,14 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 		}
 	}
 	// A run may have a repository of its own: what it committed there is in ours only after this.
-	taken, err := d.takeOver(ctx, s, t, true)
+	taken, err := d.takeOver(ctx, s, t)
 	if err != nil {
 		return f, err
 	}
-	look := d.Repo.Inspect
-	if taken.Looked {
-		look = d.Repo.At
-	}
-	w, err := look(ctx, d.Repo.WorktreePath(t.ID))
+	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
 	if err != nil {
 		return f, err
 	}
-	w.Dirty = append(w.Dirty, taken.Dirty...)
 	f.Exists, f.Branch, f.Head, f.Dirty = w.Exists, w.Branch, w.Head, w.Dirty
 	if taken.Open {
 		f.Branch, f.Head = taken.Branch, taken.Head

@@ -306,7 +306,7 @@ func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 	if problem := d.stopHolder(ctx, s, t); problem != "" {
 		event.Claim.ChildError = problem
 	}
-	if _, err := d.takeOver(ctx, s, t, false); err != nil {
+	if _, err := d.takeOver(ctx, s, t); err != nil {
 		return Done{Task: in.Task}, err
 	}
 	if d.Elsewhere(t) {

@@ -211,10 +211,10 @@ func (d *Service) TakeOver(ctx context.Context, id string) (git.Taken, error) {
 	if err != nil {
 		return git.Taken{}, err
 	}
-	return d.takeOver(ctx, s, s.Task(id), false)
+	return d.takeOver(ctx, s, s.Task(id))
 }
 
-func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboard.Task, look bool) (git.Taken, error) {
+func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Taken, error) {
 	if d.Rehearsal || t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.Elsewhere(t) {
 		return git.Taken{}, nil
 	}
@@ -222,7 +222,7 @@ func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboa
 	if err != nil {
 		return git.Taken{}, err
 	}
-	taken, err := d.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), integration), Look: look})
+	taken, err := d.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), integration)})
 	if taken.Moved {
 		d.Failpoint("taken over")
 	}
