@@ -90,7 +90,7 @@ func (o *agentOptions) run(ctx context.Context) error {
 	soft, hard, done := o.env.interrupts(ctx, func(text string) {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Text: text, Warning: true})
 	})
-	delivered := o.env.deliverBeside(ctx, c.service)
+	delivered := o.env.DeliverBeside(ctx, c.service)
 	exported := o.env.exportBeside(c.service.Project, c.liza)
 	guarded := c.guardSettings(ctx)
 	err = s.Run(soft, hard)

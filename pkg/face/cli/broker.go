@@ -102,7 +102,7 @@ func (i *insideRun) admits(e *Env, c *urfave.Command) error {
 			Message: fmt.Sprintf("liza %s is carried out inside the run, not by its supervisor", name)}
 	case e.As != "":
 		return &transition.Refusal{Guard: "G04", Exit: transition.ExitRefused, Next: "liza help agents",
-			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", i.run.Agent)}
+			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", i.Run.Agent)}
 	case who == verbs.Outside:
 		return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza help agents",
 			Message: fmt.Sprintf("liza %s is not possible inside a run: it needs a terminal or a place of its own", pathOf(c))}
@@ -112,16 +112,16 @@ func (i *insideRun) admits(e *Env, c *urfave.Command) error {
 	if e.Root == "" {
 		return nil
 	}
-	if rel, err := filepath.Rel(i.run.Root, e.path(e.Root)); err != nil || !filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(i.Run.Root, e.path(e.Root)); err != nil || !filepath.IsLocal(rel) {
 		return &transition.Refusal{Guard: "G04", Exit: transition.ExitRefused, Next: "liza status",
-			Message: fmt.Sprintf("%s works in %s, and its commands act there only", i.run.Agent, i.run.Root)}
+			Message: fmt.Sprintf("%s works in %s, and its commands act there only", i.Run.Agent, i.Run.Root)}
 	}
 	return nil
 }
 
 func (i *insideRun) forPeople(command string) error {
 	return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza status",
-		Message: fmt.Sprintf("%s may not use liza %s; human may", i.run.Agent, command)}
+		Message: fmt.Sprintf("%s may not use liza %s; human may", i.Run.Agent, command)}
 }
 
 // life is the context of a command that came out of a run. What only looks ends when the one who called

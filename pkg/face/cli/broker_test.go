@@ -18,6 +18,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/face/verbs"
 	"liza/pkg/run/broker"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
@@ -43,7 +44,7 @@ func inRun(t testing.TB, p *verbtest.Place, d *verb.Service) *aRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outside := &factory{env: &Env{tree: lizaCommand, Environ: []string{"PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + p.StateHome(), "USER=ada"}, Now: time.Now, Executable: os.Executable}}
+	outside := &factory{env: &Env{Environment: assembly.Environment{Environ: []string{"PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + p.StateHome(), "USER=ada"}, Now: time.Now, Executable: os.Executable}, tree: lizaCommand}}
 	outside.env.Dir, outside.env.Stderr = p.Dir, io.Discard
 	if outside.service, err = outside.env.Service(t.Context()); err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func inRun(t testing.TB, p *verbtest.Place, d *verb.Service) *aRun {
 			t.Error(err)
 		}
 	})
-	env := Env{Dir: p.Dir, Now: time.Now, Environ: []string{"LIZA_BROKER=" + filepath.Join(folder.Path, broker.Socket)}}
+	env := Env{Environment: assembly.Environment{Dir: p.Dir, Now: time.Now, Environ: []string{"LIZA_BROKER=" + filepath.Join(folder.Path, broker.Socket)}}}
 	return &aRun{env, run, outside}
 }
 
@@ -214,7 +215,7 @@ func TestWhatIsCarriedOutInsideIsRefusedBehindTheSocket(t *testing.T) {
 
 func TestWithoutItsSupervisorACommandInARunEndsWithSix(t *testing.T) {
 	t.Parallel()
-	e := Env{Dir: t.TempDir(), Environ: []string{"LIZA_BROKER=" + filepath.Join(t.TempDir(), "broker.sock")}}
+	e := Env{Environment: assembly.Environment{Dir: t.TempDir(), Environ: []string{"LIZA_BROKER=" + filepath.Join(t.TempDir(), "broker.sock")}}}
 	if code, out := e.call("", "status"); code != 6 || !strings.Contains(out, "cannot reach the supervisor of this run") || !strings.Contains(out, "next: ") {
 		t.Errorf("%d, %s", code, out)
 	}

@@ -11,6 +11,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/face/verbs"
+	"liza/pkg/team/assembly"
 	"liza/pkg/verb/verb/verbtest"
 )
 
@@ -71,7 +72,7 @@ func TestWhatIsForPeopleIsRefusedToAgents(t *testing.T) {
 		for name, environ := range map[string][]string{"with its token": registered, "with no token": registered[:1]} {
 			before := p.State()
 			var out bytes.Buffer
-			env := &Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Environ: append(slices.Clone(environ), "EDITOR=true", "PATH="), Dir: p.Dir, Now: time.Now}
+			env := &Env{Environment: assembly.Environment{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Environ: append(slices.Clone(environ), "EDITOR=true", "PATH="), Dir: p.Dir, Now: time.Now}}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			code := env.serve(ctx, lizaCommand(env), slices.Concat([]string{"liza"}, strings.Fields(path), args))
 			cancel()

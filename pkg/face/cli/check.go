@@ -106,7 +106,7 @@ func (e *Env) tryProject(ctx context.Context, root string) (lines []string, diff
 	from := *e
 	from.Dir, from.Root = root, ""
 	d, err := from.Service(ctx)
-	defer func() { e.closing = append(e.closing, from.closing...) }()
+	defer func() { e.CloseAfter(&from.Environment) }()
 	if err != nil {
 		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
 		return nil, nil

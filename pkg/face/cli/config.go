@@ -22,6 +22,7 @@ import (
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/role"
+	"liza/pkg/team/assembly"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
@@ -125,7 +126,7 @@ func (o *configOptions) rolesOf(p *project.Project, cfg *config.Config) []proble
 // programsOf are the agent programs of the settings that could not be started. A run that would
 // fall back to an unknown one goes on without it, so that is a warning.
 func programsOf(cfg *config.Config) []problem {
-	options := agent.Options{Custom: programs(cfg), Liza: "liza", Scenario: "scenario.yaml"}
+	options := agent.Options{Custom: assembly.Programs(cfg), Liza: "liza", Scenario: "scenario.yaml"}
 	var list []problem
 	look := func(level, key, name string) {
 		if _, err := agent.Lookup(name, options); err != nil {

@@ -72,7 +72,7 @@ func (o *demoOptions) run(ctx context.Context) error {
 	if temporary && !o.keep {
 		env.Environ = append(env.Environ, "XDG_STATE_HOME="+filepath.Join(dir, ".git", "liza-state")) // its key goes with it
 	}
-	_, err = verb.Init(ctx, verb.InitInput{Goal: "A greeting command with options, languages and tests", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.caller().Person, Keys: env.keys()})
+	_, err = verb.Init(ctx, verb.InitInput{Goal: "A greeting command with options, languages and tests", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.Caller().Person, Keys: env.Keys()})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"liza/pkg/run/broker"
 	"liza/pkg/run/proxy"
 	"liza/pkg/run/sandbox"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/team/supervisor"
@@ -75,7 +76,7 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	o.env.openConfig(x)
 	o.env.openBoard(ctx, x)
 	if x.Service != nil {
-		x.Programs = programs(x.Service.Config())
+		x.Programs = assembly.Programs(x.Service.Config())
 	}
 	if err := x.Examine(ctx, o.checks); err != nil {
 		return err
@@ -135,7 +136,7 @@ func (e *Env) openConfig(x *maintain.Doctor) {
 func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
 	quiet := *e
 	quiet.Stderr = nowhere{} // warnings are findings here
-	d, err := quiet.openAt(ctx, x.Project, true)
+	d, err := quiet.OpenAt(ctx, x.Project, true)
 	if err != nil {
 		r := explain(err)
 		x.Add("state", findings.Error, "state.yaml", r.next, "", "%s", r.message)
@@ -151,7 +152,7 @@ func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
 	}
 	r := explain(err)
 	if _, away := errors.AsType[*postgres.UnreachableError](err); away {
-		if at, err := addressOf(d); err == nil {
+		if at, err := assembly.AddressOf(d); err == nil {
 			r.next = "psql '" + at.URL + "' -c 'SELECT 1'"
 		}
 	}
@@ -194,7 +195,7 @@ func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // preflight says at the start of a team what is wrong; nothing of it keeps the team from its work.
 func (c *factory) preflight(ctx context.Context, s *blackboard.State, reviewers int) {
-	x := &maintain.Doctor{Project: c.service.Project, Service: c.service, State: s, Programs: programs(c.service.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.Now, Explain: sentence, Try: true}
+	x := &maintain.Doctor{Project: c.service.Project, Service: c.service, State: s, Programs: assembly.Programs(c.service.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.Now, Explain: sentence, Try: true}
 	found := x.Preflight(ctx)
 	x.Found = nil
 	c.env.examineSettings(ctx, x)
@@ -215,7 +216,7 @@ func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
 		return
 	}
 	cfg := x.Service.Config()
-	level, reason, err := e.newWalls(x.Service, nil).Level(ctx, "")
+	level, reason, err := e.Walls(x.Service, nil).Level(ctx, "")
 	if bad, ok := errors.AsType[*sandbox.Unavailable](err); ok {
 		x.Add("sandbox", findings.Error, "level", bad.Next, "", "level %s is required, and %s is the strongest here: %s; no program is started", bad.Want, bad.Have, bad.Why)
 		return
@@ -240,7 +241,7 @@ func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
 // examineSettings tells what the person's own settings of the program name and its runs do not get.
 func (e *Env) examineSettings(ctx context.Context, x *maintain.Doctor) {
 	program := cmp.Or(x.CLI, x.Service.Config().Agents.Default)
-	missing, err := e.missing(ctx, x.Service, program)
+	missing, err := e.Missing(ctx, x.Service, program)
 	if err != nil {
 		return // the level or the program is told of anyway
 	}
@@ -293,13 +294,13 @@ func sayAttempts(x *maintain.Doctor, level sandbox.Level, tried []sandbox.Attemp
 // tryWall makes a wall like that of a run, without a program, around a folder of its own, and tries it.
 func (e *Env) tryWall(ctx context.Context, d *verb.Service, level sandbox.Level) ([]sandbox.Attempt, error) {
 	name := fmt.Sprintf("doctor-%d", os.Getpid())
-	run, err := broker.MakeFolder(e.brokerBase(), d.Project.Root, name)
+	run, err := broker.MakeFolder(e.BrokerBase(), d.Project.Root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = errors.Join(run.Listener.Close(), run.Remove()) }()
 	dir := filepath.Join(run.Path, "work")
-	w, err := e.newWalls(d, nil).Plan(ctx, wall.Use{Name: name, Dir: dir, Write: true, Sockets: run.Path}, nil)
+	w, err := e.Walls(d, nil).Plan(ctx, wall.Use{Name: name, Dir: dir, Write: true, Sockets: run.Path}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -16,9 +16,9 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
-	"liza/pkg/board/config"
 	"liza/pkg/code/merge"
 	"liza/pkg/run/agent"
+	"liza/pkg/team/assembly"
 )
 
 type explainOptions struct {
@@ -209,11 +209,11 @@ func (o *explainOptions) reader(ctx context.Context, stdout []byte, result *expl
 	}
 	var own map[string]agent.Entry
 	if p, err := o.env.Find(ctx); err == nil {
-		cfg, err := o.env.config(p, true)
+		cfg, err := o.env.Config(p, true)
 		if err != nil {
 			return nil, err
 		}
-		own = programs(cfg.get())
+		own = assembly.Programs(cfg.Get())
 	}
 	adapter, err := agent.Lookup(result.Program, agent.Options{Custom: own})
 	if err != nil && o.cli == "" { // a log of another project, with a program of its own
@@ -299,30 +299,6 @@ func (r *explained) usage() string {
 		}
 	}
 	return tokens + ", " + cost
-}
-
-// programs are the entries that the settings of a project add to the catalogue, or change.
-func programs(cfg *config.Config) map[string]agent.Entry {
-	all := map[string]agent.Entry{}
-	for name, a := range cfg.Agents.Custom {
-		s := a.Signatures
-		e := agent.Entry{Provider: a.Provider, Command: a.Command, Prompt: a.Prompt, LongPrompt: a.LongPrompt, Output: a.Output, Answer: a.Answer, Model: a.Model,
-			Resume: a.Resume, ResumeCommand: a.ResumeCommand, Interactive: a.Interactive, MCP: a.MCP, Env: a.Env, RootEnv: a.RootEnv, Unset: a.Unset,
-			Version: a.Version, Help: a.Help, Needs: a.Needs, RestartCode: a.RestartCode, EndGrace: a.EndGrace, SessionUsage: a.SessionUsage,
-			ExitCodes: map[int]agent.Outcome{}, Signatures: map[string][]string{
-				"context_full": s.ContextFull, "stopped": s.Stopped, "reask": s.Reask, "unusable": s.Unusable, "quota": s.Quota,
-				"rate_limit": s.RateLimit, "overloaded": s.Overloaded, "network": s.Network, "no_session": s.NoSession,
-			}}
-		for code, class := range a.ExitCodes {
-			n, err := strconv.Atoi(code)
-			if err != nil {
-				n = -1 // refused with the entry, by name
-			}
-			e.ExitCodes[n] = agent.Outcome(class)
-		}
-		all[name] = e
-	}
-	return all
 }
 
 // nextOfMove is what helps after a conflict or a failing check.

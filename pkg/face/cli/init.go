@@ -16,6 +16,7 @@ import (
 	"liza/pkg/board/store/mirror"
 	"liza/pkg/board/store/postgres"
 	"liza/pkg/code/project"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/verb/verb"
@@ -40,26 +41,26 @@ func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address,
 	}
 	at.Board = cmp.Or(where.Board, at.Board, postgres.BoardName(in.Goal), "board")
 	in.Board = func(ctx context.Context, dir string, o store.Options, first *blackboard.State, comments ...store.Comment) error {
-		pinned, err := e.pinned(p, dir, at)
+		pinned, err := e.Pinned(p, dir, at)
 		if err != nil {
 			return err
 		}
-		files, err := mirror.ReadFiles(p.Liza, sharedPaths...)
+		files, err := mirror.ReadFiles(p.Liza, assembly.SharedPaths...)
 		if err != nil {
 			return err
 		}
-		files = slices.DeleteFunc(files, func(f store.BoardFile) bool { return f.Path == pinned.file.Path })
-		board, _, err := e.board(config.Store{URL: at.URL, Board: at.Board}, o, 0, append(files, pinned.file)...)
+		files = slices.DeleteFunc(files, func(f store.BoardFile) bool { return f.Path == pinned.File.Path })
+		board, _, err := e.Board(config.Store{URL: at.URL, Board: at.Board}, o, 0, append(files, pinned.File)...)
 		if err != nil {
 			return err
 		}
 		defer board.Close()
 		err = board.Create(ctx, first, comments...)
 		if err == nil {
-			err = pinned.write()
+			err = pinned.Write()
 		}
 		if err == nil {
-			err = copyBoard(ctx, p, dir, board, at)
+			err = assembly.CopyBoard(ctx, p, dir, board, at)
 		}
 		return err
 	}
@@ -82,7 +83,7 @@ func (e *Env) introduce(ctx context.Context, root string) {
 	if err != nil {
 		e.Log().Warn("the integration branch is not on a git remote yet, over which other hosts get it: "+err.Error(), "next", "git remote add origin URL, or liza config set git.remote NAME")
 	}
-	e.closing = append(e.closing, from.closing...)
+	e.CloseAfter(&from.Environment)
 }
 
 func newInit(env *Env) *urfave.Command {
@@ -103,12 +104,12 @@ func newInit(env *Env) *urfave.Command {
 		},
 		Action: env.do(env.slow("making the project", func(ctx context.Context, args []string) error {
 			env := env
-			in.Goal, in.Environ, in.Now, in.Person, in.Mask = args[0], env.Environ, env.Now(), env.caller().Person, env.secrets().Mask
+			in.Goal, in.Environ, in.Now, in.Person, in.Mask = args[0], env.Environ, env.Now(), env.Caller().Person, env.Secrets().Mask
 			in.Dir = cmp.Or(cmp.Or(env.Root, env.Get("LIZA_ROOT")), env.Dir)
 			if !filepath.IsAbs(in.Dir) {
 				in.Dir = filepath.Join(env.Dir, in.Dir)
 			}
-			in.Keys = env.keys()
+			in.Keys = env.Keys()
 			at, err := env.newBoard(&in, address)
 			if err != nil {
 				return err

@@ -21,6 +21,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
+	"liza/pkg/team/assembly"
 	"liza/pkg/verb/verb"
 )
 
@@ -46,7 +47,7 @@ type joinOptions struct {
 // takeKey makes the key of the board's approvals that of this clone: the person has it on this machine, or has brought it from
 // another host. The database does not have it, because a run may be able to read that.
 func (o *joinOptions) takeKey(ctx context.Context, board store.Shared, s *blackboard.State, gitDir string, at postgres.Address) error {
-	ring := seal.Ring{Folder: o.env.keys(), GitDir: gitDir}
+	ring := seal.Ring{Folder: o.env.Keys(), GitDir: gitDir}
 	name, err := board.SealKey(ctx)
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ type joined struct {
 
 func (o *joinOptions) run(ctx context.Context, args []string) error {
 	env := o.env
-	dir := cmp.Or(env.root(), env.Dir)
+	dir := cmp.Or(env.Named(), env.Dir)
 	p, err := project.At(dir)
 	if err != nil {
 		return err
@@ -111,8 +112,8 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	board, _, err := env.board(config.Store{URL: at.URL, Board: at.Board}, store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Protocol.LockTimeout, Mask: env.secrets().Mask,
-		Seals: verb.Seals(env.keys(), p.GitDir, p.Root)}, 0)
+	board, _, err := env.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Protocol.LockTimeout, Mask: env.Secrets().Mask,
+		Seals: verb.Seals(env.Keys(), p.GitDir, p.Root)}, 0)
 	if err != nil {
 		return err
 	}
@@ -149,22 +150,22 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 				return err
 			}
 		}
-		pinned, err := env.pinned(p, dir, at)
+		pinned, err := env.Pinned(p, dir, at)
 		if err == nil {
-			err = pinned.write()
+			err = pinned.Write()
 		}
 		if err == nil {
 			err = repo.AddExclude(ctx, "/.worktrees/")
 		}
 		if err == nil {
-			err = copyBoard(ctx, p, dir, board, at)
+			err = assembly.CopyBoard(ctx, p, dir, board, at)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	own := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: env.storeNotice(p), Settings: settingsOf(p, at)})
+	own := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: env.StoreNotice(p), Settings: assembly.SettingsOf(p, at)})
 	if done.Replaced, err = own.TakeSettings(ctx); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"liza/pkg/board/config"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/forge"
+	"liza/pkg/team/assembly"
 	"liza/pkg/verb/landing"
 	"liza/pkg/verb/verb"
 )
@@ -332,7 +333,7 @@ func (e *Env) forgeToken(ctx context.Context, kind, host string) string {
 			e.forgeTokens = map[string]string{}
 		}
 		e.forgeTokens[kind] = token
-		e.secrets().Add("forge_token", token)
+		e.Secrets().Add("forge_token", token)
 	}
 	return e.forgeTokens[kind]
 }
@@ -340,17 +341,17 @@ func (e *Env) forgeToken(ctx context.Context, kind, host string) string {
 // hideTokens takes the tokens of forges and trackers, and the password of the board's database, out of the environment, which agents,
 // checks and hooks inherit: they are the supervisor's alone. Without a forge, imported issues and such a board they are the person's, as before.
 func (e *Env) hideTokens(ctx context.Context, d *verb.Service) {
-	if isShared(d.Store) {
-		e.secrets() // which masks those of the environment
-		e.password = cmp.Or(e.Get(passwordVariable), e.password)
-		for _, name := range []string{passwordVariable, "PGSSLPASSWORD"} {
+	if assembly.IsShared(d.Store) {
+		e.Secrets() // which masks those of the environment
+		e.Password = cmp.Or(e.Get(assembly.PasswordVariable), e.Password)
+		for _, name := range []string{assembly.PasswordVariable, "PGSSLPASSWORD"} {
 			e.unset(name)
 		}
 	}
 	if d.Config().Land.Forge == "none" && !importsIssues(ctx, d) {
 		return
 	}
-	e.secrets() // which masks those of the environment
+	e.Secrets() // which masks those of the environment
 	for _, kind := range forge.TrackerKinds {
 		if slices.ContainsFunc(forge.TokenVariables(kind), func(name string) bool { return e.Get(name) != "" }) {
 			e.forgeToken(ctx, kind, "")

@@ -41,9 +41,9 @@ func (e *Env) serveMCP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.lasting()
-	if e.ancestors != nil { // those of a server change when a parent ends
-		d.Proc.Ancestors = e.ancestry
+	e.Lasting()
+	if e.Ancestors != nil { // those of a server change when a parent ends
+		d.Proc.Ancestors = e.Ancestry
 	}
 	return mcp.Serve(ctx, mcp.Options{Version: version, Service: d, Role: role, Inside: d.InRun(ctx), Task: e.Get("LIZA_TASK_ID"),
 		Notes: e.notesFor(d),
@@ -63,7 +63,7 @@ func (e *Env) notesFor(d *verb.Service) func(context.Context) []string {
 	if e.inside == nil {
 		return nil
 	}
-	return func(ctx context.Context) []string { return e.newNotes(ctx, d, e.inside.run.Agent) }
+	return func(ctx context.Context) []string { return e.newNotes(ctx, d, e.inside.Run.Agent) }
 }
 
 // roleOfCaller is the role of the agent that calls, "" for a person.

@@ -20,14 +20,14 @@ func (e *Env) tellNotes(ctx context.Context) {
 	if e.inside == nil {
 		return
 	}
-	for _, text := range e.newNotes(ctx, e.inside.service, e.inside.run.Agent) {
+	for _, text := range e.newNotes(ctx, e.inside.Service, e.inside.Run.Agent) {
 		fmt.Fprintln(e.Stderr, text)
 	}
 }
 
 // newNotes takes the notes that a run has not got yet. A failure is not the command's: the next one tries again.
 func (e *Env) newNotes(ctx context.Context, d *verb.Service, agent string) (texts []string) {
-	taken, err := e.serviceOn(d.Session).TakeNotes(context.WithoutCancel(ctx), agent)
+	taken, err := e.ServiceOn(d.Session).TakeNotes(context.WithoutCancel(ctx), agent)
 	if err != nil {
 		e.Log().Debug("cannot look for notes: " + err.Error())
 	}

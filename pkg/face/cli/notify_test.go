@@ -19,6 +19,7 @@ import (
 	"liza/pkg/board/config"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/sprint"
@@ -73,7 +74,7 @@ func (e event) run(r agent.Result) error {
 
 // env is the environment of a command in the project.
 func (e event) env() *Env {
-	return &Env{Stdout: io.Discard, Stderr: io.Discard, Dir: e.Dir, Now: time.Now}
+	return &Env{Environment: assembly.Environment{Stdout: io.Discard, Stderr: io.Discard, Dir: e.Dir, Now: time.Now}}
 }
 
 // look is one pass of a watcher.
@@ -191,11 +192,13 @@ var raising = map[string]func(e event) (again func()){
 		return refused
 	},
 	"config_invalid": func(e event) func() {
-		s, err := e.env().config(e.Project, false)
+		s, err := e.env().Config(e.Project, false)
+		e.must(nil, err)
+		other, err := e.env().Config(e.Project, false) // of another process
 		e.must(nil, err)
 		verbtest.Write(e.t, filepath.Join(e.Project.Liza, "config.yaml"), "limits: {cost_cents: many}\n")
-		s.get()
-		return func() { s.get(); (&settings{env: e.env(), project: e.Project}).get() }
+		s.Get()
+		return func() { s.Get(); other.Get() }
 	},
 	"policy_denied": func(e event) func() {
 		e.AddTask("task-1")

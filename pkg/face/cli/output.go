@@ -246,7 +246,7 @@ func (o *attachOptions) run(ctx context.Context, args []string) error {
 		}
 		return notThere(s, agent)
 	}
-	env.lasting()
+	env.Lasting()
 	if env.StdinTerminal && env.inside == nil {
 		fmt.Fprintf(env.Stderr, "Following %s; a line that you type becomes a note to it. Ctrl-C leaves, and the agent goes on.\n", agent)
 		go o.typed(ctx, d, agent)

@@ -22,11 +22,11 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 			code = e.fail(bug(r))
 		}
 	}()
-	if e.late == nil {
-		e.late = new(sync.WaitGroup)
+	if e.Late == nil {
+		e.Late = new(sync.WaitGroup)
 	}
-	defer e.close()
-	defer e.late.Wait()
+	defer e.Close()
+	defer e.Late.Wait()
 	var help helpSwitch
 	app.Flags = append(app.Flags, helpFlag(&help))
 	app.Reader, app.Writer, app.ErrWriter = e.Stdin, e.Stdout, e.Stderr
@@ -46,7 +46,7 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 	if _, ok := errors.AsType[*usageError](err); ok && wantsJSON(args) {
 		e.JSON = true // the option may be behind the one that was wrong
 	}
-	e.unsaved(err)
+	e.Unsaved(err)
 	return e.fail(err)
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"liza/pkg/team/assembly"
 )
 
 func TestLongWorkSaysThatItGoesOn(t *testing.T) {
@@ -16,7 +18,7 @@ func TestLongWorkSaysThatItGoesOn(t *testing.T) {
 		900 * time.Millisecond: "", 1500 * time.Millisecond: "looks … 1s\n", 12500 * time.Millisecond: "looks … 1s\nlooks … 11s\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			e := &Env{Stdout: &out, Stderr: &errs}
+			e := &Env{Environment: assembly.Environment{Stdout: &out, Stderr: &errs}}
 			e.direct.out, e.direct.errs = &out, &errs
 			err := e.slow("looks", func(context.Context, []string) error {
 				time.Sleep(took)

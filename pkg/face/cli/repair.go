@@ -87,14 +87,14 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 func (o *restoreOptions) service(ctx context.Context, tolerant bool) (d *verb.Service, lost bool, err error) {
 	p, err := o.env.Find(ctx)
 	if errors.Is(err, project.ErrNotInitialised) {
-		if at, missing := project.At(cmp.Or(o.env.root(), o.env.Dir)); missing == nil && at.Lost() {
+		if at, missing := project.At(cmp.Or(o.env.Named(), o.env.Dir)); missing == nil && at.Lost() {
 			p, lost, err = at, true, nil
 		}
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	d, err = o.env.openAt(ctx, p, tolerant)
+	d, err = o.env.OpenAt(ctx, p, tolerant)
 	return d, lost, err
 }
 
@@ -226,7 +226,7 @@ func (e *Env) exportKey(ctx context.Context, d *verb.Service, file string) error
 	if err := d.PersonOnly(ctx, "export the key of approvals"); err != nil {
 		return err
 	}
-	k, err := (seal.Ring{Folder: e.keys(), GitDir: d.Project.GitDir}).Key()
+	k, err := (seal.Ring{Folder: e.Keys(), GitDir: d.Project.GitDir}).Key()
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/run/prompt"
 	"liza/pkg/run/role"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/verb/replay"
 	"liza/pkg/verb/verb"
@@ -96,7 +97,7 @@ func (o *replayOptions) read(name string) ([]history.Interaction, error) {
 // git, and of the project that this process may belong to, gets in.
 func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Service, error) {
 	env := *o.env
-	env.Dir, env.Root, env.As, env.ancestors = dir, dir, "", nil
+	env.Dir, env.Root, env.As, env.Ancestors = dir, dir, "", nil
 	env.Environ = nil
 	for _, v := range o.env.Environ {
 		if !strings.HasPrefix(v, "LIZA_") && !strings.HasPrefix(v, "GIT_") {
@@ -118,7 +119,7 @@ func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Service,
 	if !o.keep {
 		env.Environ = append(env.Environ, "XDG_STATE_HOME="+filepath.Join(dir, ".git", "liza-state")) // its key goes with it
 	}
-	if _, err := verb.Init(ctx, verb.InitInput{Goal: "Replay", Spec: "README.md", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.caller().Person, Keys: env.keys()}); err != nil {
+	if _, err := verb.Init(ctx, verb.InitInput{Goal: "Replay", Spec: "README.md", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.Caller().Person, Keys: env.Keys()}); err != nil {
 		return nil, err
 	}
 	return env.Service(ctx)
@@ -454,7 +455,7 @@ func (o *previewOptions) run(ctx context.Context, d *verb.Service, args []string
 // adapters finds agent programs for who only wants to know their names.
 func adapters(d *verb.Service) func(name string) (agent.Adapter, error) {
 	return func(name string) (agent.Adapter, error) {
-		return agent.Lookup(name, agent.Options{Custom: programs(d.Config()), Root: d.Project.Root})
+		return agent.Lookup(name, agent.Options{Custom: assembly.Programs(d.Config()), Root: d.Project.Root})
 	}
 }
 

@@ -154,5 +154,5 @@ func (e *Env) writeFile(name string, data []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return usagef("liza help", "%s is not a file", name)
 	}
-	return safefile.Replace(path, []byte(e.secrets().Mask(string(data))), 0o644)
+	return safefile.Replace(path, []byte(e.Secrets().Mask(string(data))), 0o644)
 }

@@ -78,7 +78,7 @@ func Liza(args []string, env *Env) int {
 		return code
 	}
 	env.tree = lizaCommand
-	env.collectRarely()
+	env.CollectRarely()
 	if code, over := env.overBroker(args); over {
 		return code
 	}
@@ -181,7 +181,7 @@ func (e *Env) personOnly(ctx context.Context, what string) error {
 	if err != nil {
 		return nil
 	}
-	d, err := e.openAt(ctx, p, true)
+	d, err := e.OpenAt(ctx, p, true)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	"liza/pkg/run/broker"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/run/sandbox"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/team/wall"
 	"liza/pkg/verb/board"
@@ -115,7 +116,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: "liza", Text: text, Warning: true})
 	})
 	unwatch := o.env.watchBeside(ctx, c)
-	delivered := o.env.deliverBeside(ctx, c.service)
+	delivered := o.env.DeliverBeside(ctx, c.service)
 	exported := o.env.exportBeside(c.service.Project, c.liza)
 	guarded := c.guardSettings(ctx)
 	quiet := func() {}
@@ -256,7 +257,7 @@ func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (
 	}
 	service.Caller.As = ""
 	e.hideTokens(ctx, service)
-	liza, err := e.liza()
+	liza, err := e.Liza()
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +271,7 @@ func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (
 		cliName = cmp.Or(cliName, "scripted")
 	}
 	c := &factory{env: e, service: service, liza: liza, cli: cliName, model: model, scenario: scenario}
-	c.walls = e.newWalls(service, func(name string) (agent.Needs, error) {
+	c.walls = e.Walls(service, func(name string) (agent.Needs, error) {
 		a, err := c.adapter(name)
 		if err != nil {
 			return agent.Needs{}, err
@@ -303,7 +304,7 @@ func (c *factory) installed(name string) error {
 }
 
 func (c *factory) adapter(name string) (agent.Adapter, error) {
-	return agent.Lookup(name, agent.Options{Custom: programs(c.service.Config()), Root: c.service.Project.Root, Liza: c.liza, Scenario: c.scenario})
+	return agent.Lookup(name, agent.Options{Custom: assembly.Programs(c.service.Config()), Root: c.service.Project.Root, Liza: c.liza, Scenario: c.scenario})
 }
 
 // supervisor makes one of a role; each has a service of its own, because each is a caller.
@@ -311,7 +312,7 @@ func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
 	service := c.service.With(func(s *board.Session) { s.Caller = verb.Caller{Person: s.Caller.Person} })
 	start, _ := agent.ProcessStart(os.Getpid())
 	s := &supervisor.Supervisor{Service: service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
-		Terminal: terminalName(), Walls: c.walls, Commands: c.commands, RunBase: c.env.brokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
+		Terminal: terminalName(), Walls: c.walls, Commands: c.commands, RunBase: c.env.BrokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
 	s.Start = func(ctx context.Context, a agent.Adapter, spec agent.Spec) agent.Result {
 		defer c.runs.begin(s.ID, spec.TaskID)()
@@ -322,7 +323,7 @@ func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
 
 // run runs an agent program below a reaper.
 func (c *factory) run(ctx context.Context, a agent.Adapter, s agent.Spec) agent.Result {
-	s.Reaper, s.Spawn = c.env.reaper()
+	s.Reaper, s.Spawn = c.env.Reaper()
 	return agent.Run(ctx, a, s)
 }
 
@@ -404,10 +405,10 @@ func (c *factory) whileThere(ctx context.Context) (context.Context, func()) {
 	c.screen.mu.Lock()
 	c.screen.away = away
 	c.screen.mu.Unlock()
-	if c.env.away == nil {
-		c.env.away = new(atomic.Pointer[func() bool])
+	if c.env.Away == nil {
+		c.env.Away = new(atomic.Pointer[func() bool])
 	}
-	c.env.away.Store(&away)
+	c.env.Away.Store(&away)
 	go func() {
 		tick := time.NewTicker(goneLook)
 		defer tick.Stop()
@@ -424,7 +425,7 @@ func (c *factory) whileThere(ctx context.Context) (context.Context, func()) {
 
 // gone is why whileThere ended its context, else err.
 func (c *factory) gone(ctx context.Context, err error) error {
-	c.env.away.Store(nil) // the end is told
+	c.env.Away.Store(nil) // the end is told
 	if moved, ok := errors.AsType[*transition.Refusal](context.Cause(ctx)); ok {
 		return moved
 	}
@@ -480,11 +481,8 @@ func (c *factory) commands(run supervisor.InRun) broker.Handler {
 
 // inside is the environment of a command that came out of a run.
 func (c *factory) inside(run supervisor.InRun, call *broker.Call) *Env {
-	env := &Env{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Terminal: call.Terminal, Now: c.env.Now, Executable: c.env.Executable,
-		Strict: c.env.Strict, spawn: c.env.spawn, home: c.env.home, inside: &insideRun{run, call, c.service}, known: c.env.secrets(), tree: c.env.tree}
-	env.Environ = append(slices.Clone(c.env.Environ), "LIZA_AGENT_ID="+run.Agent, "LIZA_AGENT_TOKEN="+run.Token, "LIZA_RUN="+run.Mark, "LIZA_TASK_ID="+run.Task,
-		"LIZA_ROOT="+run.Root)
-	return env
+	within := &assembly.Within{Run: run, Service: c.service}
+	return &Env{Environment: c.env.ForRun(within, call), Terminal: call.Terminal, inside: &insideRun{within, call}, tree: c.env.tree}
 }
 
 // warnHidden tells who starts a run which settings of config.yaml have no effect.

@@ -11,17 +11,16 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/base/prose"
-	"liza/pkg/code/review"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/broker"
 	"liza/pkg/run/proxy"
 	"liza/pkg/run/sandbox"
 	"liza/pkg/run/toolchain"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/wall"
 	"liza/pkg/verb/verb"
 )
@@ -61,38 +60,6 @@ func newSandbox(env *Env) *urfave.Command {
 	}
 }
 
-// planFor is what the wall of a run of a program would be made of now.
-func (e *Env) planFor(ctx context.Context, d *verb.Service, u wall.Use) (wall.Plan, error) {
-	cfg := d.Config()
-	if u.Program == "" { // a check has no program's needs
-		return e.newWalls(d, nil).Plan(ctx, u, nil)
-	}
-	liza, err := e.liza()
-	if err != nil {
-		return wall.Plan{}, err
-	}
-	a, err := agent.Lookup(u.Program, agent.Options{Custom: programs(cfg), Root: d.Project.Root, Liza: liza, Scenario: "scenario.yaml"})
-	if err != nil {
-		return wall.Plan{}, usagef("liza sandbox explain "+cfg.Agents.Default, "%v", err)
-	}
-	command, err := a.Command(agent.Spec{PromptFile: "prompt"})
-	if err != nil {
-		return wall.Plan{}, err
-	}
-	return e.newWalls(d, func(string) (agent.Needs, error) { return a.Info().Needs, nil }).Plan(ctx, u, command.Argv)
-}
-
-// missing is what the person's settings of a program name and its runs do not get.
-func (e *Env) missing(ctx context.Context, d *verb.Service, program string) ([]wall.Missing, error) {
-	return e.newWalls(d, func(name string) (agent.Needs, error) {
-		a, err := agent.Lookup(name, agent.Options{Custom: programs(d.Config()), Root: d.Project.Root, Scenario: "scenario.yaml"})
-		if err != nil {
-			return agent.Needs{}, err
-		}
-		return a.Info().Needs, nil
-	}).Missing(ctx, program)
-}
-
 // shownWall is the result of `liza sandbox explain`. Of variables it has the names only.
 type shownWall struct {
 	Program    string         `json:"program"`
@@ -119,16 +86,16 @@ func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []st
 	if len(args) > 0 {
 		name = args[0]
 	}
-	w, err := o.env.planFor(ctx, d, wall.Use{Name: "RUN", Program: name, Dir: d.Repo.WorktreePath("TASK"), Write: true, Sockets: filepath.Join(o.env.brokerBase(), "RUN")})
+	w, err := o.env.PlanFor(ctx, d, wall.Use{Name: "RUN", Program: name, Dir: d.Repo.WorktreePath("TASK"), Write: true, Sockets: filepath.Join(o.env.BrokerBase(), "RUN")})
 	if err != nil {
 		return err
 	}
-	a, err := agent.Lookup(name, agent.Options{Custom: programs(d.Config()), Root: d.Project.Root, Scenario: "scenario.yaml"})
+	a, err := agent.Lookup(name, agent.Options{Custom: assembly.Programs(d.Config()), Root: d.Project.Root, Scenario: "scenario.yaml"})
 	if err != nil {
 		return err
 	}
 	v := explainWall(name, w, d.Project.Root, len(a.Info().Needs.Hosts) > 0 && !a.Info().Needs.Measured)
-	missing, err := o.env.missing(ctx, d, name)
+	missing, err := o.env.Missing(ctx, d, name)
 	if err != nil {
 		return err
 	}
@@ -277,7 +244,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 			return usagef("liza worktree list", "the task %s has no worktree", o.task)
 		}
 	}
-	run, err := broker.MakeFolder(o.env.brokerBase(), d.Project.Root, use.Name)
+	run, err := broker.MakeFolder(o.env.BrokerBase(), d.Project.Root, use.Name)
 	if err != nil {
 		return err
 	}
@@ -285,7 +252,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	defer func() { err = errors.Join(err, run.Listener.Close(), run.Remove()) }()
 
 	use.Sockets = run.Path
-	w, err := o.env.planFor(ctx, d, use)
+	w, err := o.env.PlanFor(ctx, d, use)
 	if err != nil {
 		return err
 	}
@@ -370,117 +337,4 @@ func (e *Env) inWall(ctx context.Context, w wall.Plan, args []string) error {
 		return &errDone{max(1, ended.ExitCode())}
 	}
 	return err
-}
-
-// newWalls makes what contains runs and commands of the project.
-func (e *Env) newWalls(d *verb.Service, program func(name string) (agent.Needs, error)) *wall.Maker {
-	liza, _ := e.liza() // without it nothing is started
-	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.brokerBase(), Liza: liza, Spawn: e.spawned, Facts: sandbox.Detect, Program: program,
-		Tracked: func(ctx context.Context) []string { return trackedAtTop(ctx, d) }, Merged: func(ctx context.Context) []string { return merged(ctx, d) }}
-}
-
-// enclose contains the commands of the project that run what agents wrote: setup, checks, hooks, exec tasks and skills.
-func (e *Env) enclose(d *verb.Service) review.Enclose {
-	walls := sync.OnceValue(func() *wall.Maker { return e.newWalls(d, nil) })
-	return func(ctx context.Context, c *review.Command) (done func(), err error) {
-		r := wall.Use{Name: "job+" + cmp.Or(c.Name, filepath.Base(c.Dir)), Dir: c.Dir, Write: !c.ReadOnly, Read: c.Reads, Also: c.Writes, Look: c.Output != nil}
-		for _, pair := range c.Env { // of an exec task or a skill: exactly what it may see
-			name, _, _ := strings.Cut(pair, "=")
-			r.Env = append(r.Env, name)
-		}
-		if c.Argv != nil {
-			r.Read = append(r.Read, filepath.Dir(c.Argv[0]))
-		}
-		var refused refusals
-		r.Refused = func(x proxy.Refusal) {
-			refused.add(fmt.Sprintf("could not reach %s: %s; next: %s", x.Host, x.Why, x.Next))
-		}
-		c.Refused = refused.all
-		w, err := walls().Open(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		if c.ReadOnly && w.Spec.Level != sandbox.Closed && w.Spec.Level != sandbox.Partial {
-			return nil, errors.Join(review.ErrUncontained, w.Close())
-		}
-		c.Reaper, c.Spawn = e.reaper()
-		c.Project = d.Project.Root
-		if w.Contained() {
-			c.Contain, c.Watch = w.Contain, w.WatchDisk
-		}
-		return func() { _ = w.Close() }, nil // what is left is removed with the next one
-	}
-}
-
-// refusals are collected by one goroutine and read by another.
-type refusals struct {
-	mu   sync.Mutex
-	list []string
-}
-
-func (r *refusals) add(line string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.list = append(r.list, line)
-}
-
-func (r *refusals) all() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.list)
-}
-
-// trackedAtTop are the files and folders at the top of the main checkout that its commit has.
-func trackedAtTop(ctx context.Context, d *verb.Service) (names []string) {
-	if d.Repo == nil {
-		return nil
-	}
-	at, err := d.Repo.Head(ctx)
-	if err != nil {
-		return nil // nothing is shown rather than all of it
-	}
-	files, err := d.Repo.ListCommit(ctx, at.Commit)
-	if err != nil {
-		return nil
-	}
-	for _, f := range files {
-		name, _, _ := strings.Cut(f.Path, "/")
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// merged are the files of the integration branch; none while there is no branch that can be read.
-func merged(ctx context.Context, d *verb.Service) (files []string) {
-	if d.Repo == nil {
-		return nil
-	}
-	s, err := d.View(ctx)
-	if err != nil {
-		return nil
-	}
-	tip, err := d.TipOf(ctx, s)
-	if err != nil || tip == "" {
-		return nil
-	}
-	list, _ := d.Repo.ListCommit(ctx, tip)
-	for _, f := range list {
-		files = append(files, f.Path)
-	}
-	return files
-}
-
-// brokerBase is where the folders of runs are made.
-func (e *Env) brokerBase() string { return broker.Base(e.Get("XDG_RUNTIME_DIR")) }
-
-// removeLeft removes what killed supervisors have left of their runs: the folders of their sockets, and private folders.
-func (e *Env) removeLeft(tmp string) {
-	err := wall.RemoveLeft(tmp)
-	for _, base := range slices.Compact([]string{e.brokerBase(), broker.Base("")}) {
-		err = errors.Join(err, broker.RemoveStale(base))
-	}
-	if err != nil {
-		e.Log().Warn("cannot remove what killed runs have left: " + err.Error())
-	}
 }

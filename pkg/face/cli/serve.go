@@ -59,7 +59,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	o.env.watches = true
+	o.env.Watches = true
 	d, err := o.env.Service(ctx)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return fmt.Errorf("cannot serve on %s: %w; next: liza serve --addr 127.0.0.1:0", o.addr, err)
 	}
-	o.env.lasting()
+	o.env.Lasting()
 	url := "http://" + listener.Addr().String() + "/"
 	withToken := url
 	if token != "" {
@@ -154,7 +154,7 @@ func (o *serveOptions) browse(ctx context.Context, port int, url string) (done f
 		name = "open"
 	}
 	file, err := "", seal.ErrNoFolder
-	if dir := o.env.keys(); dir != "" {
+	if dir := o.env.Keys(); dir != "" {
 		file = filepath.Join(dir, fmt.Sprintf("open-%d.html", port))
 		page := fmt.Sprintf("<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer><meta http-equiv=refresh content=\"0;url=%s\"><title>Liza</title>\n", html.EscapeString(url))
 		if err = os.MkdirAll(dir, 0o700); err == nil {

@@ -1,63 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"liza/pkg/board/history"
-	"liza/pkg/code/project"
 	"liza/pkg/verb/verb/verbtest"
 )
-
-// C-18: a changed configuration acts at the next decision, one that is broken while programs
-// run leaves the last good one in force and is told.
-func TestABrokenConfigurationLeavesTheLastGoodOne(t *testing.T) {
-	t.Parallel()
-	liza := filepath.Join(t.TempDir(), ".liza")
-	if err := os.Mkdir(liza, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(liza, "config.yaml"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var told bytes.Buffer
-	e := &Env{Stderr: &told, Now: time.Now}
-	s, err := e.config(&project.Project{Liza: liza}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := func(n int) {
-		t.Helper()
-		if got := s.get().Orchestration.MaxConcurrentAgents; got != n {
-			t.Errorf("the cap is %d, want %d", got, n)
-		}
-	}
-	want(3)
-	write("orchestration: {max_concurrent_agents: 5}\n")
-	want(5)
-	write("orchestration: {max_concurrent_agents: many}\n")
-	want(5)
-	want(5)
-	if n := strings.Count(told.String(), "the last good one stays"); n != 1 {
-		t.Errorf("told %d times: %s", n, &told)
-	}
-	write("orchestration: [\n")
-	want(5)
-	write("orchestration: {max_concurrent_agents: 12}\n")
-	want(12)
-	if err := os.Remove(filepath.Join(liza, "config.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	want(3)
-}
 
 // A program changes files as soon as it is started, and may have ended before the next look; the board need never have
 // shown it then.

@@ -1,186 +1,20 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/base/safefile"
-	"liza/pkg/board/blackboard"
-	"liza/pkg/board/blackboard/audit"
-	"liza/pkg/board/config"
-	"liza/pkg/board/history"
 	"liza/pkg/board/store"
-	"liza/pkg/board/store/mirror"
 	"liza/pkg/board/store/postgres"
-	"liza/pkg/board/transition"
-	"liza/pkg/code/project"
+	"liza/pkg/team/assembly"
 	"liza/pkg/verb/verb"
 )
-
-// store opens the board of a project: the file, or the board in a database that config.yaml names. patience is how long who
-// can show the copy waits for a database; 0: as long as for the lock.
-func (e *Env) store(p *project.Project, cfg *settings, taskArchive *history.Archive, patience time.Duration) (store.Project, error) {
-	host, _ := os.Hostname()
-	now := e.Now
-	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.get().Protocol.LockTimeout, LockFixed: cfg.get().Overrides()["lock_timeout"] != nil, Host: host, Strict: e.Strict,
-		Validate: func(after, before *blackboard.State) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true, Archive: taskArchive, Secrets: e.secrets().Finder()})
-		},
-		Mask:  e.secrets().Mask,
-		Seals: verb.Seals(e.keys(), p.GitDir, p.Root),
-		Alert: e.storeNotice(p)}
-	where := cfg.get().Store
-	if where.URL == "" {
-		if board := mirror.Recorded(p.Mirror()); board != "" {
-			return nil, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza config set store.url URL",
-				Message: fmt.Sprintf("the board of this project is %s, and .liza/state.yaml a copy of it; but config.yaml does not say so (store.url)", board)}
-		}
-		o.Now = e.Now
-		return store.Open(o)
-	}
-	board, at, err := e.board(where, o, patience)
-	if bad, ok := errors.AsType[*postgres.AddressError](err); ok {
-		return nil, &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config set store.url URL", Message: fmt.Sprintf("%s: store.url: %s", cfg.get().Origin("store.url"), bad.Reason)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	now = board.Now
-	copied := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: o.Alert, Settings: settingsOf(p, at)})
-	e.closing = append(e.closing, copied.Close)
-	return copied, nil
-}
-
-// passwordVariable has the password of databases, as for each client of libpq.
-const passwordVariable = "PGPASSWORD"
-
-// board opens a board in a database. It connects when it is used.
-func (e *Env) board(where config.Store, o store.Options, patience time.Duration, files ...store.BoardFile) (*postgres.Store, postgres.Address, error) {
-	at, err := postgres.ParseAddress(where.URL)
-	if err != nil {
-		return nil, at, err
-	}
-	if where.Board != "" {
-		at.Board = where.Board
-	}
-	if err := postgres.CheckBoard(at.Board); err != nil {
-		return nil, at, err
-	}
-	o.Now = nil // the database's
-	board, err := postgres.Open(postgres.Options{URL: at.URL, Password: e.password, Board: at.Board, Files: files, Patience: patience, Options: o})
-	if err != nil {
-		return nil, at, err
-	}
-	return board, at, nil
-}
-
-// close ends the connections of a command.
-func (e *Env) close() {
-	for _, end := range e.closing {
-		end()
-	}
-	e.closing = nil
-}
-
-// isShared reports whether other hosts use the board as well.
-func isShared(s store.Store) bool {
-	_, shared := s.(store.Shared)
-	return shared
-}
-
-// clock is the time that claims are compared with: that of the board, where several hosts share it.
-func clock(s store.Store, own func() time.Time) func() time.Time {
-	if shared, ok := s.(store.Shared); ok {
-		return shared.Now
-	}
-	return own
-}
-
-// settingsPaths are the files below .liza that say how the hosts of a board work.
-var settingsPaths = []string{"config.yaml", "config.json", "instructions.md", "roles"}
-
-// sharedPaths are the files below .liza that a host that joins gets.
-var sharedPaths = append(slices.Clone(settingsPaths), "archive")
-
-// settingsOf are the settings of a host. How it reaches the board is its own: as its file says now, else as it did.
-func settingsOf(p *project.Project, at postgres.Address) mirror.Settings {
-	return mirror.Settings{Paths: settingsPaths, Own: func(f store.BoardFile) (string, error) {
-		if f.Path != "config.yaml" && f.Path != "config.json" {
-			return f.Text, nil
-		}
-		at := at
-		if cfg, _ := config.LoadTolerant(p.Liza, nil); cfg.Store.URL != "" {
-			if now, err := postgres.ParseAddress(cfg.Store.URL); err == nil {
-				at = postgres.Address{URL: now.URL, Board: cmp.Or(cfg.Store.Board, now.Board, at.Board)}
-			}
-		}
-		text, err := pinStore(f.Text, ".liza/"+f.Path, at)
-		if err == nil {
-			_, _, err = config.Parse([]byte(text), ".liza/"+f.Path, nil)
-		}
-		return text, err
-	}}
-}
-
-// pinnedConfig is the file of settings with the place of the board in it.
-type pinnedConfig struct {
-	file store.BoardFile
-	path string
-}
-
-// pinned makes that file: the one of the project, else one in dir, which will be .liza.
-func (e *Env) pinned(p *project.Project, dir string, at postgres.Address) (c pinnedConfig, err error) {
-	c = pinnedConfig{file: store.BoardFile{Path: "config.yaml"}, path: filepath.Join(dir, "config.yaml")}
-	var text []byte
-	for _, path := range []string{filepath.Join(dir, "config.yaml"), filepath.Join(dir, "config.json"), filepath.Join(p.Liza, "config.yaml"), filepath.Join(p.Liza, "config.json")} {
-		data, err := safefile.Read(path)
-		if err == nil {
-			c.file.Path, c.path, text = filepath.Base(path), path, data
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return c, fmt.Errorf("cannot read .liza/%s: %w", filepath.Base(path), err)
-		}
-	}
-	c.file.Text, err = pinStore(string(text), ".liza/"+c.file.Path, at)
-	return c, err
-}
-
-// pinStore makes a text of the settings say where the board is.
-func pinStore(text, file string, at postgres.Address) (string, error) {
-	next, err := config.Set([]byte(text), file, "store.url", at.URL, nil)
-	if err == nil {
-		next, err = config.Set(next, file, "store.board", at.Board, nil)
-	}
-	return string(next), err
-}
-
-func (c pinnedConfig) write() error { return safefile.Replace(c.path, []byte(c.file.Text), 0o644) }
-
-// copyBoard writes the copy of a board into dir, which will be .liza.
-func copyBoard(ctx context.Context, p *project.Project, dir string, board *postgres.Store, at postgres.Address) error {
-	if _, err := board.View(ctx); err != nil {
-		return err
-	}
-	return mirror.New(board, mirror.Options{Path: filepath.Join(dir, "state.yaml"), Record: p.Mirror(), Name: at.String()}).Refresh(ctx)
-}
-
-// addressOf is where the board of an open project is.
-func addressOf(d *verb.Service) (postgres.Address, error) {
-	where := d.Config().Store
-	at, err := postgres.ParseAddress(where.URL)
-	at.Board = cmp.Or(where.Board, at.Board)
-	return at, err
-}
 
 // storePlace is the result of `liza store`.
 type storePlace struct {
@@ -213,7 +47,7 @@ func newStoreShow(env *Env) *urfave.Command {
 			if !ok {
 				return env.Print(place, "board  %s, revision %d\nnext: liza store move URL puts it into a database, for a team on several hosts\n", place.Board, place.Revision)
 			}
-			at, err := addressOf(d)
+			at, err := assembly.AddressOf(d)
 			if err != nil {
 				return err
 			}

@@ -20,6 +20,7 @@ import (
 	"liza/pkg/board/store/postgres"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
+	"liza/pkg/team/assembly"
 	"liza/pkg/verb/verb"
 )
 
@@ -42,11 +43,11 @@ func (o *moveOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := o.env.config(p, false)
+	cfg, err := o.env.Config(p, false)
 	if err != nil {
 		return err
 	}
-	where := cfg.get().Store
+	where := cfg.Get().Store
 	at := postgres.Address{}
 	if where.URL != "" {
 		if at, err = postgres.ParseAddress(where.URL); err != nil {
@@ -109,7 +110,7 @@ func (o *moveOptions) isFile(p *project.Project) error {
 }
 
 func (o *moveOptions) files(p *project.Project) store.Options {
-	return store.Options{Path: p.State(), GitDir: p.GitDir, Now: o.env.Now, Seals: verb.Seals(o.env.keys(), p.GitDir, p.Root)}
+	return store.Options{Path: p.State(), GitDir: p.GitDir, Now: o.env.Now, Seals: verb.Seals(o.env.Keys(), p.GitDir, p.Root)}
 }
 
 // complete ends a move into the database that was interrupted when the settings had the new place already.
@@ -134,7 +135,7 @@ func (o *moveOptions) complete(ctx context.Context, p *project.Project, at postg
 
 // arrived writes the copy of a board that is in the database now.
 func (o *moveOptions) arrived(ctx context.Context, p *project.Project, board *postgres.Store, at postgres.Address) error {
-	if err := copyBoard(ctx, p, p.Liza, board, at); err != nil {
+	if err := assembly.CopyBoard(ctx, p, p.Liza, board, at); err != nil {
 		return err
 	}
 	return o.env.Print(storePlace{Kind: "postgres", Board: at.String(), Revision: board.Latest().Revision}, "the board is %s now; .liza/state.yaml is a copy of it\nnext: liza join %s, in a clone on another host\n", at, at)
@@ -162,7 +163,7 @@ func idle(d *verb.Service, s *blackboard.State) error {
 }
 
 func (o *moveOptions) toDatabase(ctx context.Context, p *project.Project, at postgres.Address) error {
-	d, err := o.env.openAt(ctx, p, false)
+	d, err := o.env.OpenAt(ctx, p, false)
 	if err != nil {
 		return err
 	}
@@ -212,17 +213,17 @@ func (o *moveOptions) toDatabase(ctx context.Context, p *project.Project, at pos
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot read the journal: %w", err)
 	}
-	pinned, err := o.env.pinned(p, p.Liza, at)
+	pinned, err := o.env.Pinned(p, p.Liza, at)
 	if err != nil {
 		return err
 	}
-	files, err := mirror.ReadFiles(p.Liza, sharedPaths...)
+	files, err := mirror.ReadFiles(p.Liza, assembly.SharedPaths...)
 	if err != nil {
 		return err
 	}
-	files = append(slices.DeleteFunc(files, func(f store.BoardFile) bool { return f.Path == pinned.file.Path }), pinned.file)
+	files = append(slices.DeleteFunc(files, func(f store.BoardFile) bool { return f.Path == pinned.File.Path }), pinned.File)
 	board, err := postgres.Open(postgres.Options{URL: at.URL, Board: at.Board, Files: files, Mover: mover(p),
-		Options: store.Options{Path: p.State(), GitDir: p.GitDir, Seals: verb.Seals(o.env.keys(), p.GitDir, p.Root)}})
+		Options: store.Options{Path: p.State(), GitDir: p.GitDir, Seals: verb.Seals(o.env.Keys(), p.GitDir, p.Root)}})
 	if err == nil {
 		err = postgres.CheckBoard(at.Board)
 	}
@@ -239,7 +240,7 @@ func (o *moveOptions) toDatabase(ctx context.Context, p *project.Project, at pos
 		return err
 	}
 	o.at("marked")
-	if err := pinned.write(); err != nil { // from here on the board is there
+	if err := pinned.Write(); err != nil { // from here on the board is there
 		return err
 	}
 	o.at("pinned")
@@ -269,8 +270,8 @@ func settleEdit(ctx context.Context, d *verb.Service) error {
 	})
 }
 
-func (o *moveOptions) toFile(ctx context.Context, p *project.Project, cfg *settings, at postgres.Address) error {
-	d, err := o.env.openAt(ctx, p, false)
+func (o *moveOptions) toFile(ctx context.Context, p *project.Project, cfg *assembly.Settings, at postgres.Address) error {
+	d, err := o.env.OpenAt(ctx, p, false)
 	if err != nil {
 		return err
 	}
@@ -279,7 +280,7 @@ func (o *moveOptions) toFile(ctx context.Context, p *project.Project, cfg *setti
 	if err != nil && !retired {
 		return err
 	}
-	board, err := postgres.Open(postgres.Options{URL: at.URL, Board: postgres.Retired(at.Board), Options: store.Options{LockTimeout: cfg.get().Protocol.LockTimeout}})
+	board, err := postgres.Open(postgres.Options{URL: at.URL, Board: postgres.Retired(at.Board), Options: store.Options{LockTimeout: cfg.Get().Protocol.LockTimeout}})
 	if err != nil {
 		return err
 	}
@@ -292,7 +293,7 @@ func (o *moveOptions) toFile(ctx context.Context, p *project.Project, cfg *setti
 		if err := idle(d, s); err != nil {
 			return err
 		}
-		retiring, _, err := o.env.board(config.Store{URL: at.URL, Board: at.Board}, store.Options{LockTimeout: cfg.get().Protocol.LockTimeout}, 0)
+		retiring, _, err := o.env.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{LockTimeout: cfg.Get().Protocol.LockTimeout}, 0)
 		if err != nil {
 			return err
 		}
@@ -335,9 +336,9 @@ func (o *moveOptions) toFile(ctx context.Context, p *project.Project, cfg *setti
 		return fmt.Errorf("cannot remove %s: %w", p.Mirror(), err)
 	}
 	o.at("unrecorded")
-	pinned, err := o.env.pinned(p, p.Liza, postgres.Address{})
+	pinned, err := o.env.Pinned(p, p.Liza, postgres.Address{})
 	if err == nil {
-		err = pinned.write()
+		err = pinned.Write()
 	}
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"liza/pkg/code/project"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/dashboard/source"
+	"liza/pkg/team/assembly"
 )
 
 // exporter sends what happens to a project until its context ends.
@@ -52,7 +53,7 @@ func telemetryCommand(env *Env, export exporter) *urfave.Command {
 			if err != nil {
 				return err
 			}
-			env.lasting()
+			env.Lasting()
 			following, end := context.WithCancel(ctx)
 			defer end()
 			go func() {
@@ -103,8 +104,8 @@ func (e *Env) exportBeside(p *project.Project, liza string) (end func()) {
 		cmd.Args = append(cmd.Args, "--log-format", e.LogFormat)
 	}
 	cmd.Env, cmd.Dir = slices.Clone(e.Environ), p.Root
-	if e.password != "" { // it reads the board as well
-		cmd.Env = append(cmd.Env, passwordVariable+"="+e.password)
+	if e.Password != "" { // it reads the board as well
+		cmd.Env = append(cmd.Env, assembly.PasswordVariable+"="+e.Password)
 	}
 	cmd.Stdout, cmd.Stderr = e.direct.errs, e.direct.errs // traces too, where OTEL_TRACES_EXPORTER is console
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}  // Ctrl-C ends the team; what it did is still sent

@@ -39,7 +39,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 	if !env.Terminal || !env.StdinTerminal || env.JSON {
 		return usagef("liza status", "liza top needs a terminal")
 	}
-	env.watches = true
+	env.Watches = true
 	d, err := env.Service(ctx)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 	if _, err := source.State(ctx); err != nil {
 		return err
 	}
-	env.lasting()
+	env.Lasting()
 	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.Verbs{Service: d}, Now: env.Now, Mask: d.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
 		Explain: func(err error) tui.Problem {
 			r := explainOffline(err)

@@ -46,7 +46,7 @@ func (o *validateOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	p.Now, p.SkipSpecFiles = o.env.Now, o.noSpecFiles || o.env.skipsSpecFiles()
+	p.Now, p.SkipSpecFiles = o.env.Now, o.noSpecFiles || o.env.SkipsSpecFiles()
 	v, err := p.Validate(ctx)
 	if err == nil && o.fix {
 		v, err = o.repair(ctx, p, v)
@@ -153,19 +153,19 @@ func (e *Env) lookAtRemote(ctx context.Context, d *verb.Service, p *maintain.Boa
 }
 
 func (e *Env) boardIn(ctx context.Context, found *project.Project) (*maintain.Board, error) {
-	cfg, err := e.config(found, true)
+	cfg, err := e.Config(found, true)
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, 0)
+	s, err := e.Store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, 0)
 	if err != nil {
 		return nil, err
 	}
-	proc := e.processes(found.Tmp())
+	proc := e.Processes(found.Tmp())
 	p := &maintain.Board{Name: maintain.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.Repo = repo
-		err = e.lookAtRemote(ctx, verb.New(&board.Session{Project: found, Store: s, Repo: repo, Config: cfg.get}), p)
+		err = e.lookAtRemote(ctx, verb.New(&board.Session{Project: found, Store: s, Repo: repo, Config: cfg.Get}), p)
 		if err != nil {
 			e.Log().Warn("what other hosts have merged cannot be looked at: " + err.Error())
 		}

@@ -14,6 +14,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/team/supervisor"
@@ -45,7 +46,7 @@ func newWatch(env *Env) *urfave.Command {
 
 func (o *watchOptions) run(ctx context.Context, _ []string) error {
 	if !o.once {
-		o.env.lasting()
+		o.env.Lasting()
 	}
 	if o.env.JSON && !o.once {
 		return usagef("liza watch --once --json", "--json needs --once: exactly one object is printed")
@@ -57,7 +58,7 @@ func (o *watchOptions) run(ctx context.Context, _ []string) error {
 	w := o.env.watcherOf(d)
 	if o.notify {
 		w.Sinks = append(w.Sinks, o.env.desktop())
-		defer o.env.deliverBeside(ctx, d)()
+		defer o.env.DeliverBeside(ctx, d)()
 	}
 	if o.once {
 		return o.show(w.Pass(ctx))
@@ -129,7 +130,7 @@ func (s *screen) Tell(c watch.Change) {
 func (e *Env) watchBeside(ctx context.Context, c *factory) (end func()) {
 	w := e.watcherOf(c.service)
 	w.Sinks = append(w.Sinks, c.screen)
-	e.shows = true
+	e.Shows = true
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
@@ -151,7 +152,7 @@ func (e *Env) watchBeside(ctx context.Context, c *factory) (end func()) {
 // watcherOf watches the project of a service. An agent's process only looks: stopping the
 // sprint at its deadline is for people's processes and for the team.
 func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
-	w := &watch.Watcher{Files: e.alertFiles(d.Project), Sinks: []watch.Sink{alertMail{e, d.Project}}, Look: maintain.Observe(d, time.Now()).Facts,
+	w := &watch.Watcher{Files: e.AlertFiles(d.Project), Sinks: []watch.Sink{assembly.AlertMail(&e.Environment, d.Project)}, Look: maintain.Observe(d, time.Now()).Facts,
 		Problem: func(err error) { e.Log().Warn(err.Error()) }}
 	if d.Caller.AgentID == "" && d.Caller.As == "" {
 		w.Deadline = func(ctx context.Context, message string) error {
@@ -165,7 +166,7 @@ func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
 // desktop raises notifications on the desktop of the person who watches. Where the program
 // for that is missing nothing happens.
 func (e *Env) desktop() *desktop {
-	return &desktop{queue: e.late, system: runtime.GOOS}
+	return &desktop{queue: e.Late, system: runtime.GOOS}
 }
 
 type desktop struct {

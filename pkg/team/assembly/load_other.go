@@ -1,5 +1,5 @@
 //go:build !linux
 
-package cli
+package assembly
 
 func load() string { return "" } // the system does not tell without a process of its own

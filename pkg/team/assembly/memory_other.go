@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cli
+package assembly
 
 // roomFor is of use on Linux only.
 func roomFor(string) {}

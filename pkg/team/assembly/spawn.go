@@ -1,4 +1,4 @@
-package cli
+package assembly
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // reaper is how the reaper of a run is started: liza-spawn where it can be had, else this program once more.
-func (e *Env) reaper() (argv []string, program string) {
+func (e *Environment) Reaper() (argv []string, program string) {
 	if program = e.spawned(); program != "" {
 		return []string{program, agent.ReapCommand}, program
 	}
@@ -25,7 +25,7 @@ func (e *Env) reaper() (argv []string, program string) {
 	return []string{path, agent.ReapCommand}, ""
 }
 
-func (e *Env) spawned() string {
+func (e *Environment) spawned() string {
 	if e.spawn == nil {
 		return ""
 	}
@@ -34,13 +34,13 @@ func (e *Env) spawned() string {
 
 // spawner finds the program liza-spawn beside this one. It has to be of the same build, and once it was found it has to
 // stay the same file: an installation while a team runs does not change what contains the team.
-func (e *Env) spawner() func() string {
+func (e *Environment) spawner() func() string {
 	type found struct {
 		path string
 		info os.FileInfo
 	}
 	find := sync.OnceValue(func() found {
-		liza, err := e.liza()
+		liza, err := e.Liza()
 		if err != nil {
 			return found{}
 		}
@@ -71,7 +71,7 @@ func (e *Env) spawner() func() string {
 }
 
 // liza is the absolute path of the liza program: this one, or the one beside liza-agent.
-func (e *Env) liza() (string, error) {
+func (e *Environment) Liza() (string, error) {
 	path, err := e.Executable()
 	if err != nil {
 		return "", err

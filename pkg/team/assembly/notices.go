@@ -1,4 +1,4 @@
-package cli
+package assembly
 
 import (
 	"context"
@@ -24,9 +24,9 @@ import (
 const alertsWait = 10 * time.Second
 
 // alertFiles are the files of alerts of a project, safe from crashes and neighbours.
-func (e *Env) alertFiles(p *project.Project) watch.Files {
+func (e *Environment) AlertFiles(p *project.Project) watch.Files {
 	host, _ := os.Hostname()
-	masked := func(data []byte) []byte { return []byte(e.secrets().Mask(string(data))) }
+	masked := func(data []byte) []byte { return []byte(e.Secrets().Mask(string(data))) }
 	return watch.Files{Dir: p.Liza, Append: func(path string, data []byte) error { return safefile.Append(path, masked(data)) },
 		Replace: func(path string, data []byte) error { return safefile.Replace(path, masked(data), 0o644) },
 		Lock: func(ctx context.Context) (func() error, error) {
@@ -38,53 +38,53 @@ func (e *Env) alertFiles(p *project.Project) watch.Files {
 
 // notice reports something that happened once: in alerts.log, and on stderr unless the live
 // view of this process shows alerts.
-func (e *Env) notice(p *project.Project, kind blackboard.AlertKind, subject, text string) {
-	if !e.shows {
+func (e *Environment) Notice(p *project.Project, kind blackboard.AlertKind, subject, text string) {
+	if !e.Shows {
 		e.Log().Warn(string(kind) + ": " + text)
 	}
-	e.report(p, kind, subject, text)
+	e.Report(p, kind, subject, text)
 }
 
 // report raises a one-time notice. It may be called under the locks of the state and of git,
 // so another goroutine writes it down; serve waits for that.
-func (e *Env) report(p *project.Project, kind blackboard.AlertKind, subject, text string) {
+func (e *Environment) Report(p *project.Project, kind blackboard.AlertKind, subject, text string) {
 	n := watch.Notice(kind, subject, text, e.Now())
 	write := func() {
 		// That it cannot be written must not disturb anyone who changes the state.
-		_ = e.alertFiles(p).Report(context.Background(), n)
+		_ = e.AlertFiles(p).Report(context.Background(), n)
 	}
-	if e.late == nil {
+	if e.Late == nil {
 		write()
 		return
 	}
-	e.late.Go(write)
+	e.Late.Go(write)
 }
 
 // storeNotice reports what the store noticed (specs/protocol.md#1.2, specs/protocol.md#14).
-func (e *Env) storeNotice(p *project.Project) func(kind blackboard.AlertKind, text string) {
+func (e *Environment) StoreNotice(p *project.Project) func(kind blackboard.AlertKind, text string) {
 	return func(kind blackboard.AlertKind, text string) {
 		subject := "state.yaml"
 		if kind == blackboard.AlertJournalRepaired {
 			subject = "log.yaml"
 		}
-		e.notice(p, kind, subject, text)
+		e.Notice(p, kind, subject, text)
 	}
 }
 
 // lockRemoved reports a stale lock file of git that was removed (specs/protocol.md#7.3).
-func (e *Env) lockRemoved(p *project.Project) func(path string) {
+func (e *Environment) lockRemoved(p *project.Project) func(path string) {
 	return func(path string) {
 		name := path
 		if rel, err := filepath.Rel(p.GitDir, path); err == nil {
 			name = rel
 		}
-		e.notice(p, blackboard.AlertGitLockRemoved, name, path+" was left by a git process that is gone; it is removed")
+		e.Notice(p, blackboard.AlertGitLockRemoved, name, path+" was left by a git process that is gone; it is removed")
 	}
 }
 
 // unsaved reports work that could not be let go, when a command ended with it: git's answer,
 // or the refusal of an event that would have removed it.
-func (e *Env) unsaved(err error) {
+func (e *Environment) Unsaved(err error) {
 	subject := ""
 	if x, ok := errors.AsType[*git.UnsavedError](err); ok {
 		subject = x.ID
@@ -94,13 +94,13 @@ func (e *Env) unsaved(err error) {
 		return
 	}
 	if p, find := e.Find(context.Background()); find == nil {
-		e.report(p, blackboard.AlertWorkNotSaved, subject, err.Error())
+		e.Report(p, blackboard.AlertWorkNotSaved, subject, err.Error())
 	}
 }
 
 // mail puts a notification into the outbox of a project. That it cannot be written stops nobody.
-func (e *Env) mail(p *project.Project, m notify.Message) {
-	box := notify.Outbox{Path: p.Notifications(), Mask: e.secrets().Mask}
+func (e *Environment) mail(p *project.Project, m notify.Message) {
+	box := notify.Outbox{Path: p.Notifications(), Mask: e.Secrets().Mask}
 	if err := box.Put(context.Background(), e.Now(), m); err != nil {
 		e.Log().Warn(err.Error())
 	}
@@ -113,7 +113,7 @@ const (
 
 // alertMail makes notifications of alerts (specs/protocol.md#10.1).
 type alertMail struct {
-	env     *Env
+	env     *Environment
 	project *project.Project
 }
 
@@ -123,6 +123,9 @@ var toldOtherwise = []blackboard.AlertKind{blackboard.AlertBlocked, blackboard.A
 
 // checkpointOld are the steps of the ladder of specs/protocol.md#10.4.
 var checkpointOld = []blackboard.AlertKind{blackboard.AlertCheckpointStale, blackboard.AlertCheckpointStuck, blackboard.AlertCheckpointAbandoned}
+
+// AlertMail returns a sink that makes notifications of the alerts of p.
+func AlertMail(e *Environment, p *project.Project) watch.Sink { return alertMail{e, p} }
 
 // Tell sends what is raised, once for all watchers: those of one project agree when it was.
 func (a alertMail) Tell(c watch.Change) {
@@ -139,7 +142,7 @@ func (a alertMail) Tell(c watch.Change) {
 }
 
 // sender delivers the notifications of a project (specs/roles-and-knowledge.md#9.1).
-func (e *Env) sender(d *verb.Service) notify.Sender {
+func (e *Environment) sender(d *verb.Service) notify.Sender {
 	return notify.Sender{Outbox: d.Outbox(), Lock: d.Project.NotifyLock(), Now: e.Now,
 		Webhook: func() (*notify.Webhook, []string) { return e.webhook(d) },
 		Failed:  func(ctx context.Context, host string, err error) { notifyFailed(ctx, d, host, err) },
@@ -147,7 +150,7 @@ func (e *Env) sender(d *verb.Service) notify.Sender {
 }
 
 // webhook is where messages go by the settings now, nil for nowhere.
-func (e *Env) webhook(d *verb.Service) (*notify.Webhook, []string) {
+func (e *Environment) webhook(d *verb.Service) (*notify.Webhook, []string) {
 	s, err := d.View(context.Background())
 	if err != nil {
 		return nil, nil
@@ -159,7 +162,7 @@ func (e *Env) webhook(d *verb.Service) (*notify.Webhook, []string) {
 	w := &notify.Webhook{URL: url, RequireHTTPS: cfg.RequireHTTPS, AllowHosts: cfg.AllowHosts, MaxPayload: notify.MaxPayload, Session: filepath.Base(d.Project.Root)}
 	if cfg.SecretEnv != "" {
 		w.Key = e.Get(cfg.SecretEnv)
-		e.secrets().Add(cfg.SecretEnv, w.Key)
+		e.Secrets().Add(cfg.SecretEnv, w.Key)
 	}
 	return w, cfg.Events
 }
@@ -186,7 +189,7 @@ func notifyFailed(ctx context.Context, d *verb.Service, host string, cause error
 
 // deliverBeside delivers while others work. The function that it returns ends that, after a
 // last round that is short.
-func (e *Env) deliverBeside(ctx context.Context, service *verb.Service) (end func()) {
+func (e *Environment) DeliverBeside(ctx context.Context, service *verb.Service) (end func()) {
 	d := service.With(func(s *board.Session) { s.Caller = verb.Caller{Person: s.Caller.Person} })
 	c := e.sender(d)
 	free := context.WithoutCancel(ctx)
@@ -208,7 +211,7 @@ func (e *Env) deliverBeside(ctx context.Context, service *verb.Service) (end fun
 }
 
 // mailTimes sends when the board changes, and now and then.
-func (e *Env) mailTimes(ctx context.Context, d *verb.Service) <-chan struct{} {
+func (e *Environment) mailTimes(ctx context.Context, d *verb.Service) <-chan struct{} {
 	look, changed := make(chan struct{}), d.Store.Watch(ctx)
 	go func() {
 		tick := time.NewTicker(lookForMail)

@@ -1,0 +1,231 @@
+package assembly
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"liza/pkg/base/secret"
+	"liza/pkg/code/project"
+	"liza/pkg/code/review"
+	"liza/pkg/run/agent"
+	"liza/pkg/run/broker"
+	"liza/pkg/team/supervisor"
+	"liza/pkg/verb/verb"
+)
+
+// An Environment is everything that a process gets from outside: streams, environment variables, clock and place. It opens the
+// project, its board and its repository with them. Nothing below this package reads the environment or the clock.
+type Environment struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environ        []string
+	Dir            string // working folder
+	Now            func() time.Time
+	Executable     func() (string, error) // path of the running program
+	Signals        func() (<-chan os.Signal, func())
+	Strict         bool               // the store proves its promises at each write; for tests
+	At             func(point string) // failpoints of tests; may be nil
+	Version        string             // of the program
+
+	Root      string // of the project, as it was named; LIZA_ROOT counts as well
+	As        string // agent for which a person acts
+	LogFormat string // of diagnostics: text or json
+
+	Within    *Within                      // the command came out of a run, over its broker
+	Ancestors func() []verb.Ancestor       // processes above this one; nil: none are known
+	Password  string                       // of the board's database, once it is taken out of the environment
+	Shows     bool                         // the live view of this process shows alerts
+	Watches   bool                         // a person looks at the board, and may decide something
+	Away      *atomic.Pointer[func() bool] // reports that the project folder of a team is gone: then diagnostics say nothing
+	Late      *sync.WaitGroup              // what is still being written when a command ends
+
+	known   *secret.Set   // see Secrets
+	spawn   func() string // absolute path of liza-spawn, "" without one
+	home    func() string // of the user, by the system
+	host    string        // name of this clone among the hosts of a board; "": the board is a file
+	closing []func()      // what ends with a command
+}
+
+// A Within is the run out of which a command came.
+type Within struct {
+	Run     supervisor.InRun
+	Service *verb.Service // of the supervisor, whose settings and filters were read before any agent could change them
+}
+
+// FromSystem returns the environment of a real process, without what only a terminal has.
+func FromSystem(version string) Environment {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "."
+	}
+	return Environment{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: time.Now, Executable: os.Executable, Version: version,
+		Signals: func() (<-chan os.Signal, func()) {
+			c := make(chan os.Signal, 4)
+			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+			return c, func() { signal.Stop(c) }
+		},
+		home: homeOfUser, Away: new(atomic.Pointer[func() bool])}
+}
+
+// FindProcesses looks for the programs and processes that belong to this one, when they are asked for. e must not move afterwards.
+func (e *Environment) FindProcesses() {
+	e.Ancestors, e.spawn = sync.OnceValue(e.Ancestry), e.spawner()
+}
+
+// ForRun returns the environment of a command that came out of a run, with the variables of that run.
+func (e *Environment) ForRun(w *Within, call *broker.Call) Environment {
+	in := Environment{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Now: e.Now, Executable: e.Executable, Version: e.Version,
+		Strict: e.Strict, spawn: e.spawn, home: e.home, Within: w, known: e.Secrets()}
+	in.Environ = append(slices.Clone(e.Environ), "LIZA_AGENT_ID="+w.Run.Agent, "LIZA_AGENT_TOKEN="+w.Run.Token, "LIZA_RUN="+w.Run.Mark, "LIZA_TASK_ID="+w.Run.Task,
+		"LIZA_ROOT="+w.Run.Root)
+	return in
+}
+
+// CloseAfter ends with e what was opened with other.
+func (e *Environment) CloseAfter(other *Environment) { e.closing = append(e.closing, other.closing...) }
+
+// A command that ends in a moment need not clean up its memory again and again, and neither need a team, whose
+// boards are garbage a moment later. What else goes on for long does (lasting). Who sets GOGC decides.
+const rareCollection, usualCollection = 400, 100
+
+func (e *Environment) CollectRarely() { e.collect(rareCollection) }
+func (e *Environment) Lasting()       { e.collect(usualCollection) }
+
+func (e *Environment) collect(percent int) {
+	if e.Get("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
+
+// Get is the value of an environment variable.
+func (e *Environment) Get(name string) string {
+	for i := len(e.Environ) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(e.Environ[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// Find is the project that the command is about.
+func (e *Environment) Find(ctx context.Context) (*project.Project, error) {
+	if e.Within != nil {
+		return project.Find(ctx, "", e.Within.Run.Root)
+	}
+	return project.Find(ctx, e.Dir, e.Named())
+}
+
+// root is the project that was named, "" for none.
+func (e *Environment) Named() string {
+	root := cmp.Or(e.Root, e.Get("LIZA_ROOT"))
+	if root != "" && !filepath.IsAbs(root) {
+		root = filepath.Join(e.Dir, root)
+	}
+	return root
+}
+
+// keys is the person's folder for keys, outside of all repositories; "" when nobody says
+// where that is.
+func (e *Environment) Keys() string {
+	if state := e.Get("XDG_STATE_HOME"); filepath.IsAbs(state) {
+		return filepath.Join(state, "liza")
+	}
+	home := e.Get("HOME")
+	if !filepath.IsAbs(home) && e.home != nil {
+		home = e.home()
+	}
+	if !filepath.IsAbs(home) {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "liza")
+}
+
+// skipsSpecFiles reports whether SKIP_SPEC_FILE_CHECK says that spec files are not looked for.
+func (e *Environment) SkipsSpecFiles() bool {
+	on, _ := strconv.ParseBool(e.Get("SKIP_SPEC_FILE_CHECK"))
+	return on
+}
+
+func (e *Environment) Caller() verb.Caller {
+	c := verb.Caller{AgentID: e.Get("LIZA_AGENT_ID"), Token: e.Get("LIZA_AGENT_TOKEN"), As: e.As, Person: e.Get("USER")}
+	if e.Within != nil {
+		c.Inside = e.Within.Run.Agent
+	}
+	if c.Person == "" {
+		if u, err := user.Current(); err == nil {
+			c.Person = u.Username
+		}
+	}
+	return c
+}
+
+// secrets are those of the environment, and of .liza/secrets once a project is open. There
+// is one set for all that this process writes.
+func (e *Environment) Secrets() *secret.Set {
+	if e.known == nil { // serve asks first, before there are several who could
+		e.known = new(secret.Set)
+		e.known.AddEnviron(e.Environ)
+	}
+	return e.known
+}
+
+// held are the secrets that skills may get from the environment.
+func (e *Environment) held() *verb.HeldSecrets {
+	h := new(verb.HeldSecrets)
+	for _, pair := range e.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if own, ok := strings.CutPrefix(name, "LIZA_SECRET_"); ok {
+			h.Hold(strings.ToLower(own), value)
+		}
+	}
+	return h
+}
+
+// homeFolder is the person's.
+func (e *Environment) homeFolder() string {
+	if home := e.Get("HOME"); filepath.IsAbs(home) || e.home == nil {
+		return filepath.Clean(home)
+	}
+	return e.home()
+}
+
+// homeOfUser is the home folder that the system knows, for when HOME is not set.
+func homeOfUser() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
+}
+
+// ancestry are this process and those that it descends from now.
+func (e *Environment) Ancestry() []verb.Ancestor {
+	up := []verb.Ancestor{ancestorOf(agent.Process{Pid: os.Getpid()}, e.Environ)}
+	for _, p := range agent.Ancestors(os.Getpid()) {
+		up = append(up, ancestorOf(p, agent.Environ(p.Pid)))
+	}
+	return up
+}
+
+func ancestorOf(p agent.Process, environ []string) verb.Ancestor {
+	own := Environment{Environ: environ}
+	a := verb.Ancestor{PID: p.Pid, Start: p.Start, Root: own.Get("LIZA_ROOT"), Run: own.Get("LIZA_RUN"), Name: own.Get("LIZA_AGENT_ID"),
+		Folders: []string{own.Get("LIZA_WORKTREE"), own.Get("PWD"), cmp.Or(own.Get("TMPDIR"), "/tmp")}}
+	if job := own.Get(review.JobVariable); job != "" && a.Run == "" {
+		a.Root, a.Run, a.Name = job, "job", ""
+	}
+	return a
+}

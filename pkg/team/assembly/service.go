@@ -1,0 +1,144 @@
+package assembly
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"time"
+
+	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
+	"liza/pkg/code/git"
+	"liza/pkg/code/project"
+	"liza/pkg/run/agent"
+	"liza/pkg/verb/board"
+	"liza/pkg/verb/verb"
+)
+
+// Service opens the project for a command that may change it. Broken configuration refuses.
+func (e *Environment) Service(ctx context.Context) (*verb.Service, error) { return e.open(ctx, false) }
+
+// Reader opens the project for a command that only reads: broken configuration is a
+// warning, and git need not be there.
+func (e *Environment) Reader(ctx context.Context) (*verb.Service, error) { return e.open(ctx, true) }
+
+// gitReader is Reader for a command that shows what git has.
+func (e *Environment) GitReader(ctx context.Context) (*verb.Service, error) {
+	d, err := e.Reader(ctx)
+	if err == nil && d.Repo == nil {
+		_, err = git.Open(ctx, d.Project.Root) // says why
+	}
+	return d, err
+}
+
+func (e *Environment) open(ctx context.Context, tolerant bool) (*verb.Service, error) {
+	p, err := e.Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.OpenAt(ctx, p, tolerant)
+}
+
+// lookPatience is how long a command that can show the copy tries to reach a database that does not answer.
+const lookPatience = 300 * time.Millisecond
+
+func (e *Environment) OpenAt(ctx context.Context, p *project.Project, tolerant bool) (*verb.Service, error) {
+	if e.Within != nil {
+		return e.ServiceOn(e.Within.Service.Session), nil
+	}
+	cfg, err := e.Config(p, tolerant)
+	if err != nil {
+		return nil, err
+	}
+	p.Mask = e.Secrets().Mask
+	if err := e.Secrets().AddFolder(p.Secrets()); err != nil {
+		e.Log().Warn(err.Error())
+	}
+	taskArchive := &history.Archive{Dir: p.ArchiveDir()}
+	patience := time.Duration(0)
+	if tolerant || e.Watches { // who looks is shown the copy soon
+		patience = min(cfg.Get().Protocol.LockTimeout, lookPatience)
+	}
+	s, err := e.Store(p, cfg, taskArchive, patience)
+	if err != nil {
+		return nil, err
+	}
+	roomFor(p.State())
+	read := make(chan *blackboard.State, 1)
+	go func() { // while git starts; what is read stays with the store
+		at, err := s.View(ctx)
+		if err != nil && IsShared(s) {
+			at, _ = s.LastValid(ctx) // it has the name of this host as well
+		}
+		read <- at
+	}()
+	repo, err := git.Open(ctx, p.Root)
+	at := <-read
+	if err != nil && !tolerant {
+		return nil, err
+	}
+	if repo != nil {
+		repo.OnLockRemoved, repo.Mask = e.lockRemoved(p), e.Secrets().Mask
+		repo.MaxTaken = int64(cfg.Get().Sandbox.Limits.DiskMB) << 20
+		repo.RemoteTimeout = cfg.Get().Git.RemoteTimeout
+		repo.Sign = cfg.Get().Git.Sign
+		repo.Filters = cfg.Get().Git.Filters // as they were at the start: an agent may change the file
+	}
+	if err := cfg.follow(at, tolerant); err != nil {
+		return nil, err
+	}
+	if IsShared(s) && at != nil {
+		machine, _ := os.Hostname()
+		if e.host, err = verb.HostName(at, p.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
+			return nil, err
+		}
+	}
+	return e.ServiceOn(&board.Session{Project: p, Store: s, Repo: repo, Config: cfg.Get, TaskArchive: taskArchive, Home: e.Get("HOME"), Secrets: e.Secrets(), Held: e.held()}), nil
+}
+
+// serviceOn is the service of this command on a project that is open.
+func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
+	p := open.Project
+	d := verb.New(&board.Session{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
+		Caller: e.Caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.Processes(p.Tmp()), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.SkipsSpecFiles(),
+		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.Unsaved, Notice: func(kind blackboard.AlertKind, subject, text string) { e.Report(p, kind, subject, text) }})
+	d.Version = e.Version
+	if open.Proc.Host != "" {
+		d.Proc.Host = open.Proc.Host
+	}
+	d.Enclose = e.enclose(d)
+	if d.Repo != nil && d.Repo.Contain == nil {
+		d.Repo.Contain = d.Help
+	}
+	return d
+}
+
+func (e *Environment) Processes(tmp string) verb.Processes {
+	host := e.host
+	if host == "" {
+		host, _ = os.Hostname()
+	}
+	return verb.Processes{Host: host, BootID: agent.BootID(), Load: load,
+		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
+		Ancestors: func() []verb.Ancestor {
+			if e.Ancestors == nil {
+				return nil
+			}
+			return e.Ancestors()
+		},
+		StopOrphan: func(ctx context.Context, id string, c blackboard.Child, grace time.Duration) error {
+			p := agent.Process{Pid: c.PID, Start: c.PIDStart, Pgid: c.PGID}
+			if err := agent.StopOrphan(ctx, p, map[string]string{"LIZA_AGENT_ID": id, "LIZA_RUN": c.RunID}, grace); err != nil {
+				return err
+			}
+			e.removeLeft(tmp)
+			return nil
+		},
+		FreeMB: func(path string) int {
+			mb, known := project.FreeMB(path)
+			if known && mb == 0 {
+				return 1 // full; 0 would mean "unknown"
+			}
+			return mb
+		}}
+}
