@@ -31,7 +31,7 @@ func claimFailed(err error) bool {
 	return err != nil && (exitOf(err) == 0 || exitOf(err) == transition.ExitFailure)
 }
 
-// code claims the best task and works on it until the claim ends.
+// code claims the best task and works on it until the claim ends, then on the one that was reserved with its end.
 func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
 	if done, err := s.applyLimits(hard, st); err != nil || done {
 		return done, waiting{}, err
@@ -43,9 +43,33 @@ func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (boo
 	if w, idle := s.nothingTo(st, s.look(hard, st)); idle {
 		return false, w, nil
 	}
+	for {
+		did, w, err := s.codeOne(soft, hard, st)
+		if s.reserved == nil {
+			return did, w, err
+		}
+		if err != nil || soft.Err() != nil {
+			dropped := s.reserved
+			s.reserved = nil
+			return did, w, errors.Join(err, s.Service.DropReserved(context.WithoutCancel(hard), dropped))
+		}
+	}
+}
+
+// claim claims what was reserved, else the best task.
+func (s *Supervisor) claim(ctx context.Context) (verb.Claimed, error) {
+	if r := s.reserved; r != nil {
+		s.reserved = nil
+		return s.Service.ClaimReserved(ctx, r)
+	}
+	return s.Service.Claim(ctx, s.Task)
+}
+
+func (s *Supervisor) codeOne(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
 	var c verb.Claimed
+	var err error
 	for failures := 0; ; failures++ {
-		c, err = s.Service.Claim(hard, s.Task)
+		c, err = s.claim(hard)
 		if !claimFailed(err) {
 			break
 		}
@@ -98,7 +122,7 @@ func (s *Supervisor) claimRefused(soft, hard context.Context, err error) error {
 	return err
 }
 
-// review claims the next review and works on it until the verdict.
+// review claims the next review and works on it until the verdict, then on the one that was claimed with the verdict.
 func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
 	if w, err := s.closed(hard, st); err != nil || w.why != "" {
 		return false, w, err
@@ -114,8 +138,16 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 		return false, waiting{}, s.claimRefused(soft, hard, err)
 	}
 	s.failed.claims.end()
-	s.say(c.Task, "reviews %s", blackboard.ShortCommit(c.Commit))
-	return true, waiting{}, s.work(soft, hard, c.Task)
+	for {
+		s.say(c.Task, "reviews %s", blackboard.ShortCommit(c.Commit))
+		err := s.work(soft, hard, c.Task)
+		if s.reviews == nil || err != nil || soft.Err() != nil { // what was claimed besides is given back by the next step, or the end
+			s.reviews = nil
+			return true, waiting{}, err
+		}
+		c, s.reviews = *s.reviews, nil
+		s.Service.ReviewClaimed(hard, &c)
+	}
 }
 
 // look says why there is nothing to claim, nil when there may be something. Who works on one task only is told by the claim.

@@ -20,7 +20,7 @@ import (
 // What a merged task may cost, start and end of the team included: writes of the board, processes of git that Liza starts, and
 // runs of agent programs, each of which has one reaper.
 const (
-	mostWrites   = 11
+	mostWrites   = 9
 	mostGit      = 42
 	runsOfATask  = 2
 	costOfTasks  = 10

@@ -23,11 +23,18 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// register enters the agent on the board and says so.
+// register enters the agent on the board, with the program that it is going to run, and says so.
 func (s *Supervisor) register(ctx context.Context) error {
+	s.Service.May, s.Service.Run = s.may, s.lease.runID
+	program := ""
+	ready := func(st *blackboard.State, _ string) (string, string) {
+		c := s.chosen(st, nil)
+		program = c.name
+		return c.name, c.model
+	}
 	if s.Service.Caller.Token == "" {
 		started := s.Service.Now()
-		r, err := s.Service.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ)})
+		r, err := s.Service.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ), Ready: ready})
 		if err != nil {
 			return err
 		}
@@ -35,20 +42,14 @@ func (s *Supervisor) register(ctx context.Context) error {
 		s.Service.Caller.AgentID, s.Service.Caller.Token = r.Agent, r.Token
 		_, lease, margin := s.intervals(ctx)
 		s.lease.renewed(started.Add(lease - margin))
-	}
-	s.Service.May, s.Service.Run = s.may, s.lease.runID
-	st, err := s.Service.View(ctx)
-	if err != nil {
+	} else if err := s.Service.Update(ctx, "ready", func(st *blackboard.State, a transition.Actor) error {
+		name, model := ready(st, a.ID)
+		return transition.SetReady(st, a, name, model, s.Service.Now())
+	}); err != nil {
 		return err
 	}
-	c := s.chosen(st, nil)
-	err = s.Service.Update(ctx, "ready", func(st *blackboard.State, a transition.Actor) error {
-		return transition.SetReady(st, a, c.name, c.model, s.Service.Now())
-	})
-	if err == nil {
-		s.say("", "ready, runs %s", c.name)
-	}
-	return err
+	s.say("", "ready, runs %s", program)
+	return nil
 }
 
 // leave releases what the agent still holds and removes its registration.

@@ -79,6 +79,7 @@ func (r *run) outcome(out outcome.Outcome) {
 type unit struct {
 	task       string
 	board      *verb.Service // of a coder or reviewer: with the end of a run, and what checks found, as a draft
+	last       func() bool   // no other work is to be begun after it; nil: none is
 	reasks     int
 	restarts   int
 	transients streak

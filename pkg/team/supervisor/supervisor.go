@@ -62,7 +62,10 @@ type Supervisor struct {
 	// Jitter gives numbers from -1 to 1, by which waits differ; nil: they do not.
 	Jitter func() float64
 
-	role   string // of a preview: in the place of the role that would be used
+	role     string            // of a preview: in the place of the role that would be used
+	reserved *verb.Reservation // the next task of a coder, with the end of the one before
+	reviews  *verb.Claimed     // the next review of a reviewer, likewise
+
 	worked bool
 	shut   bool // the person closed the program before the work was handed in
 
@@ -342,10 +345,13 @@ func (s *Supervisor) seeIntegration(ctx context.Context, st *blackboard.State) e
 	return nil
 }
 
+// recoverEvery is how often a member looks for what dead supervisors left.
+const recoverEvery = 30 * time.Second
+
 // recover takes back what dead supervisors left, at the start and every 30 s.
 func (s *Supervisor) recover(ctx context.Context) error {
 	now := s.Service.Now()
-	if now.Sub(s.recovered) < 30*time.Second {
+	if now.Sub(s.recovered) < recoverEvery {
 		return nil
 	}
 	first := s.recovered.IsZero()

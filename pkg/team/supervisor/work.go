@@ -18,7 +18,7 @@ import (
 func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 	guarded, release := s.lease.guard(hard)
 	defer release()
-	u := &unit{task: task, board: s.Service.Drafting()}
+	u := &unit{task: task, board: s.Service.Drafting(), last: func() bool { return soft.Err() != nil }}
 	ended := func(err error) error {
 		switch {
 		case errors.Is(context.Cause(guarded), errLost):
@@ -243,8 +243,9 @@ func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
 }
 
 func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
+	begun := s.beginNext(ctx, u)
 	out, err := s.applied(ctx, life, u, outcome.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
-	if err != nil {
+	if begun(); err != nil {
 		return next{}, err
 	}
 	r.outcome(out)
@@ -261,6 +262,44 @@ func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, er
 	}
 	s.say(u.task, "%s (%s)", out.Note, cost(r.result))
 	return next{}, nil
+}
+
+// beginNext lets the write that ends this unit of work also reserve the next task, or claim the next review: the member is going to
+// look for it a moment later. begun, called afterwards, keeps what came of it. Twice a minute the member takes a whole step instead.
+func (s *Supervisor) beginNext(ctx context.Context, u *unit) (begun func()) {
+	none := func() {}
+	if u.last == nil || u.last() || s.Once || s.OneRun || s.Task != "" || s.Interactive != nil || s.Service.Now().Sub(s.recovered) >= recoverEvery {
+		return none
+	}
+	st, err := u.board.View(ctx)
+	if err != nil || st.Stopped[s.ID] != nil || len(s.Service.Orders(st)) > 0 {
+		return none
+	}
+	if _, w, err := s.sprintSpent(ctx, st, 0); err != nil || w.why != "" {
+		return none
+	}
+	if s.Role == blackboard.RoleReviewer {
+		r, done, err := u.board.ReviewNext(ctx)
+		if err != nil {
+			return none
+		}
+		return func() {
+			if done() {
+				s.reviews = r
+			}
+			u.board.Then(nil)
+		}
+	}
+	r, done, err := u.board.ReserveNext(ctx)
+	if err != nil {
+		return none
+	}
+	return func() {
+		if done() {
+			s.reserved = r
+		}
+		u.board.Then(nil)
+	}
 }
 
 // conversation is the one that a run resumes: that of the answer which is asked for again, or

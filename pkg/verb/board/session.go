@@ -299,7 +299,7 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 			return b.forgetSecrets(over)
 		}
 	}
-	take, drafted := b.NewTakeover(), false
+	take, drafted, followed := b.NewTakeover(), false, false
 	err := take.Try(ctx, func() error {
 		return b.Watched().Update(ctx, op, func(s *blackboard.State) error {
 			b.Prepare(s)
@@ -311,6 +311,7 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 			if err := change(s, id.Actor(s)); err != nil {
 				return err
 			}
+			followed = b.draft.then(s, id.Actor(s))
 			b.nameRun(s.Entries())
 			if b.keepsSecrets() {
 				over = endSecrets(s)
@@ -320,7 +321,7 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 		})
 	})
 	if err == nil && drafted {
-		b.draft.written()
+		b.draft.written(followed)
 	}
 	return err
 }

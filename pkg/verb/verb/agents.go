@@ -27,6 +27,9 @@ type RegisterInput struct {
 	CLI      string
 	Model    string
 	Settings map[string]string // that its environment makes, by key
+
+	// Ready chooses the program of a supervisor that begins to work at once; nil: the agent is STARTING (A02).
+	Ready func(s *blackboard.State, id string) (program, model string)
 }
 
 // Register enters an agent on the board (specs/protocol.md#5.1, A01).
@@ -54,6 +57,13 @@ func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, e
 		}
 		if err := transition.NoteContact(s, contact, d.Now()); err != nil {
 			return err
+		}
+		if in.Ready != nil {
+			program, model := in.Ready(s, id)
+			own := transition.Actor{ID: id, TokenHash: e.TokenHash, Facts: a.Facts}
+			if err := transition.SetReady(s, own, program, model, d.Now()); err != nil {
+				return err
+			}
 		}
 		out = Registered{Agent: id, Token: token, Generation: e.Generation, Lease: e.LeaseExpires}
 		return nil

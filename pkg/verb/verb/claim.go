@@ -28,8 +28,8 @@ type Claimed struct {
 	Warnings   []string        `json:"warnings,omitempty"`
 }
 
-// reservation is what phase one of a claim decided (specs/protocol.md#7.2).
-type reservation struct {
+// A Reservation is a task that was reserved for the caller: what phase one of a claim decided (specs/protocol.md#7.2).
+type Reservation struct {
 	id         board.Identity
 	agent      string
 	task       blackboard.Task // as it was reserved
@@ -39,6 +39,7 @@ type reservation struct {
 	former     *board.Orphan // what the holder left whose claim is over
 	nonce      string
 	candidates []string
+	unusable   map[string]error // roles that tasks want and that cannot be used: many may want the same
 }
 
 // Claim gives the caller the named task, or the best claimable one for id "", and its
@@ -47,15 +48,35 @@ func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 	if err := d.FollowSettings(ctx); err != nil {
 		return Claimed{}, err
 	}
-	r, err := d.reserve(ctx, id)
+	r, take, err := d.reservation(ctx, id)
 	if err != nil {
 		return Claimed{}, err
 	}
+	err = d.UpdateAs(ctx, "claim", r.id, take)
+	if d.tellUnusable(ctx, r.unusable); err != nil {
+		return Claimed{}, err
+	}
+	return d.ClaimReserved(ctx, r)
+}
+
+// ReserveNext makes phase one of a claim of the best task a part of the next write of d, which ends the caller's work: a draft.
+// done reports whether it took place; then ClaimReserved goes on.
+func (d *Service) ReserveNext(ctx context.Context) (r *Reservation, done func() bool, err error) {
+	r, take, err := d.reservation(ctx, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	d.Then(take)
+	return r, d.Followed, nil
+}
+
+// ClaimReserved is a claim from its second phase on.
+func (d *Service) ClaimReserved(ctx context.Context, r *Reservation) (Claimed, error) {
 	d.Failpoint("claim.reserved")
 	// Read again although reserve has read it: a dependency may have been merged in between, and the work has to begin with it.
 	r.base = d.newerHead(ctx, r.base)
 	facts := transition.ClaimFacts{Confirm: true, Base: r.base}
-	provided, err := d.provision(ctx, &r, &facts)
+	provided, err := d.provision(ctx, r, &facts)
 	if err != nil {
 		return Claimed{}, d.claimFailed(ctx, r, err)
 	}
@@ -74,6 +95,14 @@ func (d *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 	return claimed, nil
 }
 
+// DropReserved takes back a reservation of which no claim is made.
+func (d *Service) DropReserved(ctx context.Context, r *Reservation) error {
+	return d.UpdateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+		transition.CancelReserve(s, r.task.ID, a)
+		return nil
+	})
+}
+
 // newerHead is the integration head after a reservation. The one that was read before may
 // lack what was merged meanwhile, and with it made the task claimable.
 func (d *Service) newerHead(ctx context.Context, base string) string {
@@ -90,36 +119,31 @@ func (d *Service) newerHead(ctx context.Context, base string) string {
 	return base
 }
 
-// reserve is phase one: selection and guards in one step, so that two coders never select
-// the same task.
-func (d *Service) reserve(ctx context.Context, name string) (reservation, error) {
-	id, err := d.Identify()
-	if err != nil {
-		return reservation{}, err
+// reservation returns phase one of a claim, to be written by take: selection and guards in one step, so that two coders never
+// select the same task.
+func (d *Service) reservation(ctx context.Context, name string) (r *Reservation, take func(*blackboard.State, transition.Actor) error, err error) {
+	r = &Reservation{unusable: map[string]error{}}
+	if r.id, err = d.Identify(); err != nil {
+		return nil, nil, err
 	}
 	// Not inside the update, which may run more than once: the lock of the worktree names this claim, whatever the outcome.
-	nonce, err := d.RandomHex(8)
-	if err != nil {
-		return reservation{}, err
+	if r.nonce, err = d.RandomHex(8); err != nil {
+		return nil, nil, err
 	}
 	s, err := d.View(ctx)
 	if err != nil {
-		return reservation{}, err
+		return nil, nil, err
 	}
 	in := d.Input()
-	unusable := map[string]error{} // many tasks may want the same role
-	in.RoleCheck = d.RoleCheck(func(err error) { unusable[err.Error()] = err })
-	defer func() { d.tellUnusable(ctx, unusable) }()
+	in.RoleCheck = d.RoleCheck(func(err error) { r.unusable[err.Error()] = err })
 	if err := d.FollowRemote(ctx, s); err != nil {
-		return reservation{}, err
+		return nil, nil, err
 	}
-	head, err := d.IntegrationHead(ctx, s)
-	if err != nil {
-		return reservation{}, err
+	if r.base, err = d.IntegrationHead(ctx, s); err != nil {
+		return nil, nil, err
 	}
 	d.Failpoint("claim.looked")
-	r := reservation{id: id, base: head, nonce: nonce}
-	err = d.UpdateAs(ctx, "claim", id, func(s *blackboard.State, a transition.Actor) error {
+	return r, func(s *blackboard.State, a transition.Actor) error {
 		now := d.Now()
 		// Before Identify, which registers an agent that a person acts for.
 		registered := s.Agents[a.ID] != nil
@@ -128,7 +152,7 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 		}
 		in := in
 		in.MayTake = d.mayTake(s)
-		in.Claim = &transition.ClaimFacts{Base: head, Reserve: s.Duration("claim_reserve"), Named: name != ""}
+		in.Claim = &transition.ClaimFacts{Base: r.base, Reserve: s.Duration("claim_reserve"), Named: name != ""}
 		chosen := name
 		if name == "" {
 			t, why := transition.NextTask(s, a, in, now)
@@ -142,8 +166,7 @@ func (d *Service) reserve(ctx context.Context, name string) (reservation, error)
 		}
 		r.note(d, s, s.Task(chosen), a.ID, !registered)
 		return nil
-	})
-	return r, err
+	}, nil
 }
 
 // Look refuses as a claim of any task or review would that finds nothing, without the lock of the board and for the price of a look at
@@ -190,7 +213,7 @@ func (d *Service) tellUnusable(ctx context.Context, unusable map[string]error) {
 }
 
 // note keeps what phase two needs to know about the task.
-func (r *reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
+func (r *Reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
 	r.agent, r.task, r.fresh = agent, *t, fresh
 	r.keep = t.HandoffPending || t.Status == blackboard.IntegrationFailed ||
 		(t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent ||
@@ -215,7 +238,7 @@ func (r *reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, 
 
 // provision is phase two: the former holder's process is stopped, its work saved, the
 // worktree provided and set up. Nothing of it happens under the state lock.
-func (d *Service) provision(ctx context.Context, r *reservation, facts *transition.ClaimFacts) (*git.Provided, error) {
+func (d *Service) provision(ctx context.Context, r *Reservation, facts *transition.ClaimFacts) (*git.Provided, error) {
 	if r.former != nil {
 		// First of all: a program that still runs would write into what is saved and handed over below.
 		if err := d.Stop(ctx, *r.former); err != nil {
@@ -250,7 +273,7 @@ func (d *Service) provision(ctx context.Context, r *reservation, facts *transiti
 
 // comesFrom prepares for a task whose worktree another host has: what this host still has of it is older, and work goes on at
 // what was pushed there.
-func (d *Service) comesFrom(ctx context.Context, r *reservation) error {
+func (d *Service) comesFrom(ctx context.Context, r *Reservation) error {
 	t := &r.task
 	if !d.Elsewhere(t) {
 		return nil
@@ -270,7 +293,7 @@ func (d *Service) comesFrom(ctx context.Context, r *reservation) error {
 }
 
 // confirm is phase three: the reservation and the guards still hold, and the claim is written.
-func (d *Service) confirm(ctx context.Context, r reservation, facts transition.ClaimFacts, p *git.Provided) (Claimed, error) {
+func (d *Service) confirm(ctx context.Context, r *Reservation, facts transition.ClaimFacts, p *git.Provided) (Claimed, error) {
 	var out Claimed
 	in := d.Input()
 	in.SpecHash = d.SpecHash(r.task.SpecRef)
@@ -306,7 +329,7 @@ func (d *Service) confirm(ctx context.Context, r reservation, facts transition.C
 }
 
 // claimFailed takes back what phases one and two made: the task's bytes are as before.
-func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) error {
+func (d *Service) claimFailed(ctx context.Context, r *Reservation, cause error) error {
 	// The cause may be that ctx has ended, and the reservation has to go all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -341,24 +364,59 @@ func (d *Service) claimFailed(ctx context.Context, r reservation, cause error) e
 
 // ClaimReview gives the caller the named review, or the next one for id "".
 func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
-	var out Claimed
+	take := d.NewTakeover()
+	r, claim, err := d.reviewOf(ctx, id, take)
+	if err != nil {
+		return *r, err
+	}
+	if err := take.Try(ctx, func() error { return d.Update(ctx, "claim-review", claim) }); err != nil {
+		return *r, err
+	}
+	d.ReviewClaimed(ctx, r)
+	return *r, nil
+}
+
+// ReviewNext makes the claim of the next review a part of the next write of d, which ends the caller's review: a draft. done reports
+// whether it took place; then ReviewClaimed goes on. A review that another reviewer left unfinished is not taken in this way.
+func (d *Service) ReviewNext(ctx context.Context) (r *Claimed, done func() bool, err error) {
+	r, claim, err := d.reviewOf(ctx, "", nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.Then(claim)
+	return r, d.Followed, nil
+}
+
+// ReviewClaimed completes the claim of a review, outside of the board.
+func (d *Service) ReviewClaimed(ctx context.Context, r *Claimed) {
+	if r.Worktree == "" {
+		return
+	}
+	if _, err := d.Repo.Relink(ctx, r.Task); err != nil {
+		r.Warnings = append(r.Warnings, err.Error())
+	}
+}
+
+// reviewOf returns the claim of the named review, or of the next one, to be written by claim. Without take no review is claimed that
+// somebody has left unfinished.
+func (d *Service) reviewOf(ctx context.Context, id string, take interface{ Need(*board.Orphan) error }) (r *Claimed, claim func(*blackboard.State, transition.Actor) error, err error) {
+	r = &Claimed{}
 	if err := d.FollowSettings(ctx); err != nil {
-		return out, err
+		return r, nil, err
 	}
 	if d.Config().Review.Disabled() {
-		return out, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
+		return r, nil, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
 	}
 	if _, err := d.Roles().Resolve(role.Reviewer, nil, d.RoleSettings()); err != nil {
 		d.TellUnusable(ctx, err)
-		return out, RoleRefusal(nil, err)
+		return r, nil, RoleRefusal(nil, err)
 	}
 	spec, err := d.specHashes(ctx)
 	if err != nil {
-		return out, err
+		return r, nil, err
 	}
 	in := d.Input()
-	take := d.NewTakeover()
-	claim := func(s *blackboard.State, a transition.Actor) error {
+	return r, func(s *blackboard.State, a transition.Actor) error {
 		now := d.Now()
 		if _, err := transition.Identify(s, a, now); err != nil {
 			return err
@@ -377,6 +435,9 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 		if t := s.Task(chosen); t != nil {
 			in.SpecHash, former = spec[t.SpecRef], d.formerReviewer(s, t)
 		}
+		if take == nil && former != nil {
+			return NothingToDo("a former review of " + chosen + " is to be ended first")
+		}
 		if err := transition.ClaimReview(s, chosen, a, in, now); err != nil && !errors.Is(err, transition.ErrAlreadyDone) {
 			return err
 		}
@@ -387,16 +448,9 @@ func (d *Service) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 			}
 			former.Forget(s)
 		}
-		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Commit: t.ReviewCommit, Lease: t.ReviewLeaseExpires}
+		*r = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Commit: t.ReviewCommit, Lease: t.ReviewLeaseExpires}
 		return nil
-	}
-	err = take.Try(ctx, func() error { return d.Update(ctx, "claim-review", claim) })
-	if err == nil && out.Worktree != "" {
-		if _, problem := d.Repo.Relink(ctx, out.Task); problem != nil {
-			out.Warnings = append(out.Warnings, problem.Error())
-		}
-	}
-	return out, err
+	}, nil
 }
 
 // formerReviewer is what the registration left that has the review claim of a task.
