@@ -13,12 +13,18 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/base/yamldoc"
-	"liza/pkg/board/blackboard"
-	"liza/pkg/board/history"
+	"slices"
+	"strconv"
 )
 
-// A chain is the file beside a copy of a state that leads from it to later ones, change by
-// change: a link as one line of JSON, then the bytes that the change put in.
+// snapshots are the earlier states of a board, in the git dir, where `git clean` does not remove
+// them. When a state is replaced, a hard link keeps its file about every ten minutes or 200
+// changes. The chain beside such a copy holds the changes since, each as one line of JSON and
+// the bytes that it put in: at 1,000 tasks some 1 kB for a revision instead of 1.3 MB.
+type snapshots struct {
+	dir string
+	now func() time.Time
+}
 
 const (
 	maxLinks   = 200       // of one chain
@@ -34,41 +40,41 @@ type link struct {
 	Cuts     []yamldoc.Cut `json:"cuts"`
 }
 
-func (f *File) copyPath(name string) string  { return filepath.Join(f.snapshotDir(), name+".yaml") }
-func (f *File) chainPath(name string) string { return chainOf(f.copyPath(name)) }
+func (k snapshots) copyPath(name string) string  { return filepath.Join(k.dir, name+".yaml") }
+func (k snapshots) chainPath(name string) string { return chainOf(k.copyPath(name)) }
 
 func chainOf(copied string) string { return strings.TrimSuffix(copied, ".yaml") + ".chain" }
 
 // chainFor returns the chain that the next version of the file goes into. A new one begins
 // with the file that is about to be replaced, when that is not the end of the last one.
-func (f *File) chainFor(before *version, rec record) chainEnd {
-	now := f.o.Now().UTC()
+func (k snapshots) chainFor(before *version, rec record, path string) chainEnd {
+	now := k.now().UTC()
 	c := rec.Chain
-	info, err := os.Stat(f.chainPath(c.Copy))
+	info, err := os.Stat(k.chainPath(c.Copy))
 	if c.Copy != "" && err == nil && info.Size() == c.Size && c.Links < maxLinks && c.Size < max(freeChain, before.stamp.Size/2) &&
 		now.Sub(c.Since) < chainLasts && rec.Revision == before.base.Revision && rec.of(before) {
 		return c
 	}
-	return f.beginChain(before)
+	return k.begin(before, path)
 }
 
 // beginChain keeps a copy of a version, to which a chain may be added.
-func (f *File) beginChain(v *version) chainEnd {
-	now := f.o.Now().UTC()
-	if os.MkdirAll(f.snapshotDir(), 0o755) != nil {
+func (k snapshots) begin(v *version, path string) chainEnd {
+	now := k.now().UTC()
+	if os.MkdirAll(k.dir, 0o755) != nil {
 		return chainEnd{}
 	}
 	name := fmt.Sprintf("%d-%s", v.base.Revision, now.Format(stampFormat))
-	os.Remove(f.copyPath(name))
-	if put(f.chainPath(name), nil) != nil {
+	os.Remove(k.copyPath(name))
+	if put(k.chainPath(name), nil) != nil {
 		return chainEnd{}
 	}
-	if v.made || os.Link(f.o.Path, f.copyPath(name)) != nil { // not all file systems have links
-		if put(f.copyPath(name), v.doc.Bytes()) != nil {
+	if v.made || os.Link(path, k.copyPath(name)) != nil { // not all file systems have links
+		if put(k.copyPath(name), v.doc.Bytes()) != nil {
 			return chainEnd{}
 		}
 	}
-	if all, err := f.copies(); err == nil {
+	if all, err := k.copies(); err == nil {
 		for _, old := range surplus(all, now) {
 			os.Remove(chainOf(old.Path))
 			os.Remove(old.Path)
@@ -79,14 +85,14 @@ func (f *File) beginChain(v *version) chainEnd {
 
 // extend adds the way from one version to the next to a chain. Without it the next write
 // begins a new one.
-func (f *File) extend(c chainEnd, before, next *version) chainEnd {
+func (k snapshots) extend(c chainEnd, before, next *version) chainEnd {
 	cuts, text, ok := next.doc.CutsSince(before.doc)
 	if c.Copy == "" || !ok {
 		return chainEnd{}
 	}
-	line, _ := json.Marshal(link{Revision: next.base.Revision, SHA256: hexSum(next.sum()), At: f.o.Now().UTC(), Cuts: cuts})
+	line, _ := json.Marshal(link{Revision: next.base.Revision, SHA256: hexSum(next.sum()), At: k.now().UTC(), Cuts: cuts})
 	line = append(append(append(line, '\n'), text...), '\n')
-	file, err := safefile.OpenFile(f.chainPath(c.Copy), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	file, err := safefile.OpenFile(k.chainPath(c.Copy), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return chainEnd{}
 	}
@@ -138,8 +144,8 @@ func follow(copied string, each func(l link, added []byte) bool) error {
 
 // contents are the states that had a revision, the newest first. There are several when a
 // person changed one, or initialised the project again. An error is about those that cannot be read.
-func (f *File) contents(revision int) (found [][]byte, failed error) {
-	copies, failed := f.copies()
+func (k snapshots) contents(revision int) (found [][]byte, failed error) {
+	copies, failed := k.copies()
 	for _, c := range copies {
 		if c.Revision > revision {
 			continue
@@ -177,33 +183,93 @@ func (f *File) contents(revision int) (found [][]byte, failed error) {
 	return found, failed
 }
 
-// settle notes what was just written (W10). The state is safe on disk already, so that
-// this may fail, or get lost with the power, without harm: the next writer takes a state
-// whose revision is higher than the record's as it is.
-func (f *File) settle(v *version, chain chainEnd, key string, journal history.Link) {
-	f.keep(v)
-	rec := record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain, Key: key, Journal: journal}
-	f.prove(rec, v)
-	f.note(rec)
+// states are the copies and what follows from each.
+func (k snapshots) states() ([]Snapshot, error) {
+	copies, err := k.copies()
+	if err != nil {
+		return nil, err
+	}
+	var all []Snapshot
+	seen := map[string]bool{}
+	for _, c := range copies {
+		later, _ := links(c.Path) // a copy can be put back without what follows it
+		states := append([]link{{Revision: c.Revision, At: c.At}}, later...)
+		for _, l := range slices.Backward(states) {
+			if l.SHA256 == "" || !seen[l.SHA256] {
+				all, seen[l.SHA256] = append(all, Snapshot{Path: c.Path, Revision: l.Revision, At: l.At}), l.SHA256 != ""
+			}
+		}
+	}
+	slices.SortStableFunc(all, newest)
+	return all, nil
 }
 
-// written reads what Liza wrote last; nil when no snapshot has it.
-func (f *File) written(rec record) *version {
-	f.mu.Lock()
-	proven := f.proven
-	f.mu.Unlock()
-	for _, k := range proven {
-		if k.version != nil && k.sha256 == rec.SHA256 {
-			return k.version
+// stampFormat is how times are written in names of files.
+const stampFormat = "20060102T150405Z"
+
+const (
+	recentSnapshots = 10               // all of the last hour, up to this many
+	recentTime      = time.Hour        //
+	sparseFirst     = 10 * time.Minute // then one in each interval of age: 10 to 20 minutes, 20 to 40 …
+	sparseSnapshots = 10
+)
+
+func newest(a, b Snapshot) int {
+	if !a.At.Equal(b.At) { // first: a project may have been initialised again
+		return b.At.Compare(a.At)
+	}
+	return b.Revision - a.Revision
+}
+
+// copies lists the whole copies, the newest first.
+func (k snapshots) copies() ([]Snapshot, error) {
+	entries, err := os.ReadDir(k.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the snapshots: %w", err)
+	}
+	var all []Snapshot
+	for _, e := range entries {
+		rev, stamp, ok := strings.Cut(strings.TrimSuffix(e.Name(), ".yaml"), "-")
+		revision, err := strconv.Atoi(rev)
+		at, err2 := time.Parse(stampFormat, stamp)
+		if ok && err == nil && err2 == nil && strings.HasSuffix(e.Name(), ".yaml") {
+			all = append(all, Snapshot{Path: filepath.Join(k.dir, e.Name()), Revision: revision, At: at})
 		}
 	}
-	all, _ := f.contents(rec.Revision)
-	for _, data := range all {
-		v := &version{}
-		if sumOf(data) == rec.SHA256 && v.parse(data, newReader()) == nil {
-			f.prove(rec, v)
-			return v
+	slices.SortFunc(all, newest)
+	return all, nil
+}
+
+// surplus picks those to remove of a list that begins with the newest.
+func surplus(all []Snapshot, now time.Time) []Snapshot {
+	oldest := map[int]int{} // interval of age → the oldest in it
+	var older []int
+	for i, s := range all {
+		age := now.Sub(s.At)
+		if i < recentSnapshots && age < recentTime || i == 0 {
+			continue
+		}
+		older = append(older, i)
+		oldest[interval(age)] = i
+	}
+	var gone []Snapshot
+	for _, i := range older {
+		if oldest[interval(now.Sub(all[i].At))] != i {
+			gone = append(gone, all[i])
 		}
 	}
-	return nil
+	return gone
+}
+
+// interval numbers the intervals of age, each twice as long as the one before.
+func interval(age time.Duration) int {
+	n := 0
+	for age >= sparseFirst && n < sparseSnapshots-1 {
+		age /= 2
+		n++
+	}
+	return n
 }

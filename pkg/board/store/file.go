@@ -63,6 +63,7 @@ var _ Project = (*File)(nil)
 // File is a Store in a file.
 type File struct {
 	past *yamldoc.Reader // of states that were
+	kept snapshots
 	rules
 	journal history.Journal
 
@@ -71,9 +72,8 @@ type File struct {
 	proven [2]known // by the record of the last writes, the newest first
 	merged *merged  // what became of the old copy that was read last
 
-	watching  watching
-	unwatched sync.Once // people know that changes are only polled for
-	recorded  struct {  // the record that was read last
+	watcher  *Watcher
+	recorded struct { // the record that was read last
 		stamp  safefile.Stamp
 		record record
 	}
@@ -105,7 +105,9 @@ func Open(o Options) (*File, error) {
 	if o.LockTimeout <= 0 {
 		o.LockTimeout = lockTimeout
 	}
-	return &File{rules: rulesOf(o), past: newReader(), journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask}}, nil
+	f := &File{rules: rulesOf(o), past: newReader(), kept: snapshots{filepath.Join(o.GitDir, "liza", "snapshots"), o.Now}, journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask}}
+	f.watcher = NewWatcher(o.Path, f.o.Alert)
+	return f, nil
 }
 
 func journalPath(statePath string) string {
@@ -238,13 +240,6 @@ type merged struct {
 	theirs *version // the newer state, if it is known
 	result *version // all changes of both, as if the person had edited the newer state
 	err    *WentBackError
-}
-
-// watching are those who watch a File. The last one to leave ends what they share.
-type watching struct {
-	mu      sync.Mutex
-	signals map[chan struct{}]bool
-	stop    context.CancelFunc // nil: nobody watches
 }
 
 // Seals is what a store needs to seal approvals.
@@ -397,7 +392,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	if v.stamp, err = staged.CommitStamp(); err != nil {
 		return err
 	}
-	f.settle(v, f.beginChain(v), "", end)
+	f.settle(v, f.kept.begin(v, o.Path), "", end)
 	return MarkHere(o)
 }
 
@@ -428,7 +423,7 @@ func Place(ctx context.Context, o Options, text []byte, journal string) error {
 	if v.stamp, err = staged.CommitStamp(); err != nil {
 		return err
 	}
-	f.settle(v, f.beginChain(v), "", end)
+	f.settle(v, f.kept.begin(v, o.Path), "", end)
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"liza/pkg/base/safefile"
 	"liza/pkg/base/yamldoc"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
 	"liza/pkg/board/transition"
 )
 
@@ -34,17 +35,17 @@ func (f *File) compareCommitted(v *version) (now, previous *version, edited bool
 	}
 	if v.base.Revision == rec.Revision {
 		previous, found := f.judge(v, rec)
-		if err := f.cutOff(v, previous); err != nil {
+		if err := cutOff(f.o.Path, v, previous); err != nil {
 			return nil, nil, false, rec, err
 		}
 		return v, previous, true, rec, f.refuseForgeries(v, found)
 	}
-	if err := f.noBoard(v, f.written(rec)); err != nil {
+	if err := noBoard(f.o.Path, v, f.written(rec)); err != nil {
 		return nil, nil, false, rec, err
 	}
 	m := f.mergeOld(v, rec)
 	if m.err == nil {
-		if err := f.cutOff(m.result, m.theirs); err != nil {
+		if err := cutOff(f.o.Path, m.result, m.theirs); err != nil {
 			return nil, nil, false, rec, err
 		}
 		if err := f.refuseForgeries(m.result, f.forgeries(m.result, m.theirs, rec, true)); err != nil {
@@ -331,7 +332,7 @@ func (v *version) in(file *version) *version {
 // threeWay puts what mine changed into theirs. Of several states with the revision of mine
 // it takes the first that leads to no conflict.
 func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []yamldoc.Conflict) {
-	all, _ := f.contents(mine.base.Revision)
+	all, _ := f.kept.contents(mine.base.Revision)
 	for _, data := range all {
 		base := &version{}
 		if base.parse(data, newReader()) != nil {
@@ -422,7 +423,7 @@ func (f *File) note(rec record) {
 		rec.MAC = k.Sign(rec.signed()...)
 	}
 	data, _ := json.Marshal(rec)
-	if os.MkdirAll(f.snapshotDir(), 0o755) == nil {
+	if os.MkdirAll(f.kept.dir, 0o755) == nil {
 		_ = put(f.committedPath(), append(data, '\n'))
 	}
 }
@@ -472,4 +473,35 @@ func (f *File) keepConflict(side string, data []byte) (string, error) {
 		return "", fmt.Errorf("cannot keep the present content of %s: %w", short(f.o.Path), err)
 	}
 	return path, nil
+}
+
+// settle notes what was just written (W10). The state is safe on disk already, so that
+// this may fail, or get lost with the power, without harm: the next writer takes a state
+// whose revision is higher than the record's as it is.
+func (f *File) settle(v *version, chain chainEnd, key string, journal history.Link) {
+	f.keep(v)
+	rec := record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain, Key: key, Journal: journal}
+	f.prove(rec, v)
+	f.note(rec)
+}
+
+// written reads what Liza wrote last; nil when no snapshot has it.
+func (f *File) written(rec record) *version {
+	f.mu.Lock()
+	proven := f.proven
+	f.mu.Unlock()
+	for _, k := range proven {
+		if k.version != nil && k.sha256 == rec.SHA256 {
+			return k.version
+		}
+	}
+	all, _ := f.kept.contents(rec.Revision)
+	for _, data := range all {
+		v := &version{}
+		if sumOf(data) == rec.SHA256 && v.parse(data, newReader()) == nil {
+			f.prove(rec, v)
+			return v
+		}
+	}
+	return nil
 }

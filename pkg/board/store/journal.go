@@ -158,7 +158,7 @@ var ErrCut = errors.New("the file lacks what was written last")
 
 // cutOff is the error of a version that lacks sections or tasks of the one that Liza wrote last, nil when it is whole. It
 // is treated like text that does not parse: nothing is written until it is mended or an older state is restored.
-func (f *File) cutOff(v, previous *version) error {
+func cutOff(path string, v, previous *version) error {
 	if previous == nil || v.doc == previous.doc {
 		return nil
 	}
@@ -172,23 +172,23 @@ func (f *File) cutOff(v, previous *version) error {
 			found = append(found, isCut("V05", "tasks", t.ID, "task %s is gone; it was there in revision %d; liza abandon and liza archive take tasks away", t.ID, previous.base.Revision))
 		}
 	}
-	return f.cutError(found)
+	return cutError(path, found)
 }
 
 // noBoard is the error of a version of an earlier revision that lacks whole sections: a copy of an old board has all of
 // them, so it is another file, or a stump, that was put in its place.
-func (f *File) noBoard(v, previous *version) error {
+func noBoard(path string, v, previous *version) error {
 	if previous == nil {
 		return nil
 	}
-	return f.cutError(lacking(v, previous))
+	return cutError(path, lacking(v, previous))
 }
 
-func (f *File) cutError(found []blackboard.Violation) error {
+func cutError(path string, found []blackboard.Violation) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return &InvalidError{Path: f.o.Path, Violations: found, Err: ErrCut}
+	return &InvalidError{Path: path, Violations: found, Err: ErrCut}
 }
 
 // lacking are the sections of the previous version that v does not have.

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-
-	"liza/pkg/board/history"
 )
 
 // Without events of the system a change is noticed within seconds, and nothing is told as long as nothing changes.
@@ -18,16 +16,16 @@ func TestWithoutEventsAChangeIsNoticedSoon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := &File{rules: rules{o: Options{Path: filepath.Join(dir, "state.yaml")}}}
+		w := NewWatcher(filepath.Join(dir, "state.yaml"), nil)
 		ctx, cancel := context.WithCancel(context.Background())
 		signals := make(chan struct{}, 1)
-		f.watching.signals = map[chan struct{}]bool{signals: true}
-		go f.watch(ctx, nil, nil)
+		w.signals = map[chan struct{}]bool{signals: true}
+		go w.watch(ctx, nil, nil)
 		time.Sleep(5 * time.Second)
 		if len(signals) > 0 {
 			t.Error("a change was told of that was none")
 		}
-		if err := os.WriteFile(f.o.Path, []byte("x"), 0o644); err != nil {
+		if err := os.WriteFile(w.path, []byte("x"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
@@ -45,13 +43,13 @@ func TestTheJournalDoesNotWakeAnybodyBeforeTheState(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := &File{rules: rules{o: Options{Path: filepath.Join(dir, "state.yaml")}}, journal: history.Journal{Path: filepath.Join(dir, "log.yaml")}}
+		w := NewWatcher(filepath.Join(dir, "state.yaml"), nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		signals := make(chan struct{}, 1)
-		f.watching.signals = map[chan struct{}]bool{signals: true}
+		w.signals = map[chan struct{}]bool{signals: true}
 		events := make(chan fsnotify.Event)
-		go f.watch(ctx, events, nil)
+		go w.watch(ctx, events, nil)
 		event := func(name string) { events <- fsnotify.Event{Name: filepath.Join(dir, name), Op: fsnotify.Write} }
 		woken := func() (n int) {
 			synctest.Wait()

@@ -157,7 +157,7 @@ func (f *File) commit(op Op, before, next *version, rec record, entries []blackb
 	if err != nil {
 		return err
 	}
-	f.settle(next, f.extend(chain, before, next), rec.Key, journal)
+	f.settle(next, f.kept.extend(chain, before, next), rec.Key, journal)
 	f.o.At("W10")
 	_ = f.journal.Rotate(entries) // the change is made; what could not be moved stays where it is
 	return nil
@@ -271,7 +271,7 @@ func (f *File) replace(before, next *version, rec record) (chainEnd, error) {
 		return chainEnd{}, errMoved
 	}
 	f.o.At("W8")
-	chain := f.chainFor(before, rec)
+	chain := f.kept.chainFor(before, rec, f.o.Path)
 	next.mode = before.mode
 	f.mu.Lock()
 	// Before the rename: a reader that sees the new file at once finds here what it means, instead of reading all of it.
@@ -307,7 +307,7 @@ func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 		return nil, err
 	}
 	if rec.Revision > v.base.Revision {
-		if err := f.noBoard(v, f.written(rec)); err != nil {
+		if err := noBoard(f.o.Path, v, f.written(rec)); err != nil {
 			return nil, err
 		}
 		if m := f.mergeOld(v, rec); m.err == nil {
@@ -318,7 +318,7 @@ func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 	}
 	previous, found := f.judge(v, rec)
 	if v.base.Revision <= rec.Revision { // else a writer has come further than its record
-		if err := f.cutOff(v, previous); err != nil {
+		if err := cutOff(f.o.Path, v, previous); err != nil {
 			return nil, err
 		}
 	}
@@ -348,10 +348,10 @@ func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
 	i := &Inspection{State: v.base.Clone(), Decode: decoding(v.doc, true), Missing: missing(v.doc), doc: v.doc}
 	if rec.SHA256 != "" && !rec.of(v) {
 		if rec.Revision == v.base.Revision {
-			if err := f.cutOff(v, f.written(rec)); err != nil {
+			if err := cutOff(f.o.Path, v, f.written(rec)); err != nil {
 				return nil, err
 			}
-		} else if err := f.noBoard(v, f.written(rec)); err != nil && rec.Revision > v.base.Revision {
+		} else if err := noBoard(f.o.Path, v, f.written(rec)); err != nil && rec.Revision > v.base.Revision {
 			return nil, err
 		}
 		i.Previous = f.written(rec).state().Clone()

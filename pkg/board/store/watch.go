@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -23,18 +24,32 @@ const (
 // watched are the files of .liza/ whose changes matter.
 var watched = map[string]bool{"log.yaml": true, "PAUSE": true, "ABORT": true, "CHECKPOINT": true}
 
-// FileWatcher watches a copy of the board in a file, and what is beside it.
-func FileWatcher(path string, alert func(kind blackboard.AlertKind, text string)) interface {
-	Watch(context.Context) <-chan struct{}
-} {
-	return &File{rules: rulesOf(Options{Path: path, Alert: alert})}
+// A Watcher watches the file of a board, or a copy of it, and the control files beside it.
+type Watcher struct {
+	path  string
+	alert func(kind blackboard.AlertKind, text string)
+
+	mu       sync.Mutex
+	signals  map[chan struct{}]bool
+	stop     context.CancelFunc // nil: nobody watches
+	noEvents sync.Once          // people know that changes are only polled for
 }
 
-// Watch sends at the first event without delay, then at most once per debounce time. All that watch one File share
-// what the system tells: each write of the state is some twenty events.
-func (f *File) Watch(ctx context.Context) <-chan struct{} {
+// NewWatcher returns a Watcher of the file at path. It calls alert, unless nil, if the system sends no events.
+func NewWatcher(path string, alert func(kind blackboard.AlertKind, text string)) *Watcher {
+	if alert == nil {
+		alert = func(blackboard.AlertKind, string) {}
+	}
+	return &Watcher{path: path, alert: alert}
+}
+
+// Watch signals changes of the file, see Watcher.Watch.
+func (f *File) Watch(ctx context.Context) <-chan struct{} { return f.watcher.Watch(ctx) }
+
+// Watch sends at the first event without delay, then at most once per debounce time, until ctx
+// ends. All callers share one watch of the system: a write of the state is some twenty events.
+func (w *Watcher) Watch(ctx context.Context) <-chan struct{} {
 	signals := make(chan struct{}, 1)
-	w := &f.watching
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.signals == nil {
@@ -44,21 +59,21 @@ func (f *File) Watch(ctx context.Context) <-chan struct{} {
 	if w.stop == nil {
 		within, stop := context.WithCancel(context.Background())
 		w.stop = stop
-		watcher := f.watcher()
+		watcher := w.events()
 		go func() {
 			if watcher == nil {
-				f.watch(within, nil, nil)
+				w.watch(within, nil, nil)
 				return
 			}
 			defer watcher.Close()
-			f.watch(within, watcher.Events, watcher.Errors)
+			w.watch(within, watcher.Events, watcher.Errors)
 		}()
 	}
 	context.AfterFunc(ctx, func() { w.leave(signals) })
 	return signals
 }
 
-func (w *watching) leave(signals chan struct{}) {
+func (w *Watcher) leave(signals chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.signals, signals)
@@ -69,7 +84,7 @@ func (w *watching) leave(signals chan struct{}) {
 	}
 }
 
-func (w *watching) tell() {
+func (w *Watcher) tell() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for signals := range w.signals {
@@ -80,18 +95,18 @@ func (w *watching) tell() {
 	}
 }
 
-// watcher is nil when the system tells of no changes.
-func (f *File) watcher() *fsnotify.Watcher {
+// events is nil when the system tells of no changes.
+func (w *Watcher) events() *fsnotify.Watcher {
 	// The folder is watched, never the file: rename takes a file's watch away with it.
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
-		if err = watcher.Add(filepath.Dir(f.o.Path)); err != nil {
+		if err = watcher.Add(filepath.Dir(w.path)); err != nil {
 			watcher.Close()
 		}
 	}
 	if err != nil {
-		f.unwatched.Do(func() {
-			f.o.Alert(blackboard.AlertNoEvents, fmt.Sprintf("changes are noticed within %s, not at once: %v", pollFast, err))
+		w.noEvents.Do(func() {
+			w.alert(blackboard.AlertNoEvents, fmt.Sprintf("changes are noticed within %s, not at once: %v", pollFast, err))
 		})
 		return nil
 	}
@@ -99,12 +114,12 @@ func (f *File) watcher() *fsnotify.Watcher {
 }
 
 // watch tells of changes. events is nil when the system tells of none.
-func (f *File) watch(ctx context.Context, events <-chan fsnotify.Event, errs <-chan error) {
+func (w *Watcher) watch(ctx context.Context, events <-chan fsnotify.Event, errs <-chan error) {
 	every := poll
 	if events == nil {
 		every = pollFast
 	}
-	seen, looked := f.look(), time.Now()
+	seen, looked := w.look(), time.Now()
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	quiet := time.NewTimer(0)
@@ -116,7 +131,7 @@ func (f *File) watch(ctx context.Context, events <-chan fsnotify.Event, errs <-c
 			again = true
 			return
 		}
-		f.watching.tell()
+		w.tell()
 		resting, again = true, false
 		quiet.Reset(debounce)
 	}
@@ -134,8 +149,8 @@ func (f *File) watch(ctx context.Context, events <-chan fsnotify.Event, errs <-c
 			switch {
 			case !ok:
 				events = nil
-			case !f.matters(e):
-			case filepath.Base(e.Name) == filepath.Base(f.journal.Path): // the state follows in a moment
+			case !w.matters(e):
+			case filepath.Base(e.Name) == filepath.Base(journalPath(w.path)): // the state follows in a moment
 				later()
 			default:
 				signal()
@@ -147,7 +162,7 @@ func (f *File) watch(ctx context.Context, events <-chan fsnotify.Event, errs <-c
 				signal()
 			}
 		case <-ticker.C:
-			if now := f.look(); now != seen || time.Since(looked) >= poll {
+			if now := w.look(); now != seen || time.Since(looked) >= poll {
 				seen, looked = now, time.Now()
 				signal()
 			}
@@ -161,17 +176,17 @@ func (f *File) watch(ctx context.Context, events <-chan fsnotify.Event, errs <-c
 }
 
 // look is how the watched files are now, as far as that can be seen without reading them.
-func (f *File) look() string {
+func (w *Watcher) look() string {
 	text := ""
-	for _, name := range append(slices.Sorted(maps.Keys(watched)), filepath.Base(f.o.Path)) {
-		if info, err := os.Stat(filepath.Join(filepath.Dir(f.o.Path), name)); err == nil {
+	for _, name := range append(slices.Sorted(maps.Keys(watched)), filepath.Base(w.path)) {
+		if info, err := os.Stat(filepath.Join(filepath.Dir(w.path), name)); err == nil {
 			text += fmt.Sprint(name, info.Size(), info.ModTime().UnixNano(), " ")
 		}
 	}
 	return text
 }
 
-func (f *File) matters(e fsnotify.Event) bool {
+func (w *Watcher) matters(e fsnotify.Event) bool {
 	name := filepath.Base(e.Name)
-	return (name == filepath.Base(f.o.Path) || watched[name]) && !e.Has(fsnotify.Chmod)
+	return (name == filepath.Base(w.path) || watched[name]) && !e.Has(fsnotify.Chmod)
 }

@@ -53,7 +53,7 @@ func New(board store.Shared, o Options) *Store {
 	if o.Alert == nil {
 		o.Alert = func(blackboard.AlertKind, string) {}
 	}
-	return &Store{Shared: board, o: o, engine: store.NewEngine(store.Options{Path: o.Path}), files: store.FileWatcher(o.Path, o.Alert)}
+	return &Store{Shared: board, o: o, engine: store.NewEngine(store.Options{Path: o.Path}), files: store.NewWatcher(o.Path, o.Alert)}
 }
 
 // record is what was written last. It lies in the git dir, where nobody edits by accident.
