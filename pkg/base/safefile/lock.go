@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A HeldError says that a lock was not granted in time, and who has it.
+// A HeldError says that a lock was not granted in time, and who holds it.
 type HeldError struct {
 	Path   string // of the lock file
 	Holder Holder // zero when the holder has not written its name
@@ -77,7 +77,7 @@ func Lock(ctx context.Context, path string, holder Holder) (unlock func() error,
 	return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
 }
 
-// LockIn is Lock, and makes the folder of path when that is missing. The folder around it has to be there.
+// LockIn is Lock, and creates the folder of path if it is missing. Its parent must exist.
 func LockIn(ctx context.Context, path string, holder Holder) (unlock func() error, err error) {
 	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
@@ -102,11 +102,11 @@ func wait(ctx context.Context, q queue, l *flock.Flock) error {
 // go. That the name cannot be written, on a full disk, is not a reason to refuse the lock.
 func grant(l *flock.Flock, q queue, path string, holder Holder) func() error {
 	holder.Since = time.Now().UTC().Truncate(time.Second)
-	name := putUp(path, holder)
+	name := publish(path, holder)
 	var once sync.Once
 	return func() error {
 		once.Do(func() {
-			name.takeDown()
+			name.remove()
 			q.close()
 		})
 		return l.Unlock()
@@ -141,9 +141,9 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (pid %d%s)", name, h.PID, more)
 }
 
-// CurrentHolder reports whether the lock at path is held now, and by whom. The holder is
-// zero when it has not written its name, as a program that is not Liza. A name that a
-// killed holder left behind is nobody's.
+// CurrentHolder reports whether the lock at path is held now, and by whom. The holder is zero if it
+// has not written its name, as other programs than Liza do not. The name of a killed holder is
+// ignored.
 func CurrentHolder(path string) (Holder, bool) {
 	// Asking is taking the lock together with all others who ask, for an instant.
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK))
@@ -161,8 +161,8 @@ func CurrentHolder(path string) (Holder, bool) {
 // A nameplate is the lock file, open to write the name of the holder into it.
 type nameplate struct{ fd int } // -1 when it cannot be opened
 
-// putUp writes the name, in the place of one that a holder left who was killed.
-func putUp(path string, h Holder) nameplate {
+// publish writes the holder's name, replacing that of a killed holder.
+func publish(path string, h Holder) nameplate {
 	n := nameplate{fd: open(path, unix.O_WRONLY)}
 	if n.fd < 0 {
 		return n
@@ -173,7 +173,7 @@ func putUp(path string, h Holder) nameplate {
 	return n
 }
 
-func (n nameplate) takeDown() {
+func (n nameplate) remove() {
 	if n.fd >= 0 {
 		_ = unix.Ftruncate(n.fd, 0)
 		_ = unix.Close(n.fd)

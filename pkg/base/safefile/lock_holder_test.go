@@ -56,10 +56,10 @@ func TestAPlainFlockExcludesAndIsNotNamedAfterTheDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What a killed holder of this machine leaves.
-	putUp(path, Holder{}) // the file does not exist yet: nothing
+	publish(path, Holder{}) // the file does not exist yet: nothing
 	write(t, path, "")
-	n := putUp(path, Holder{PID: gone.Process.Pid, Host: host, Agent: "coder-2", Op: "submit", Since: time.Now()})
-	defer n.takeDown()
+	n := publish(path, Holder{PID: gone.Process.Pid, Host: host, Agent: "coder-2", Op: "submit", Since: time.Now()})
+	defer n.remove()
 
 	f, err := os.Open(path)
 	if err != nil {

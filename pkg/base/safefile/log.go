@@ -12,8 +12,8 @@ import (
 // MaxLog is the size at which the log of a program's output is put away (specs/protocol.md#3.5).
 const MaxLog = 50 << 20
 
-// A Log is a file that grows at its end and is put away when it is too large: it becomes
-// NAME.1, in the place of the one before, so that both together are bounded.
+// A Log is a file that grows at its end. At its limit it is renamed to NAME.1, in place of the
+// one before, so that both together are bounded.
 type Log struct {
 	path  string
 	limit int64
@@ -23,8 +23,8 @@ type Log struct {
 	size int64
 }
 
-// OpenLog opens the log of that path, which is made with the mode when it is not there. One
-// that is as large as the limit is put away first.
+// OpenLog opens the log at path, or creates it with mode. It renames a log that has limit bytes or
+// more to NAME.1 first.
 func OpenLog(path string, mode fs.FileMode, limit int64) (*Log, error) {
 	if err := MakeFolder(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("cannot open the log %s: %w", path, err)
@@ -53,7 +53,7 @@ func (l *Log) open(mode fs.FileMode) error {
 	return nil
 }
 
-// Write appends. What would make the file too large begins a new one.
+// Write appends p, to a new file if the present one would exceed the limit.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

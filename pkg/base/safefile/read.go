@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -89,7 +90,27 @@ func OpenFile(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// A Found is something that Walk has come to.
+// ReadEnd passes the end of a file of the given size to enough, from the beginning of a line on, and
+// a larger end as long as enough returns false and there is more. from is the offset of the end.
+func ReadEnd(f io.ReaderAt, size int64, enough func(end []byte, from int64) bool) error {
+	for n := int64(64 << 10); ; n *= 4 {
+		from := max(size-n, 0)
+		end := make([]byte, size-from)
+		if _, err := f.ReadAt(end, from); err != nil && err != io.EOF {
+			return err
+		}
+		if from == 0 {
+			enough(end, 0)
+			return nil
+		}
+		rest := bytes.IndexByte(end, '\n') + 1
+		if rest > 0 && enough(end[rest:], from+int64(rest)) {
+			return nil
+		}
+	}
+}
+
+// A Found is a file or folder that Walk visits.
 type Found struct {
 	Path string // from the folder that is walked
 	Info fs.FileInfo
@@ -156,7 +177,7 @@ func entriesOf(root *os.Root, name string) []fs.DirEntry {
 	return entries
 }
 
-// A Stamp is what tells one content of a file from the next without reading it.
+// A Stamp identifies one content of a file by its metadata.
 type Stamp struct {
 	Dev   uint64 `json:"dev"`
 	Inode uint64 `json:"inode"`
@@ -168,7 +189,7 @@ type Stamp struct {
 // clockTick is more than the steps in which file systems write times.
 const clockTick = 100 * time.Millisecond
 
-// StampOf reads the stamp of the file at path.
+// StampOf returns the stamp of the file at path.
 func StampOf(path string) (Stamp, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
@@ -177,7 +198,7 @@ func StampOf(path string) (Stamp, error) {
 	return stamp(&st), nil
 }
 
-// StampOfFile reads the stamp of an open file.
+// StampOfFile returns the stamp of an open file.
 func StampOfFile(f *os.File) (Stamp, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
@@ -190,15 +211,14 @@ func stamp(st *unix.Stat_t) Stamp {
 	return Stamp{Dev: uint64(st.Dev), Inode: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}
 }
 
-// Settled reports whether a later change of the content must show in the stamp, which was
-// read at the time given. Times are written in steps: who writes twice within one leaves
-// the same stamp. But who writes makes both times equal, so that a stamp in which they
-// differ, as after a rename, cannot come again.
+// Settled reports whether every later change of the content changes the stamp, which was read at
+// now. File systems write times in steps: two writes within one step leave the same stamp. A
+// write makes both times equal, so that a stamp with two times, as after a rename, is unique.
 func (s Stamp) Settled(now time.Time) bool {
 	return s.Mtime != s.Ctime || now.Sub(time.Unix(0, s.Ctime)) > clockTick
 }
 
-// Within reports whether path is folder or below it, by the text of both. No link is followed.
+// Within reports whether path is folder or below it. It compares texts and follows no link.
 func Within(path, folder string) bool {
 	path, folder = filepath.Clean(path), filepath.Clean(folder)
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Replace puts data in the place of the file at path: all of it, or nothing. Of two callers
-// at the same time the later one wins; whose data depends on what was there hold a lock.
+// Replace replaces the file at path by data with mode, as a whole or not at all. Of two callers at
+// one time the later one wins; a caller whose data depends on the old content must hold a lock.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	s, err := Stage(path, data, mode)
 	if err != nil {
@@ -25,7 +25,7 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return s.Commit()
 }
 
-// Staged is new content on disk that waits to take the place of a file.
+// Staged is new content of a file, on disk beside it.
 type Staged struct {
 	temp, path string
 	file       *os.File
@@ -41,7 +41,7 @@ func Stage(path string, data []byte, mode fs.FileMode) (*Staged, error) {
 	return StageFrom(path, bytes.NewReader(data), len(data), mode)
 }
 
-// StageFrom is Stage for content of a known size that writes itself.
+// StageFrom is Stage for content that writes itself and has size bytes.
 func StageFrom(path string, content io.WriterTo, size int, mode fs.FileMode) (*Staged, error) {
 	temp := fmt.Sprintf("%s%d.%d", tempPrefix(path), os.Getpid(), stages.Add(1))
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +88,7 @@ func (s *Staged) Commit() error {
 	return err
 }
 
-// CommitStamp is Commit for those who will look whether the file is still theirs.
+// CommitStamp is Commit and returns the stamp of the new file.
 func (s *Staged) CommitStamp() (Stamp, error) {
 	defer s.file.Close()
 	// The rename makes the time of the change, perhaps within the tick of the last write: with another time of the
@@ -107,7 +107,7 @@ func (s *Staged) CommitStamp() (Stamp, error) {
 	return stamp, err
 }
 
-// Discard removes the staged content; the file stays as it is.
+// Discard removes the staged content.
 func (s *Staged) Discard() {
 	s.file.Close()
 	os.Remove(s.temp)
@@ -157,9 +157,8 @@ func Truncate(path string, size int64) error {
 	return f.Sync()
 }
 
-// Sweep removes the temporary files that writers of path left when they were killed.
-// The caller holds the lock under which path is written; the files of processes that
-// live all the same are left alone.
+// Sweep removes the temporary files that killed writers of path left. It keeps those of other living
+// processes. The caller holds the lock under which path is written.
 func Sweep(path string) error {
 	prefix := tempPrefix(path)
 	names, err := os.ReadDir(filepath.Dir(path))
@@ -197,8 +196,8 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// RemoveTree removes a folder whatever a program that nobody trusts has made of what is in it: folders that it has closed to
-// others, or so many in one another that they cannot all be open at one time. No link is followed.
+// RemoveTree removes a folder and all in it, also folders that are closed to the caller or nested deeper
+// than files may be open at one time, as a hostile program can make them. It follows no link.
 func RemoveTree(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"liza/pkg/base/prose"
 )
 
-// A Problem is a place of the file that does not fit the Go type that reads it.
+// A Problem is a value in a file that its Go type cannot hold.
 type Problem struct {
 	Path         string // within the value that was checked: "history[2].time"; "" is the value itself
 	Line, Column int
@@ -22,10 +22,10 @@ type Problem struct {
 	Empty        bool     // an entry of a list or map that says nothing; see DropEmpty
 }
 
-// Unknown reports whether the problem is a key that nobody knows, not a value of a wrong type.
+// Unknown reports whether the problem is an unknown key, not a value of a wrong type.
 func (p Problem) Unknown() bool { return p.Message == "" }
 
-// A Schema knows the Go types that read a file. It does not change.
+// A Schema holds the fields of the Go types of a file. It does not change.
 type Schema map[reflect.Type]shapeOf
 
 // shapeOf is what a struct type lets a map have.
@@ -35,7 +35,7 @@ type shapeOf struct {
 	open   bool // other keys as well
 }
 
-// NewSchema makes the schema of a type and of all types within it.
+// NewSchema returns the schema of t and of all types within it.
 func NewSchema(t reflect.Type) Schema {
 	s := Schema{}
 	s.add(t)
@@ -66,8 +66,8 @@ func (s Schema) add(t reflect.Type) {
 	}
 }
 
-// Problems lists what in node does not fit the type of value, a pointer to what would be
-// decoded. The values that do fit are decoded all the same.
+// Problems lists the keys and values in node that do not fit the type that value points to. It
+// decodes nothing.
 func (s Schema) Problems(node *yaml.Node, value any) []Problem {
 	f := fitter{schema: s}
 	f.fit(node, reflect.TypeOf(value), "", "")

@@ -50,14 +50,14 @@ type Entry struct {
 	value any
 }
 
-// Name is the entry's key in a map, "" in a list.
+// Name returns the entry's key in a map, or "" in a list.
 func (e *Entry) Name() string { return e.name }
 
-// Text is the entry's lines as they stand in the file, with the comments above it, but for
-// a byte order mark and carriage returns; "" when the section is not in pieces.
+// Text returns the entry's lines with the comments above it, without a byte order mark and
+// carriage returns, or "" if the section is not in pieces.
 func (e *Entry) Text() string { return e.text }
 
-// Value is what the reader's Decode returned for the entry.
+// Value returns what the reader's Decode, or its Fast, returned for the entry.
 func (e *Entry) Value() any { return e.value }
 
 // texts are the pieces of the section, each of which must parse by itself.
@@ -87,7 +87,7 @@ func (s *section) whole() string {
 // Whole reports whether the file could not be cut into segments.
 func (d *Document) Whole() bool { return d.whole != "" }
 
-// Keys are the top-level keys in the order of the file.
+// Keys returns the top-level keys in the order of the file.
 func (d *Document) Keys() []string {
 	keys := make([]string, len(d.sections))
 	for i, s := range d.sections {
@@ -96,8 +96,8 @@ func (d *Document) Keys() []string {
 	return keys
 }
 
-// Section reports whether the key exists, and what Decode returned for it if the section
-// has no entries.
+// Section returns what Decode returned for the section key, or nil if the section has entries.
+// ok reports whether the section exists.
 func (d *Document) Section(key string) (value any, ok bool) {
 	if s := d.find(key); s != nil {
 		return s.value, true
@@ -105,8 +105,8 @@ func (d *Document) Section(key string) (value any, ok bool) {
 	return nil, false
 }
 
-// Entries are the elements of a section that the reader was told to split. ok is false
-// when the section is missing, empty, or neither a list nor a map.
+// Entries returns the elements of the section key, which is in Reader.Split. ok is false if the
+// section is missing, empty, or neither a list nor a map.
 func (d *Document) Entries(key string) (entries []*Entry, ok bool) {
 	if s := d.find(key); s != nil && s.split {
 		return s.entries, true
@@ -131,8 +131,8 @@ func (d *Document) text() string {
 	return strings.Join(d.list(), "")
 }
 
-// LinesBefore tells how many lines are before the piece in which the section, or its
-// entry, was parsed.
+// LinesBefore returns the number of lines before the piece in which the section key, or its
+// entry unless nil, was parsed.
 func (d *Document) LinesBefore(key string, entry *Entry) int {
 	if d.whole != "" {
 		return 0
@@ -352,7 +352,7 @@ func (d *Document) places() *finder {
 	return f
 }
 
-// A Part is a section of a document, for who keeps documents part by part.
+// A Part is a section of a document, for callers that store documents in parts.
 type Part struct {
 	Key     string
 	Text    string // of the section; where its entries are apart, what is before the first of them
@@ -362,11 +362,12 @@ type Part struct {
 	Entries []*Entry
 }
 
-// NewEntry is an entry for Reader.Join that is still to be read. Its name is "" in a list.
+// NewEntry returns an entry for Reader.Join that was not read yet. name is "" in a list.
 func NewEntry(name, text string) *Entry { return &Entry{name: name, text: text} }
 
-// Parts are the sections, and the comments after the last one. Put together in their order they are the
-// file. ok is false when the file is not in pieces, or when its text is not all of it: then only its bytes are.
+// Parts returns the sections, and the comments after the last one as tail. Their texts in this order
+// are the file. ok is false if the file is not in pieces, or has a byte order mark, carriage returns
+// or no line end at its end.
 func (d *Document) Parts() (parts []Part, tail string, ok bool) {
 	if d.whole != "" || d.marks != (marks{}) {
 		return nil, "", false
@@ -381,8 +382,8 @@ func (d *Document) Parts() (parts []Part, tail string, ok bool) {
 	return parts, d.tail, true
 }
 
-// Join makes a document of parts; it may keep them. What like has of the same text is not read again, nor are
-// entries that were. The error is a *SyntaxError.
+// Join makes a document of parts, which it may keep. It takes sections with the same text over from
+// like, unless nil, and does not read entries again. The error is a *SyntaxError.
 func (r *Reader) Join(parts []Part, tail string, like *Document) (*Document, error) {
 	doc := &Document{reader: r, tail: tail, sections: make([]*section, len(parts))}
 	for i, p := range parts {
@@ -423,7 +424,7 @@ func seemingID(text string, column int) string {
 // A document of a changed file is in its pieces only: its bytes are never put together
 // unless somebody asks for all of them at once.
 
-// Bytes is the file.
+// Bytes returns the content of the file.
 func (d *Document) Bytes() []byte {
 	if d.data != nil {
 		return d.data
@@ -433,7 +434,7 @@ func (d *Document) Bytes() []byte {
 	return b.Bytes()
 }
 
-// Size is the number of bytes of the file.
+// Size returns the number of bytes of the file.
 func (d *Document) Size() int {
 	if d.data != nil {
 		return len(d.data)
@@ -462,7 +463,7 @@ func (d *Document) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), buffer.Flush()
 }
 
-// Is reports whether these are the bytes of the file.
+// Is reports whether the file consists of data.
 func (d *Document) Is(data []byte) bool {
 	if d.data != nil {
 		return bytes.Equal(d.data, data)

@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// An Edit collects changes of a document. Nothing happens before Apply, and the document
-// itself stays as it is.
+// An Edit collects changes of a document. Apply makes a new document with them; the old one does
+// not change.
 type Edit struct {
 	doc      *Document
 	sections []sectionEdit
@@ -24,9 +24,9 @@ type sectionEdit struct {
 	entries       bool
 }
 
-// An Item is one element of the entries as they shall be.
+// An Item describes one entry of a section after an edit.
 type Item struct {
-	From          int    // which entry of the document it was, or -1 for a new one
+	From          int    // index of the entry in the document, or -1 for a new one
 	Name          string // the key of a new entry of a map
 	Before, After any    // the change; both nil: the entry stays as it is
 	Block         bool   // a new entry is in block style, however small
@@ -35,25 +35,25 @@ type Item struct {
 // Edit begins a change of the document.
 func (d *Document) Edit() *Edit { return &Edit{doc: d} }
 
-// Patch changes a section from before to after, two values of one type. A missing
-// section is added at the end of the file; one whose value becomes empty stays, empty.
+// Patch changes the value of the section key from before to after, two values of one type. It adds
+// a missing section at the end of the file, and keeps the key of a value that becomes empty.
 func (e *Edit) Patch(key string, before, after any) {
 	e.sections = append(e.sections, sectionEdit{key: key, before: before, after: after})
 }
 
-// PatchBehind is Patch, but a missing section is added behind the section named.
+// PatchBehind is Patch, but adds a missing section behind the section with the key behind.
 func (e *Edit) PatchBehind(behind, key string, before, after any) {
 	e.sections = append(e.sections, sectionEdit{key: key, before: before, after: after, behind: behind})
 }
 
-// Entries gives the entries of a section that Document.Entries knows: which of them stay,
-// change, go, and where new ones are.
+// Entries sets the entries of the section key, which Document.Entries returns: items lists those
+// that stay, change or are new, in their order; all others are removed.
 func (e *Edit) Entries(key string, items []Item) {
 	e.sections = append(e.sections, sectionEdit{key: key, items: items, entries: true})
 }
 
-// Apply makes the next version of the document. All of its text that was rewritten has
-// been parsed again and says what the changes say.
+// Apply returns the document with the changes. It parses all rewritten text again and proves that
+// its value is that of the changes.
 func (e *Edit) Apply() (*Document, error) {
 	if e.doc.whole != "" {
 		return e.applyWhole()
@@ -310,8 +310,8 @@ func insertSection(root *yaml.Node, change sectionEdit) []*yaml.Node {
 	return slices.Insert(slices.Clone(root.Content), at, holder.Content...)
 }
 
-// Section is the text of a new section: a comment above it, comments behind its keys,
-// and the value, whose entries are in block style if block says so.
+// Section returns the text of a new section with the value: the comment above it, and the comments
+// behind its keys. If block is true, its entries are in block style, however small.
 func Section(key string, value any, above string, behind map[string]string, block bool) string {
 	n := Encode(value)
 	step := 1
@@ -335,7 +335,7 @@ func Section(key string, value any, above string, behind map[string]string, bloc
 	return b.String() + snippet(stringNode(key), n, 0, 2)
 }
 
-// A Cut is a place in which one version of a file differs from the one before.
+// A Cut is one difference between two versions of a file.
 type Cut struct {
 	From    int `json:"from"`    // offset in the old bytes
 	Removed int `json:"removed"` // how many bytes were taken away there
@@ -343,52 +343,24 @@ type Cut struct {
 	Added   int `json:"added"`   // how many came in their place
 }
 
-// CutsSince finds the places in which the document differs from an older version, piece by
-// piece, and the bytes that were added there. ok is false when one of them is not in
-// pieces or has marks of its own; then only the bytes as a whole tell.
+// CutsSince returns the differences to an older version, piece by piece, and the bytes that all
+// of them added. ok is false if one of the two is not in pieces, or if their byte order mark or
+// line ends differ.
 func (d *Document) CutsSince(old *Document) (cuts []Cut, text []byte, ok bool) {
 	if d.whole != "" || old.whole != "" || d.marks != old.marks || d.marks.crlf {
 		return nil, nil, false
 	}
-	a, b := old.list(), d.list()
+	before, row := old.list(), 0
 	from, to := 0, 0
 	if d.marks.bom {
 		from, to = len(bom), len(bom)
 	}
-	add := func(removed, added []string) {
-		cut := Cut{From: from, To: to, Removed: length(removed), Added: length(added)}
-		from, to = from+cut.Removed, to+cut.Added
-		for _, piece := range added {
-			text = append(text, piece...)
-		}
-		if n := len(cuts); n > 0 && cuts[n-1].From+cuts[n-1].Removed == cut.From {
-			cuts[n-1].Removed += cut.Removed
-			cuts[n-1].Added += cut.Added
-			return
-		}
+	for _, h := range hunks(before, d.list()) {
+		kept := length(before[row:h.from])
+		cut := Cut{From: from + kept, To: to + kept, Removed: length(before[h.from:h.to]), Added: length(h.rows)}
+		from, to, row = cut.From+cut.Removed, cut.To+cut.Added, h.to
 		cuts = append(cuts, cut)
-	}
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] == b[0]:
-			from, to = from+len(a[0]), to+len(b[0])
-			a, b = a[1:], b[1:]
-		case len(a) > 1 && len(b) > 1 && a[1] == b[1]:
-			add(a[:1], b[:1])
-			a, b = a[1:], b[1:]
-		case len(b) > 1 && a[0] == b[1]:
-			add(nil, b[:1])
-			b = b[1:]
-		case len(a) > 1 && a[1] == b[0]:
-			add(a[:1], nil)
-			a = a[1:]
-		default:
-			add(a[:1], b[:1])
-			a, b = a[1:], b[1:]
-		}
-	}
-	if len(a)+len(b) > 0 {
-		add(a, b)
+		text = append(text, strings.Join(h.rows, "")...)
 	}
 	return cuts, text, true
 }
@@ -401,8 +373,8 @@ func length(texts []string) int {
 	return n
 }
 
-// ApplyCuts makes the new bytes from the old ones; added are the bytes of all cuts. ok is
-// false when the cuts do not fit.
+// ApplyCuts applies cuts to old and returns the new bytes; added holds the added bytes of all cuts,
+// one after the other. ok is false if the cuts do not fit.
 func ApplyCuts(old []byte, cuts []Cut, added []byte) (data []byte, ok bool) {
 	data = make([]byte, 0, len(old)+len(added))
 	at := 0

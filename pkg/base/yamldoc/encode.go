@@ -15,8 +15,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Encode makes the node that says v. Structs follow their yaml tags. Small lists and
-// maps without long texts are in flow style, all others in block style.
+// Encode returns the tree of v. Structs follow their yaml tags. Small lists and maps without long
+// texts are in flow style, all others in block style.
 func Encode(v any) *yaml.Node { return encode(reflect.ValueOf(v)) }
 
 func encode(v reflect.Value) *yaml.Node {

@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Node reads the one YAML document of a file as a tree whose nodes know their lines. An
-// empty file gives nil; what is not YAML, or more than one document, gives a *SyntaxError.
+// Node parses a file with one YAML document into a tree whose nodes know their lines. It returns nil
+// for an empty file, and a *SyntaxError for other text than YAML and for several documents.
 func Node(data []byte) (*yaml.Node, error) {
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	root, err := parseTree(text)
@@ -31,8 +31,8 @@ func Node(data []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// JSONNode reads a JSON text as the tree that the same YAML would give. (YAML readers do
-// not take all of JSON: tabs and surrogate pairs are trouble.)
+// JSONNode parses a JSON text into the tree that the same YAML would give. (YAML parsers fail on
+// some JSON, such as tabs and surrogate pairs.)
 func JSONNode(data []byte) (*yaml.Node, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var whole any
@@ -310,8 +310,8 @@ func mapKey(line string) (string, bool) {
 	return "", false
 }
 
-// Node parses the part of the file that path names and returns its value, which is the
-// caller's own. Lines count from the first line of the file.
+// Node parses the value at path and returns its tree, which the caller may change. Lines count from
+// the first line of the file. See Line for paths.
 func (d *Document) Node(path string) (*yaml.Node, error) {
 	value, _, found := d.lookUp(path)
 	if !found {
@@ -320,10 +320,9 @@ func (d *Document) Node(path string) (*yaml.Node, error) {
 	return value, nil
 }
 
-// Line is the place of path in the file, from 1, or of the nearest thing around it that
-// exists; 0, 0 when there is none. A path reads like tasks[task-3].priority, where the
-// brackets hold a key of a map, the id of a list's element, or its index, from 0 or, as
-// in tasks[#1], from 1.
+// Line returns the line and column of path, from 1, or of the nearest existing collection around it,
+// or 0, 0. A path is like tasks[task-3].priority, where the brackets hold a key of a map, the id
+// of a list's element, or its index, from 0 or, as in tasks[#1], from 1.
 func (d *Document) Line(path string) (line, column int) {
 	place := d.head(path)
 	if place == nil {

@@ -22,7 +22,7 @@ const (
 	maxExpansion = 10 << 20  // bytes that all aliases of a file expand to
 )
 
-// A SyntaxError says why a file cannot be read as one YAML map, and where.
+// A SyntaxError says why and where a file is not one YAML map.
 type SyntaxError struct {
 	Line, Column int // 0: unknown
 	Reason       string
@@ -159,8 +159,8 @@ func (c *checker) fail(n *yaml.Node, reason string) {
 	}
 }
 
-// Parse reads a file. The error is a *SyntaxError. The document may keep data, which
-// nobody may change from then on.
+// Parse parses a file. The error is a *SyntaxError. The document may keep data, so that the caller
+// must not change it afterwards.
 func (r *Reader) Parse(data []byte) (*Document, error) {
 	r.mu.Lock()
 	last := r.last

@@ -6,11 +6,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Patch applies to node, which says before, the difference between before and after,
-// two values of one type. What is equal in both stays as it is: comments, key order,
-// quoting, and keys that the type does not know. A list keeps the elements that it
-// keeps; a field that becomes empty loses its key; a new key goes behind the field that
-// precedes it in the type. Node must not hold aliases: see flatten.
+// Patch changes node, the tree of before, to the tree of after, a value of the same type. Equal
+// parts keep their comments, key order, quoting and unknown keys. A field that becomes empty
+// loses its key; a new key goes behind the field that precedes it in the type. node must not hold
+// aliases: see flatten.
 func Patch(node *yaml.Node, before, after any) {
 	patch(node, reflect.ValueOf(before), reflect.ValueOf(after))
 }

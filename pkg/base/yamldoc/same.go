@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Same reports whether two Go values say the same in a file. A nil list or map is the same
-// as an empty one.
+// Same reports whether two Go values have the same text in a file. A nil list or map equals an
+// empty one.
 func Same(a, b any) bool { return same(reflect.ValueOf(a), reflect.ValueOf(b), false) }
 
-// Alike is Same, but for open values (those of type any) only the text of scalars
-// counts: a time and its text, or 5 and "5", are alike.
+// Alike is Same, but compares values of type any by the text of their scalars: a time and its
+// text, or 5 and "5", are alike.
 func Alike(a, b any) bool { return same(reflect.ValueOf(a), reflect.ValueOf(b), true) }
 
 // same compares two values whose types may differ.

@@ -23,9 +23,9 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Archive is the folder of the tasks that have left the board, with one file for each
-// sprint (specs/protocol.md#3.3). It reads a file when somebody asks for what is in it, and again
-// when it changed. It may be used by several goroutines.
+// Archive is the folder of the tasks that have left the board, with one file for each sprint
+// (specs/protocol.md#3.3). It reads a file on first use, and again after each change. It may be used
+// by several goroutines.
 type Archive struct {
 	Dir string
 
@@ -41,8 +41,7 @@ type archiveFile struct {
 	err   error // why it cannot be read
 }
 
-// Archived are the tasks of all sprints. A file that cannot be read is left out; Check
-// tells of it.
+// Archived returns the tasks of all sprints by id, without those in unreadable files; see Check.
 func (a *Archive) Archived() map[string]blackboard.Archived {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,7 +49,7 @@ func (a *Archive) Archived() map[string]blackboard.Archived {
 	return a.all
 }
 
-// Check tells why files of the archive cannot be read.
+// Check returns why files of the archive cannot be read, or nil.
 func (a *Archive) Check() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,7 +63,7 @@ func (a *Archive) Check() error {
 	return errors.Join(errs...)
 }
 
-// Task is an archived task, whole, and the sprint in whose file it is; nil when there is none.
+// Task returns the archived task with the given id and its sprint, or nil if there is none.
 func (a *Archive) Task(id string) (t *blackboard.Task, sprint string, err error) {
 	is, ok := a.Archived()[id]
 	if !ok {
@@ -77,10 +76,10 @@ func (a *Archive) Task(id string) (t *blackboard.Task, sprint string, err error)
 	return tasks[0], is.Sprint, err
 }
 
-// Tasks are the archived tasks in the file of a sprint, in the order of the file.
+// Tasks returns the archived tasks of a sprint, in the order of its file.
 func (a *Archive) Tasks(sprint string) ([]*blackboard.Task, error) { return a.read(sprint, "") }
 
-// Sprints are those that have a file, sprint-2 before sprint-10.
+// Sprints returns the ids of the sprints with a file, sprint-2 before sprint-10.
 func (a *Archive) Sprints() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -173,16 +172,16 @@ func readArchive(path string) *archiveFile {
 	return &archiveFile{tasks: tasks, err: err}
 }
 
-// Item is a task that goes into the archive.
+// Item is a task to archive.
 type Item struct {
 	Task  *blackboard.Task
 	Text  string        // its lines as they stand in state.yaml
 	Plain func() string // its lines as Liza would write them, should those mislead
 }
 
-// Put writes tasks into the archive of a sprint and makes that durable. head are the
-// sections above the tasks, each time again. A task that is there already is replaced. The
-// caller holds the lock of the state.
+// Put writes tasks into the archive of a sprint and makes that durable. It replaces archived tasks
+// with the same id, and the sections above the tasks by head. The caller holds the lock of the
+// state.
 func (a *Archive) Put(sprint, head string, items []Item) error {
 	old, err := safefile.Read(a.path(sprint))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -485,8 +484,8 @@ func headerOf(text string) (h header, ok bool) {
 	return h, err == nil && h.ID != ""
 }
 
-// Scrub masks the tasks of all sprints, and what is above them: a secret may become known
-// as one after the task that told it was put away. The caller holds the lock of the state.
+// Scrub masks secrets in the files of all sprints, for a text may become known as a secret after its
+// task was archived. The caller holds the lock of the state.
 func (a *Archive) Scrub(mask func(string) string) error {
 	paths, err := filepath.Glob(a.path("*"))
 	if err != nil {

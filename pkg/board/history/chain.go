@@ -16,7 +16,7 @@ import (
 // moved since. What people or older versions wrote before the first chained entry has no
 // numbers.
 
-// End is the link of the last entry.
+// End returns the link of the last entry.
 func (j Journal) End() (Link, error) {
 	chain, err := j.chain()
 	if err != nil || len(chain) == 0 {
@@ -25,8 +25,8 @@ func (j Journal) End() (Link, error) {
 	return chain[len(chain)-1].link, nil
 }
 
-// Follow is the link of the last entry that follows from head in entries of revisions above
-// rev: their writers did not come to keep it. head itself when nothing follows.
+// Follow returns the link of the last entry that follows head in entries of revisions above rev,
+// whose writers were killed before they kept it, or head if nothing follows.
 func (j Journal) Follow(head Link, rev int) (Link, error) {
 	chain, err := j.chain()
 	if err != nil {
@@ -91,7 +91,7 @@ func (j Journal) chain() ([]linked, error) {
 	return all, nil
 }
 
-// A Break is a place where the chain does not hold.
+// A Break is an entry at which the chain is broken.
 type Break struct {
 	File    string // below .liza
 	Line    int
@@ -100,9 +100,9 @@ type Break struct {
 	Unproven bool // nothing is wrong, but nobody can tell whether the end is the one that Liza wrote
 }
 
-// Broken looks for the first place where the journal is not what Liza wrote; nil when it is.
-// head is the link of the last entry, "" when it is not known; entries of revisions above rev
-// may follow it. What was accepted (Accept) is taken as it stands.
+// Broken returns the first break of the journal's chain, or nil. head is the link of the last entry,
+// or "" if unknown; entries of revisions above rev may follow it. Entries before an accepting one
+// (Accept) are not checked.
 func (j Journal) Broken(head Link, rev int) (*Break, error) {
 	chain, err := j.chain()
 	if err != nil {
@@ -111,8 +111,8 @@ func (j Journal) Broken(head Link, rev int) (*Break, error) {
 	return verify(chain, head, rev), nil
 }
 
-// Accept is the value of the key accepts, for an entry that is written next: what is in
-// the journal is taken as it stands from now on. after is the link for that entry.
+// Accept returns the value of the key accepts for the next entry, with which all entries so far count
+// as Liza's, and the link after which to append that entry.
 func (j Journal) Accept() (accepts string, after Link, err error) {
 	chain, err := j.chain()
 	if err != nil {

@@ -30,14 +30,14 @@ type Interaction struct {
 	Liza          RunFacts        `json:"liza"`
 }
 
-// Request is what the program was given.
+// Request is the input of a run.
 type Request struct {
 	Prompt       string   `json:"prompt"`
 	FilesContext []string `json:"files_context"` // that the prompt names, relative to the workspace
 	Metadata     Metadata `json:"metadata"`
 }
 
-// Metadata says under which conditions a run took place.
+// Metadata holds the conditions of a run.
 type Metadata struct {
 	Role         string   `json:"role"`
 	Phase        string   `json:"phase"` // as StateBefore
@@ -59,7 +59,7 @@ const (
 	TimedOut = "TIMEOUT"
 )
 
-// Response is what came of it.
+// Response is the answer of a run.
 type Response struct {
 	Status        string   `json:"status"`
 	Actions       []string `json:"actions"` // of the exit command
@@ -96,7 +96,7 @@ const (
 	Recovery = "AUTOMATIC_RECOVERY"
 )
 
-// Happened is an entry for something that is not a run.
+// Happened returns in as the entry of an event that is not a run.
 func Happened(event string, in Interaction) Interaction {
 	in.Liza.Event = event
 	in.Response.Status = Success
@@ -207,7 +207,7 @@ const (
 	lockWait    = 10 * time.Second
 )
 
-// Owner is the process in which a run takes place.
+// Owner is the process that supervises a run.
 type Owner struct {
 	PID      int    `json:"pid"`
 	PIDStart int64  `json:"pid_start"`
@@ -248,7 +248,7 @@ func (h Interactions) Begin(ctx context.Context, in Interaction, owner Owner) (s
 	return in.Sequence, safefile.Replace(h.pendingFile(in.Sequence), data, 0o600)
 }
 
-// Finish turns the request that Begin has written under that number into an interaction.
+// Finish appends in as the interaction of the request that Begin wrote under the number begun.
 func (h Interactions) Finish(ctx context.Context, begun int, in Interaction) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {
@@ -261,8 +261,8 @@ func (h Interactions) Finish(ctx context.Context, begun int, in Interaction) err
 	return h.forget(begun)
 }
 
-// Recover turns requests whose process is gone into interactions that failed, and tells
-// how many there were.
+// Recover turns the requests of processes that are not alive into failed interactions, and returns
+// their number.
 func (h Interactions) Recover(ctx context.Context, alive func(Owner) bool) (int, error) {
 	if waiting, err := h.pending(); err != nil || len(waiting) == 0 {
 		return 0, err
@@ -329,8 +329,8 @@ func (h Interactions) readPending(n int) (*pending, error) {
 	return &p, nil
 }
 
-// Retire moves the interactions to another folder, and starts over with event (rerun). The
-// numbers go on.
+// Retire moves the interactions to the folder to, and begins a new history with event (rerun). The
+// sequence numbers go on.
 func (h Interactions) Retire(ctx context.Context, to string, event Interaction) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {
@@ -364,8 +364,8 @@ func (h Interactions) Retire(ctx context.Context, to string, event Interaction) 
 	return h.write(0, line)
 }
 
-// Read returns all interactions, those that were put away first. A history that is not
-// there has none. It changes no file.
+// Read returns all interactions, compressed ones first, and none if there is no history. It changes
+// no file.
 func (h Interactions) Read() ([]Interaction, error) {
 	var all []Interaction
 	last := 0

@@ -30,10 +30,10 @@ type Interactions struct {
 	Agent string              // who writes, for those who wait for the lock
 }
 
-// File is where the interactions are.
+// File returns the path of the interactions.
 func (h Interactions) File() string { return filepath.Join(h.Dir, historyFile) }
 
-// Append adds an interaction as the next one and returns its number.
+// Append adds an interaction and returns its sequence number.
 func (h Interactions) Append(ctx context.Context, in Interaction) (sequence int, err error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (h Interactions) Append(ctx context.Context, in Interaction) (sequence int,
 	return h.append(in)
 }
 
-// Scrub calls mask with each of the files, under the lock.
+// Scrub calls mask with the path of each file, under the lock.
 func (h Interactions) Scrub(ctx context.Context, mask func(path string) error) error {
 	files, err := filepath.Glob(filepath.Join(h.Dir, "*.json*"))
 	if err != nil || len(files) == 0 {
@@ -212,30 +212,23 @@ func lastLine(f *os.File) (end int64, last int, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("cannot write the history: %v", err)
 	}
-	const block = 64 << 10
-	var tail []byte // what is known of the file from at on, up to the end of the line looked at
-	at := info.Size()
-	for {
-		i := bytes.LastIndexByte(tail, '\n')
-		for i < 0 && at > int64(len(opening)) {
-			n := min(block, at-int64(len(opening)))
-			more := make([]byte, n, int(n)+len(tail))
-			at -= n
-			if _, err := f.ReadAt(more, at); err != nil {
-				return 0, 0, fmt.Errorf("cannot write the history: %v", err)
+	end = int64(len(opening))
+	err = safefile.ReadEnd(f, info.Size(), func(text []byte, from int64) bool {
+		for len(text) > 0 {
+			i := bytes.LastIndexByte(text, '\n')
+			line := bytes.TrimSuffix(bytes.TrimRight(text[i+1:], " \r"), []byte(","))
+			if last = sequenceOf(line); last > 0 {
+				end = from + int64(i+1+len(line))
+				return true
 			}
-			tail = append(more, tail...)
-			i = bytes.LastIndexByte(tail, '\n')
+			text = text[:max(i, 0)]
 		}
-		line := bytes.TrimSuffix(bytes.TrimRight(tail[i+1:], " \r"), []byte(","))
-		if n := sequenceOf(line); n > 0 {
-			return at + int64(i+1+len(line)), n, nil
-		}
-		if i < 0 {
-			return int64(len(opening)), 0, nil
-		}
-		tail = tail[:i]
+		return false
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("cannot write the history: %v", err)
 	}
+	return end, last, nil
 }
 
 // putAway compresses the file into the next jobHistory.<n>.json.gz.

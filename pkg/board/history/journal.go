@@ -90,14 +90,14 @@ func chunks(text string) (head string, entries []chunk) {
 	return head, append(entries, chunk{text: text[start:], line: startLine})
 }
 
-// Line is an entry as it stands in a journal.
+// Line is one entry of a journal with its text.
 type Line struct {
 	Text  string // with its line end, and what follows it up to the next entry
 	Link  Link
 	Entry blackboard.Entry // empty when the text does not parse
 }
 
-// Split cuts a journal into its entries. What is before the first one goes with that.
+// Split cuts a journal into its entries. The first one includes the text before it.
 func Split(text string) []Line {
 	head, all := chunks(text)
 	lines := make([]Line, len(all))
@@ -196,8 +196,7 @@ func ours(text string) bool {
 }
 
 const (
-	window     = 64 << 10
-	farEnough  = 1 << 20 // so far back go entries without a revision that are behind a damaged end
+	farEnough  = 512 << 10 // so far back go entries without a revision that are behind a damaged end
 	zeroFilled = "\x00"
 )
 
@@ -299,7 +298,7 @@ func (j Journal) Append(rev int, after Link, entries []blackboard.Entry) (Link, 
 	return last, nil
 }
 
-// Lines are entries as they stand in the journal, each with its line end, and the link of the last one.
+// Lines returns the lines of entries with revision rev, chained to the entry after, and the link of the last one.
 func (j Journal) Lines(rev int, after Link, entries []blackboard.Entry) ([]byte, Link, error) {
 	var b bytes.Buffer
 	for _, e := range entries {
@@ -338,7 +337,7 @@ func (j Journal) line(b *bytes.Buffer, e blackboard.Entry, prev Link) error {
 	return nil
 }
 
-// Filter says which entries of a journal are wanted. The zero Filter wants all.
+// Filter selects entries of a journal. The zero Filter selects all.
 type Filter struct {
 	Task, Agent string
 	Action      blackboard.Action
@@ -443,7 +442,7 @@ func readWhole(text string, f Filter) ([]blackboard.Entry, error) {
 	return found, nil
 }
 
-// A Problem is something in the journal that should not be there (rule V57).
+// A Problem is a faulty entry of the journal (rule V57).
 type Problem struct {
 	Line    int // from 1
 	Message string

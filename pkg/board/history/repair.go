@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -19,14 +18,14 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Repaired says what Repair did.
+// Repaired counts the entries that Repair removed.
 type Repaired struct {
 	Cut       int    // entries of a write that was killed before its state was in place, half-written ones included
 	Ahead     int    // entries that are ahead of the state, or half an entry that a person wrote
 	AheadFile string // where those were put
 }
 
-// Any reports whether the journal was changed in a way that somebody should know of.
+// Any reports whether Repair removed entries.
 func (r Repaired) Any() bool { return r.Cut > 0 || r.Ahead > 0 }
 
 func (r Repaired) String() string {
@@ -83,33 +82,19 @@ type tail struct {
 	done   Repaired
 }
 
-func readTail(f io.ReaderAt, size int64, revision int) (tail, error) {
-	for n := int64(window); ; n *= 4 {
-		from := max(size-n, 0)
-		data := make([]byte, size-from)
-		if _, err := f.ReadAt(data, from); err != nil && err != io.EOF {
-			return tail{}, err
-		}
-		if from > 0 { // the first line is the end of one
-			rest := bytes.IndexByte(data, '\n') + 1
-			if rest == 0 {
-				continue
-			}
-			data, from = data[rest:], from+int64(rest)
-		}
-		head, entries := chunks(string(data))
+func readTail(f io.ReaderAt, size int64, revision int) (t tail, err error) {
+	err = safefile.ReadEnd(f, size, func(end []byte, from int64) bool {
+		head, entries := chunks(string(end))
 		if len(entries) == 0 {
-			if from > 0 {
-				continue
-			}
-			return tail{head: head}, nil
+			t = tail{head: head}
+			return false
 		}
-		t, settled := sortTail(entries, revision)
-		if settled || from == 0 || n >= farEnough {
-			t.offset = from + int64(len(head))
-			return t, nil
-		}
-	}
+		var settled bool
+		t, settled = sortTail(entries, revision)
+		t.offset = from + int64(len(head))
+		return settled || len(end) > farEnough
+	})
+	return t, err
 }
 
 // sortTail looks at entries from the last to the first. settled reports whether it came to
@@ -315,8 +300,7 @@ func beforeSprint(text string) (old, rest string) {
 	}
 }
 
-// Scrubbed is a journal in which secrets were masked, and which was chained again. It is not
-// written yet.
+// Scrubbed is a journal with masked secrets and a new chain, before it is written.
 type Scrubbed struct {
 	End   Link // of its last entry
 	files []scrubbedFile
@@ -371,7 +355,7 @@ func (j Journal) Scrub(rev int, head Link, e blackboard.Entry) (*Scrubbed, error
 	return done, nil
 }
 
-// Text is the masked journal, without what was rotated away.
+// Text returns the masked journal, without rotated files.
 func (s *Scrubbed) Text() string { return s.files[len(s.files)-1].text }
 
 // Write puts the masked journal in the place of the old one. The newest file is the first: an
@@ -441,7 +425,7 @@ type Link string
 // logName is the journal's own file in what people read.
 const logName = "log.yaml"
 
-// Begins is the link before the first entry of a journal.
+// Begins is the link that the first entry of a journal follows.
 const Begins = Link("0-00000000000000000000000000000000")
 
 func linkOf(number int, text string) Link {
@@ -456,5 +440,5 @@ func (l Link) number() int {
 	return number
 }
 
-// Chained reports whether the link is of an entry that is chained.
+// Chained reports whether the entry of the link is chained.
 func (l Link) Chained() bool { return l.number() > 0 }

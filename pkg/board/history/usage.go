@@ -32,8 +32,8 @@ type UsageLine struct {
 	ID           string             `json:"id,omitempty"` // correlation id: also in history, output and journal
 }
 
-// ReadUsage reads a ledger. Lines that a killed writer left in half are skipped; no file
-// is an empty ledger.
+// ReadUsage reads the ledger at path, without incomplete lines of killed writers. A missing file is
+// an empty ledger.
 func ReadUsage(path string) ([]UsageLine, error) {
 	f, err := safefile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func ReadUsage(path string) ([]UsageLine, error) {
 	return lines, nil
 }
 
-// UsageSum is what several runs took together.
+// UsageSum is the sum of the usage of several runs.
 type UsageSum struct {
 	Name             string            `json:"name"`
 	Runs             int               `json:"runs"`
@@ -94,7 +94,7 @@ func (s UsageSum) MarshalJSON() ([]byte, error) {
 	}{plain(s), cost, told(&s.TokensIn, s.UnknownTokenRuns), told(&s.TokensOut, s.UnknownTokenRuns), told(&s.TokensCached, s.UnknownTokenRuns)})
 }
 
-// Add counts one run.
+// Add adds the usage of one run.
 func (s *UsageSum) Add(l UsageLine) {
 	s.Runs++
 	if l.CostCents == nil {
@@ -113,7 +113,7 @@ func (s *UsageSum) Add(l UsageLine) {
 	s.Seconds += l.Seconds
 }
 
-// UsageGroups are the ways in which SumUsage can group runs.
+// UsageGroups lists the values of the argument by of SumUsage.
 var UsageGroups = []string{"task", "role", "agent", "cli", "day"}
 
 // SumUsage sums runs by one of UsageGroups; the groups that cost most come first, days in

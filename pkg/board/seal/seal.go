@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// ErrNoFolder says that nobody told where the person's state folder is.
+// ErrNoFolder says that the person's state folder is unknown.
 var ErrNoFolder = errors.New("cannot find the folder for keys: neither XDG_STATE_HOME nor HOME says where it is")
 
 // A NoKeyError says that the key of a project is not in the person's state folder.
@@ -38,7 +38,7 @@ type Key struct {
 	secret []byte
 }
 
-// Name names the key without telling it.
+// Name returns the id of the key.
 func (k *Key) Name() string { return k.ID }
 
 // Ring is where the keys of a person are, seen from one project. GitDir is what the key
@@ -54,21 +54,21 @@ type file struct {
 	Secret string `json:"secret"`
 }
 
-// New is a key with that secret.
+// New returns the key with the given secret.
 func New(secret []byte) *Key {
 	sum := sha256.Sum256(secret)
 	return &Key{ID: hex.EncodeToString(sum[:6]), secret: secret}
 }
 
-// Secret is what makes the key, for a host that shares the project.
+// Secret returns the secret of the key as text, for another host of the project; see Parse.
 func (k *Key) Secret() string { return hex.EncodeToString(k.secret) }
 
-// Sign makes the seal of a list of texts.
+// Sign returns the seal of the texts fields.
 func (k *Key) Sign(fields ...string) string {
 	return hex.EncodeToString(k.mac(fields))
 }
 
-// Fits reports whether a seal is that of the texts.
+// Fits reports whether mac is the seal of the texts fields.
 func (k *Key) Fits(mac string, fields ...string) bool {
 	given, err := hex.DecodeString(mac)
 	return err == nil && hmac.Equal(given, k.mac(fields))
@@ -86,7 +86,7 @@ func (k *Key) mac(fields []string) []byte {
 	return h.Sum(nil)
 }
 
-// Key is the project's key; nil when there is none yet.
+// Key returns the project's key, or nil if there is none yet.
 func (r Ring) Key() (*Key, error) {
 	if r.Folder == "" {
 		return nil, ErrNoFolder
@@ -98,7 +98,7 @@ func (r Ring) Key() (*Key, error) {
 	return k, err
 }
 
-// Make makes the project's key. When another process was quicker, it is that one.
+// Make creates the project's key, or returns the one that another process has just created.
 func (r Ring) Make() (*Key, error) {
 	if r.Folder == "" {
 		return nil, ErrNoFolder
@@ -117,7 +117,7 @@ func (r Ring) Make() (*Key, error) {
 	return New(secret), nil
 }
 
-// Named is the secret of the first key with one of these ids that this person has for any place, "" when there is none.
+// Named returns the secret of the first key of this person, for any repository, with one of the ids, or "".
 func (r Ring) Named(ids ...string) string {
 	paths, _ := filepath.Glob(filepath.Join(r.Folder, "keys", "*.json"))
 	for _, id := range ids {
@@ -130,7 +130,7 @@ func (r Ring) Named(ids ...string) string {
 	return ""
 }
 
-// Parse reads a secret as Secret gives it.
+// Parse returns the key of a secret in the form of Key.Secret.
 func Parse(text string) (*Key, error) {
 	secret, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(secret) < sha256.Size {
@@ -139,7 +139,7 @@ func Parse(text string) (*Key, error) {
 	return New(secret), nil
 }
 
-// Take makes a key that another host has the project's here, in the place of any other.
+// Take makes the key with the given secret, from another host, the project's key. It replaces any other.
 func (r Ring) Take(secret string) error {
 	if r.Folder == "" {
 		return ErrNoFolder
@@ -163,9 +163,9 @@ func (r Ring) Take(secret string) error {
 	return nil
 }
 
-// Moved finds the key of a project that was moved to where it is now: the key has that id,
-// and nothing is any more where it was made for. The key then belongs to the new place.
-// copied reports that the project is a copy of one that the key belongs to.
+// Moved returns the key with the given id if the repository that it belongs to no longer exists at
+// its old place: the project was moved, and the key moves with it. copied reports that the old
+// repository still exists, so that this one is a copy. Without such a key both are zero.
 func (r Ring) Moved(id string) (k *Key, copied bool, err error) {
 	if r.Folder == "" {
 		return nil, false, ErrNoFolder
@@ -239,7 +239,7 @@ func read(path string) (*Key, file, error) {
 	return New(secret), f, nil
 }
 
-// Remove forgets the project's key.
+// Remove deletes the project's key.
 func (r Ring) Remove() error {
 	if r.Folder == "" {
 		return nil

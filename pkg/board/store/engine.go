@@ -19,30 +19,30 @@ import (
 	"liza/pkg/board/seal"
 )
 
-// A Content is what a board says at one revision: a text, with its comments, and the state that it is of. It never changes.
+// A Content is a board at one revision: its text with comments, and its state. It never changes.
 type Content struct{ v *version }
 
-// Revision is the content's own.
+// Revision returns the revision of the content.
 func (c *Content) Revision() int { return c.v.base.Revision }
 
-// State is a copy for who may change it.
+// State returns a copy of the state, which the caller may change.
 func (c *Content) State() *blackboard.State {
 	s := c.v.base.Fork()
 	s.ClearEntries()
 	return s
 }
 
-// Doc is the text.
+// Doc returns the text.
 func (c *Content) Doc() *yamldoc.Document { return c.v.doc }
 
-// Engine is what every store does with a change before it makes it durable: run it, mask secrets, seal approvals, check the
-// rules, and write the next text. A store that is not a File keeps contents its own way and has an Engine make them.
+// Engine prepares a change for every store: it runs the change, masks secrets, seals approvals, checks the rules, and makes
+// the next text. Stores other than File keep the contents that an Engine makes.
 type Engine struct{ rules }
 
-// NewEngine needs of the options Path, for messages, Now, and what the rules need.
+// NewEngine returns an Engine. It uses the options Path, for messages, Now, Validate, Mask, At, Seals and Strict.
 func NewEngine(o Options) *Engine { return &Engine{rulesOf(o)} }
 
-// Parse reads a text, such as that of a file.
+// Parse parses the text of a board.
 func (e *Engine) Parse(text []byte) (*Content, error) {
 	v := &version{}
 	if err := v.parse(text, newReader()); err != nil {
@@ -51,7 +51,7 @@ func (e *Engine) Parse(text []byte) (*Content, error) {
 	return e.current(v)
 }
 
-// Join reads a text that is kept in parts; like is the content before, or nil.
+// Join parses a text that is stored in parts. It takes equal parts over from like, unless nil.
 func (e *Engine) Join(parts []yamldoc.Part, tail string, like *Content) (*Content, error) {
 	var before version
 	if like != nil {
@@ -71,7 +71,7 @@ func (e *Engine) current(v *version) (*Content, error) {
 	return &Content{v}, nil
 }
 
-// First is the content of a new board with this state, and what its journal begins with.
+// First returns the content of a new board with the state s, and the first entries of its journal.
 func (e *Engine) First(s *blackboard.State, comments ...Comment) (*Content, []blackboard.Entry, error) {
 	v, err := e.first(s, comments)
 	if err != nil {
@@ -80,7 +80,7 @@ func (e *Engine) First(s *blackboard.State, comments ...Comment) (*Content, []bl
 	return &Content{v}, e.complete(Op{Name: "init", Agent: blackboard.Human}, s.Entries()), nil
 }
 
-// Change is the content after a change, with the entries for the journal; nil when there is nothing to write.
+// Change returns the content after a change, with the entries for the journal, or nil if there is nothing to write.
 func (e *Engine) Change(ctx context.Context, op Op, before *Content, change func(*blackboard.State) error) (*Content, []blackboard.Entry, error) {
 	after := before.v.base.Fork()
 	changes, entries, err := e.applied(ctx, op, before.v, after, record{}, false, change)
@@ -97,7 +97,7 @@ func (e *Engine) Change(ctx context.Context, op Op, before *Content, change func
 	return &Content{next}, entries, nil
 }
 
-// Edit is the content after a person's edit of base, see File.Edit; nil when there is nothing to write.
+// Edit returns the content after a person's edit of base to text, or nil if there is nothing to write; see File.Edit.
 func (e *Engine) Edit(op Op, before *Content, base, text []byte) (*Content, Edited, []blackboard.Entry, error) {
 	next, done, entries, err := e.edited(op, before.v, before.v, record{SHA256: "kept"}, base, text, false)
 	if next == nil || err != nil {
@@ -106,7 +106,7 @@ func (e *Engine) Edit(op Op, before *Content, base, text []byte) (*Content, Edit
 	return &Content{next}, done, entries, nil
 }
 
-// HandEdit is the content after a person's edit of a copy of base, with the meaning that the same edit of state.yaml has.
+// HandEdit is Edit with the meaning of the same edit in state.yaml: it puts back statuses that no verb means.
 func (e *Engine) HandEdit(op Op, before *Content, base, text []byte) (*Content, Edited, []blackboard.Entry, error) {
 	next, done, entries, err := e.edited(op, before.v, before.v, record{SHA256: "kept"}, base, text, true)
 	if next == nil || err != nil {
@@ -115,7 +115,7 @@ func (e *Engine) HandEdit(op Op, before *Content, base, text []byte) (*Content, 
 	return &Content{next}, done, entries, nil
 }
 
-// PutBack is the content that has the text of an old one as the revision after before.
+// PutBack returns the content with the text old as the revision after before.
 func (e *Engine) PutBack(op Op, before *Content, old []byte) (*Content, []blackboard.Entry, error) {
 	was, err := e.Parse(old)
 	if err != nil {
@@ -135,14 +135,14 @@ func (e *Engine) PutBack(op Op, before *Content, old []byte) (*Content, []blackb
 	return &Content{&version{doc: doc, base: state(doc, nil)}}, entries, nil
 }
 
-// Inspect is a content with what reading it found.
+// Inspect returns a content with the problems of its text.
 func (e *Engine) Inspect(c *Content) *Inspection {
 	i := &Inspection{State: c.v.base.Clone(), Decode: decoding(c.v.doc, true), Missing: missing(c.v.doc), doc: c.v.doc}
 	i.Decode = append(i.Decode, e.inspectSealed(c.v, record{}, nil, true)...)
 	return i
 }
 
-// Whole says of a text how many tasks it has, and what is wrong with it; "" when it is valid.
+// Whole returns the number of tasks in a text, and its problem, or "" if it is valid.
 func (r *rules) Whole(text []byte) (tasks int, problem string) {
 	v := &version{}
 	if err := v.parse(text, newReader()); err != nil {
@@ -165,16 +165,16 @@ func (r *rules) Whole(text []byte) (tasks int, problem string) {
 	return v.base.TaskCount(), ""
 }
 
-// CheckSeal is File.CheckSeal.
+// CheckSeal returns why the approval of t does not count, or nil; see File.CheckSeal.
 func (e *Engine) CheckSeal(t *blackboard.Task, tree string) error {
 	return e.checkSeal(record{}, t, tree)
 }
 
-// ErrNotJSON is why a value is kept as text only.
+// ErrNotJSON says that a value has no JSON form.
 var ErrNotJSON = errors.New("the value cannot be JSON")
 
-// JSON is what an entry, or a section without entries, says, for people's queries. read is what Entry.Value or
-// Document.Section gave.
+// JSON returns the JSON of an entry, or of a section without entries, for people's queries. read is the result of
+// Entry.Value or Document.Section.
 func JSON(read any) ([]byte, error) {
 	p, ok := read.(*piece)
 	if !ok || !p.norm.IsValid() || p.norm.Kind() == reflect.Pointer && p.norm.IsNil() {
@@ -187,7 +187,7 @@ func JSON(read any) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// ID is the id of an entry of a list, "" when it has none. read is what Entry.Value gave.
+// ID returns the id of an entry of a list, or "". read is the result of Entry.Value.
 func ID(read any) string {
 	p, ok := read.(*piece)
 	if !ok || !p.norm.IsValid() || p.norm.Kind() != reflect.Pointer || p.norm.IsNil() {
@@ -328,43 +328,43 @@ func (r *rules) makeKey() (*seal.Key, error) {
 	return k, err
 }
 
-// Shared is the board of a team on several hosts.
+// Shared is the store of a team on several hosts.
 type Shared interface {
 	Project
 
-	// Latest is the text that was read or written last.
+	// Latest returns the text that this process read or wrote last.
 	Latest() Latest
-	// Since are the lines of the journal and the files of the board that were written after these numbers.
+	// Since returns the lines of the journal and the files that were written after these numbers.
 	Since(ctx context.Context, journal, file int64) (News, error)
-	// HandEdit takes a person's edit of a copy of a revision, with the meaning that an edit of state.yaml has.
+	// HandEdit writes a person's edit of a copy of a revision, with the meaning of an edit of state.yaml.
 	HandEdit(ctx context.Context, op Op, revision int, text []byte) (Edited, error)
 	// PutFiles writes files of the board.
 	PutFiles(ctx context.Context, files ...BoardFile) error
-	// SealKey names the key with which approvals are sealed; "" when there is none. The key itself is with the hosts alone.
+	// SealKey returns the id of the key that seals approvals, or "". Only the hosts have the key.
 	SealKey(ctx context.Context) (string, error)
 
-	// Now is the time that all hosts have, as far as the store has heard of it.
+	// Now returns the time of the board's clock.
 	Now() time.Time
-	// ClockOffset is how far the clock of this host is ahead of it.
+	// ClockOffset returns how far the clock of this host is ahead of Now.
 	ClockOffset() time.Duration
 	Close()
 }
 
-// Latest is a board as a process has seen it last.
+// Latest is the text of a board that a process read or wrote last.
 type Latest struct {
 	Board    string // which tells it from one of the same name that was removed
 	Revision int
 	Text     []byte
 }
 
-// News is what happened on a board.
+// News holds the latest journal lines and files of a board.
 type News struct {
 	Lines   string // of the journal
 	Journal int64  // number of the last one
 	Files   []BoardFile
 }
 
-// BoardFile is a file that the hosts of a board share, below .liza.
+// BoardFile is a file below .liza that the hosts of a board share.
 type BoardFile struct {
 	Path, Text string
 	Number     int64 // grows each time that a file is written

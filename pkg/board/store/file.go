@@ -18,8 +18,7 @@ import (
 	"liza/pkg/board/seal"
 )
 
-// Options say where a File is and what it needs from outside. Path, GitDir and Now are
-// required.
+// Options are the settings of a File. Path, GitDir and Now are required.
 type Options struct {
 	Path   string           // .liza/state.yaml
 	GitDir string           // git's common dir: liza/committed and liza/snapshots are in it
@@ -97,7 +96,7 @@ type judgement struct {
 	found    []blackboard.Violation
 }
 
-// Open gives the store of a project. It reads nothing yet.
+// Open returns the store of a project. It reads no file yet.
 func Open(o Options) (*File, error) {
 	if o.Path == "" || o.GitDir == "" || o.Now == nil {
 		return nil, errors.New("cannot open the store: path, git dir and clock are needed")
@@ -133,7 +132,7 @@ func (f *File) read() (*version, error) {
 	return v, nil
 }
 
-// load reads a version. Of the others that there are, the one that has the same bytes is used again.
+// load reads the file at path, or takes the content of one of others with identical bytes.
 func (f *File) load(path string, reader *yamldoc.Reader, others ...*version) (*version, error) {
 	v := &version{}
 	data, err := v.readBytes(path)
@@ -242,7 +241,7 @@ type merged struct {
 	err    *WentBackError
 }
 
-// Seals is what a store needs to seal approvals.
+// Seals holds the keys with which a store seals approvals.
 type Seals struct {
 	Ring   seal.Ring
 	TreeOf func(commit string) (string, error) // asks git
@@ -281,7 +280,7 @@ func MarkAway(o Options, to string) error {
 	return safefile.Replace(awayPath(o), []byte(to+"\n"), 0o644)
 }
 
-// MarkHere ends it: the board is in the file. The caller holds the lock of the file.
+// MarkHere ends a move: the board is in the file. The caller holds the lock of the file.
 func MarkHere(o Options) error {
 	if err := os.Remove(awayPath(o)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot take the board back: %w", err)
@@ -289,7 +288,7 @@ func MarkHere(o Options) error {
 	return nil
 }
 
-// IsAway reports whether such a move was begun, or made.
+// IsAway reports whether a move of the board to another place was begun or made.
 func IsAway(o Options) bool {
 	_, err := os.Lstat(awayPath(o))
 	return err == nil
@@ -351,8 +350,8 @@ func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err 
 	return fmt.Errorf("cannot write %s: somebody else changed it %d times while it was being written", short(f.o.Path), maxMoves)
 }
 
-// A Comment is put into the first state: above a section ("config"), or behind a key of
-// one ("config.lease_duration").
+// A Comment goes into the first state: above the section Path ("config"), or behind a key of a section
+// ("config.lease_duration").
 type Comment struct{ Path, Text string }
 
 // Create writes the first state of a project, with revision 1 and all sections that it
@@ -396,7 +395,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	return MarkHere(o)
 }
 
-// Place makes a board that was elsewhere the file: its text and its journal as they are. It may be done again.
+// Place writes the text and the journal of a board that was elsewhere to the file. It may be repeated.
 func Place(ctx context.Context, o Options, text []byte, journal string) error {
 	if err := ctx.Err(); err != nil {
 		return err

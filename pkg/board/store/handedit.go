@@ -120,8 +120,7 @@ func (c *changes) names() []string {
 	return names
 }
 
-// A ConflictError says that an edit and other writes changed the same values. Nothing was
-// written.
+// A ConflictError says that an edit and other writes changed the same values. Nothing was written.
 type ConflictError struct {
 	Path      string
 	Conflicts []yamldoc.Conflict // at least one
@@ -138,9 +137,9 @@ func (e *ConflictError) Error() string {
 // Next is the command that helps.
 func (e *ConflictError) Next() string { return "liza edit" }
 
-// Edit writes what a person made of a state: text is the edit of base, which was read as
-// Text. What was written since stays. An edit that breaks a rule, anywhere, is an
-// *InvalidError with the lines of text; changes of the same values are a *ConflictError.
+// Edit merges a person's edit of base, a result of Text, to text into the present state. An edit that
+// breaks a rule is an *InvalidError with lines of text; a value that others changed since, in another
+// way, is a *ConflictError.
 func (f *File) Edit(ctx context.Context, op Op, base, text []byte) (done Edited, err error) {
 	if string(base) == string(text) {
 		return Edited{}, nil
@@ -152,7 +151,7 @@ func (f *File) Edit(ctx context.Context, op Op, base, text []byte) (done Edited,
 	return done, err
 }
 
-// Text is the state as it stands in the file.
+// Text returns the content of the file.
 func (f *File) Text(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

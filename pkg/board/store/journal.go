@@ -75,7 +75,7 @@ func (f *File) append(op Op, revision int, rec record, entries []blackboard.Entr
 	return f.journal.Append(revision+1, end, entries)
 }
 
-// JournalProblems are the entries that do not fit a board of this revision.
+// JournalProblems returns the entries that do not fit a board of the given revision.
 func (f *File) JournalProblems(ctx context.Context, revision int) ([]history.Problem, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (f *File) JournalProblems(ctx context.Context, revision int) ([]history.Pro
 	return f.journal.Check(revision)
 }
 
-// JournalBroken is the first place where the journal is not what Liza wrote, nil when it is.
+// JournalBroken returns the first break of the journal's chain, or nil.
 func (f *File) JournalBroken(ctx context.Context) (*history.Break, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -78,7 +78,8 @@ func (f *File) refuseForgeries(v *version, found []blackboard.Violation) error {
 	return refused
 }
 
-// Forged says what is forged in the file of a board, nil when nothing is: View then has the state before it.
+// Forged returns the forged approvals in the file of a board as an *InvalidError, or nil. While there are any, View returns
+// the state before them.
 func Forged(ctx context.Context, s Store) error {
 	f, ok := s.(*File)
 	if !ok || ctx.Err() != nil {
@@ -144,8 +145,8 @@ func approvalsChanged(before, after *blackboard.State) bool {
 	return false
 }
 
-// CheckSeal says why the approval of a task does not count, nil when it does. tree is what git
-// says of the review commit now; "" for a task that changes no files.
+// CheckSeal returns why the approval of t does not count, or nil. tree is the tree of the review
+// commit in git, or "" for a task that changes no files.
 func (f *File) CheckSeal(t *blackboard.Task, tree string) error {
 	rec, _ := f.record()
 	return f.checkSeal(rec, t, tree)

@@ -13,8 +13,8 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Snapshots lists some twenty of the states that were, the newest first: many of the last
-// hour, fewer of the time before. Revisions lists all.
+// Snapshots lists some twenty of the earlier states, the newest first: many of the last hour, fewer
+// of the time before. Revisions lists all.
 func (f *File) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -27,8 +27,8 @@ func (f *File) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	return slices.DeleteFunc(all, func(s Snapshot) bool { return drop[s] }), err
 }
 
-// Forget removes the states that were whose text holds says yes to, and masks the journal. What
-// is in the file stays, and the snapshots go on from it.
+// Forget removes the earlier states for whose text holds returns true, and masks the journal. The
+// present state stays, and the snapshots go on from it.
 func (f *File) Forget(ctx context.Context, op Op, holds func(text []byte) bool) error {
 	return f.underLock(ctx, op, func() error {
 		now, unread := f.read()
@@ -94,8 +94,8 @@ func (f *File) LastValid(ctx context.Context) (*blackboard.State, error) {
 	return nil, errors.New("cannot find a snapshot of the state that can be read")
 }
 
-// Past is the newest state that is kept whose revision is not above the given one, for looking, and when it became the state.
-// The state has its own revision. Without one the error is a *NoSnapshotError.
+// Past returns the newest snapshot at or before the given revision, and its time. The error is a *NoSnapshotError if there
+// is none.
 func (f *File) Past(ctx context.Context, revision int) (*blackboard.State, time.Time, error) {
 	all, err := f.Revisions(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (f *File) Past(ctx context.Context, revision int) (*blackboard.State, time.
 	return nil, time.Time{}, &NoSnapshotError{Path: f.o.Path, Revision: revision}
 }
 
-// A NoSnapshotError says that a revision is not among those that were kept.
+// A NoSnapshotError says that there is no snapshot of a revision.
 type NoSnapshotError struct {
 	Path     string
 	Revision int
@@ -134,8 +134,7 @@ func (e *NoSnapshotError) Error() string {
 // Next is the command that helps.
 func (e *NoSnapshotError) Next() string { return "liza restore --list" }
 
-// Content is the state that had a revision, as it was in the file. The error is a
-// *NoSnapshotError.
+// Content returns the text of a revision. The error is a *NoSnapshotError if there is no snapshot of it.
 func (f *File) Content(ctx context.Context, revision int) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -159,7 +158,7 @@ func (f *File) content(revision int) ([]byte, error) {
 	return nil, &NoSnapshotError{Path: f.o.Path, Revision: revision}
 }
 
-// Whole says of a state that was how many tasks it has, and what is wrong with it; "" when it is valid.
+// Whole returns the number of tasks of a revision, and its problem, or "" if it is valid.
 func (f *File) Whole(ctx context.Context, revision int) (tasks int, problem string, err error) {
 	data, err := f.Content(ctx, revision)
 	if err != nil {
@@ -169,9 +168,8 @@ func (f *File) Whole(ctx context.Context, revision int) (tasks int, problem stri
 	return tasks, problem, nil
 }
 
-// Restore puts a state that was back, as a new revision, whatever is in the file now:
-// that is kept, among the snapshots if it was a state, and as a conflict file if not. It
-// returns the new revision and the path of such a file, "" if there is none.
+// Restore writes the state of a revision as a new revision now. A file that is not the state that
+// Liza wrote last is kept as a conflict file, whose path is kept; "" if there is none.
 func (f *File) Restore(ctx context.Context, op Op, revision int) (now int, kept string, err error) {
 	err = f.underLock(ctx, op, func() error {
 		now, kept, err = f.restore(op, revision)
@@ -250,7 +248,7 @@ func (f *File) broken(old *version, rec record) (before *version, kept string, e
 	return before, kept, err
 }
 
-// Revisions are all states that can be put back, the newest first.
+// Revisions lists all earlier states, the newest first.
 func (f *File) Revisions(ctx context.Context) ([]Snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

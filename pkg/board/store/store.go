@@ -26,26 +26,26 @@ type Store interface {
 	Watch(ctx context.Context) <-chan struct{}
 }
 
-// The interfaces below are what a store may offer besides. The store of a project offers all of
-// them; one for tests, in memory, none.
+// The interfaces below are optional. The store of a project has all of them; one for tests, in
+// memory, none.
 type (
-	// A Recoverer has a state to look at while the present one cannot be read.
+	// A Recoverer returns the last valid state while the present one cannot be read.
 	Recoverer interface {
 		LastValid(ctx context.Context) (*blackboard.State, error)
 	}
 
-	// An Inspector reads the state for validation, with what reading it found.
+	// An Inspector reads the state for validation, with the problems of its text.
 	Inspector interface {
 		Inspect(ctx context.Context) (*Inspection, error)
 	}
 
-	// Journaled has a journal that can be checked.
+	// Journaled checks its journal.
 	Journaled interface {
 		JournalProblems(ctx context.Context, revision int) ([]history.Problem, error)
 		JournalBroken(ctx context.Context) (*history.Break, error)
 	}
 
-	// Past keeps the states that were, and puts one back.
+	// Past keeps earlier states and restores one.
 	Past interface {
 		Past(ctx context.Context, revision int) (*blackboard.State, time.Time, error)
 		Revisions(ctx context.Context) ([]Snapshot, error)
@@ -55,13 +55,13 @@ type (
 		Restore(ctx context.Context, op Op, revision int) (now int, kept string, err error)
 	}
 
-	// An Editor takes a person's edit of the text.
+	// An Editor writes a person's edit of the text.
 	Editor interface {
 		Text(ctx context.Context) ([]byte, error)
 		Edit(ctx context.Context, op Op, base, text []byte) (Edited, error)
 	}
 
-	// A Forgetter removes states that were, such as those that hold a secret.
+	// A Forgetter removes earlier states, such as those that hold a secret.
 	Forgetter interface {
 		Forget(ctx context.Context, op Op, holds func(text []byte) bool) error
 	}
@@ -71,7 +71,7 @@ type (
 		CheckSeal(t *blackboard.Task, tree string) error
 	}
 
-	// A Clocked board is one that several hosts use. The time that counts is its own.
+	// A Clocked board has a clock of its own, which all of its hosts use.
 	Clocked interface {
 		Now() time.Time
 		ClockOffset() time.Duration // how far this host's clock is ahead
@@ -90,7 +90,7 @@ type (
 	}
 )
 
-// Op says who writes what, for those who wait for the lock meanwhile.
+// Op names the writer and the verb of a write, for processes that wait for the lock.
 type Op struct {
 	Name  string // the verb: submit
 	Agent string // agent id, human or system
@@ -105,16 +105,16 @@ type Op struct {
 	Ahead func(gone []Gone) error
 }
 
-// ErrUnchanged is what a change function returns that has nothing to change.
+// ErrUnchanged is returned by a change function that has nothing to change.
 var ErrUnchanged = errors.New("nothing to change")
 
-// Gone is a task that a change takes out of the state.
+// Gone is a task that a change removes from the state.
 type Gone struct {
 	Task *blackboard.Task
 	Text string // its lines as they stand in the file, "  - id: task-3" and what follows
 }
 
-// Edited is what came of an edit.
+// Edited is the result of an edit.
 type Edited struct {
 	Revision int            // of the state that has it; 0: nothing was changed
 	Names    []string       // tasks, agents and sections that differ now
@@ -123,7 +123,7 @@ type Edited struct {
 	Refused []blackboard.Violation // edits of statuses that were put back; only of a file
 }
 
-// Inspection is a state with what reading it found, for `liza validate`.
+// Inspection is a state with the problems of its text, for `liza validate`.
 type Inspection struct {
 	State    *blackboard.State
 	Decode   []blackboard.Violation // V03, V04 and V61, with their lines
@@ -132,7 +132,7 @@ type Inspection struct {
 	doc      *yamldoc.Document
 }
 
-// Snapshot is a state that was.
+// Snapshot is an earlier state.
 type Snapshot struct {
 	Path     string // of the copy that has it or from which it follows
 	Revision int

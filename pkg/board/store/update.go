@@ -386,10 +386,10 @@ func (f *File) readBoth() (v *version, rec record, err error) {
 	return v, record{}, nil
 }
 
-// Line is the place of a violation's path in the file, 0 if it is not known.
+// Line returns the line and column of a violation's path in the file, or 0.
 func (i *Inspection) Line(path string) (line, column int) { return i.doc.Line(path) }
 
-// Locate fills in the lines and columns of violations.
+// Locate sets the lines and columns of violations.
 func (i *Inspection) Locate(violations []blackboard.Violation) []blackboard.Violation {
 	return locate(i.doc, violations)
 }

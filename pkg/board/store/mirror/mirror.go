@@ -1,5 +1,5 @@
 // Package mirror keeps a copy of a shared board in the files of a project, for people and for what reads those files:
-// state.yaml, log.yaml and the archive. Nothing is decided on it. A person's edit of the copy is taken to the board.
+// state.yaml, log.yaml and the archive. No decision reads the copy. A person's edit of it is written to the board.
 package mirror
 
 import (
@@ -22,7 +22,7 @@ import (
 	"liza/pkg/board/store"
 )
 
-// Options say where the copy is.
+// Options are the settings of a copy.
 type Options struct {
 	Path   string // .liza/state.yaml
 	Record string // what was written there last
@@ -48,7 +48,7 @@ type Store struct {
 
 var _ store.Shared = (*Store)(nil)
 
-// New gives a board its copy.
+// New returns board with a copy in the files that o names.
 func New(board store.Shared, o Options) *Store {
 	if o.Alert == nil {
 		o.Alert = func(blackboard.AlertKind, string) {}
@@ -71,7 +71,7 @@ type record struct {
 	Settings kept           `json:"settings,omitzero"`
 }
 
-// Recorded is the name of the board that a record is of, "" when there is none.
+// Recorded returns the name of the board whose copy the record at path describes, or "".
 func Recorded(path string) string {
 	r, _ := readRecord(path)
 	return r.Name
@@ -107,7 +107,7 @@ func (s *Store) locked(ctx context.Context, run func() error) error {
 	return errors.Join(run(), unlock())
 }
 
-// Refresh writes what this process has seen of the board into the copy, unless that is newer, or has an edit.
+// Refresh writes the latest board that this process knows into the copy, unless the copy is newer or has an edit.
 func (s *Store) Refresh(ctx context.Context) error {
 	now := s.Latest()
 	if now.Board == "" {
@@ -256,7 +256,7 @@ func (s *Store) take(f store.BoardFile) error {
 	return WriteFile(filepath.Dir(s.o.Path), f)
 }
 
-// WriteFile puts a file of the board below a folder.
+// WriteFile writes the file f of the board below the folder dir.
 func WriteFile(dir string, f store.BoardFile) error {
 	if !filepath.IsLocal(f.Path) {
 		return fmt.Errorf("the board has a file that leads out of the project: %s", f.Path)
@@ -268,7 +268,7 @@ func WriteFile(dir string, f store.BoardFile) error {
 	return safefile.Replace(path, []byte(f.Text), 0o644)
 }
 
-// ReadFiles are the files below a folder whose paths are given, and those in folders of that name.
+// ReadFiles reads the files at the given paths below dir, and all files in those that are folders.
 func ReadFiles(dir string, paths ...string) ([]store.BoardFile, error) {
 	var files []store.BoardFile
 	for _, p := range paths {

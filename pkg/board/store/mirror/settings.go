@@ -17,10 +17,10 @@ import (
 	"liza/pkg/board/store"
 )
 
-// Settings are the files below .liza besides the archive that all hosts of a board have: settings, roles and instructions.
+// Settings names the files below .liza that all hosts of a board share: settings, roles and instructions.
 type Settings struct {
 	Paths []string
-	// Own is a file as this host has it: with its own way to the database. An error says that the file cannot be used.
+	// Own returns the text of a file for this host, with its own connection to the database. An error refuses the file.
 	Own func(store.BoardFile) (string, error)
 }
 
@@ -30,13 +30,13 @@ type kept struct {
 	Sums map[string]string `json:"sums"` // of the files here, as they were then
 }
 
-// FollowSettings takes the settings that other hosts have changed, and gives them what was changed here. It returns what was
-// taken. A file that both have changed is the board's; what was here is kept aside.
+// FollowSettings writes the settings that other hosts changed to this host, and those that this host changed to the board. It
+// returns the paths of the former. Where both changed a file the board's wins, and this host's is kept beside it.
 func (s *Store) FollowSettings(ctx context.Context) (took []string, err error) {
 	return s.settings(ctx, false)
 }
 
-// TakeSettings is FollowSettings of a host that joins: what it has besides is kept aside.
+// TakeSettings is FollowSettings for a host that joins: the board's files win, and others of this host are kept beside them.
 func (s *Store) TakeSettings(ctx context.Context) (took []string, err error) {
 	return s.settings(ctx, true)
 }

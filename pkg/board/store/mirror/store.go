@@ -23,7 +23,7 @@ func (s *Store) wrote(ctx context.Context) {
 	}
 }
 
-// View is the board as it is now, with what a person made of the copy. What others wrote gets into the copy.
+// View returns a copy of the board's state, after it wrote a person's edit to the board. It brings the files up to date.
 func (s *Store) View(ctx context.Context) (*blackboard.State, error) {
 	if err := s.takeEdit(ctx); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s *Store) View(ctx context.Context) (*blackboard.State, error) {
 	return state, err
 }
 
-// Update changes the board.
+// Update changes the board, after it wrote a person's edit to it.
 func (s *Store) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
 	if !op.Adopt { // who answers for the board as it is may be about to mend an edit
 		if err := s.takeEdit(ctx); err != nil {
@@ -88,7 +88,7 @@ func (s *Store) shareArchive(ctx context.Context, ahead func([]store.Gone) error
 	}
 }
 
-// Edit takes a person's edit of a text of the board.
+// Edit writes a person's edit of a text of the board.
 func (s *Store) Edit(ctx context.Context, op store.Op, base, text []byte) (store.Edited, error) {
 	done, err := s.Shared.Edit(ctx, op, base, text)
 	if err == nil {
@@ -97,7 +97,7 @@ func (s *Store) Edit(ctx context.Context, op store.Op, base, text []byte) (store
 	return done, err
 }
 
-// Restore puts a state that was back. An edit of the copy that could not be taken to the board is kept.
+// Restore writes an earlier state as a new revision. It keeps an edit of the copy that the board refused.
 func (s *Store) Restore(ctx context.Context, op store.Op, revision int) (now int, kept string, err error) {
 	if now, _, err = s.Shared.Restore(ctx, op, revision); err != nil {
 		return 0, "", err
@@ -116,7 +116,7 @@ func (s *Store) Restore(ctx context.Context, op store.Op, revision int) (now int
 	return now, kept, err
 }
 
-// Forget removes states that were.
+// Forget removes earlier states.
 func (s *Store) Forget(ctx context.Context, op store.Op, holds func(text []byte) bool) error {
 	err := s.Shared.Forget(ctx, op, holds)
 	if err == nil {
@@ -125,7 +125,7 @@ func (s *Store) Forget(ctx context.Context, op store.Op, holds func(text []byte)
 	return err
 }
 
-// Inspect reads the board for validation, with what is wrong with an edit of the copy.
+// Inspect reads the board for validation, with the problems of an edit of the copy.
 func (s *Store) Inspect(ctx context.Context) (*store.Inspection, error) {
 	edit := s.takeEdit(ctx)
 	invalid, broken := errors.AsType[*store.InvalidError](edit)
@@ -139,8 +139,8 @@ func (s *Store) Inspect(ctx context.Context) (*store.Inspection, error) {
 	return found, err
 }
 
-// LastValid is the board while the copy has an edit that cannot be taken, and the copy while the board cannot be reached;
-// for those who only look.
+// LastValid returns the state of the board while it refuses an edit of the copy, and that of the copy while the board is
+// unreachable.
 func (s *Store) LastValid(ctx context.Context) (*blackboard.State, error) {
 	soon, cancel := context.WithTimeout(ctx, stale)
 	defer cancel()
@@ -158,7 +158,7 @@ func (s *Store) LastValid(ctx context.Context) (*blackboard.State, error) {
 	return c.State(), nil
 }
 
-// Copied is when the copy was written last, and since when it says that there is no connection.
+// Copied returns the time of the last write of the copy, and since when the copy says that there is no connection.
 func (s *Store) Copied() (at, lost time.Time) {
 	r, _ := readRecord(s.o.Record)
 	return r.At, r.Lost

@@ -11,8 +11,8 @@ import (
 // stale is how old the copy may be, while somebody watches, before it says so.
 const stale = time.Second
 
-// Watch sends when the board, its copy or a file beside it may have changed. As long as somebody watches, the copy follows
-// the board.
+// Watch sends when the board, its copy or a file beside it may have changed. While there is a watcher the copy follows the
+// board.
 func (s *Store) Watch(ctx context.Context) <-chan struct{} {
 	signals := make(chan struct{}, 1)
 	board, files := s.Shared.Watch(ctx), s.files.Watch(ctx)
@@ -65,7 +65,7 @@ func (s *Store) followed() bool {
 	return s.watchers > 0
 }
 
-// Close brings the copy up to what this process has seen, and ends the connections.
+// Close writes the latest board that this process knows into the copy, and ends the connections.
 func (s *Store) Close() {
 	if r, ok := readRecord(s.o.Record); ok && r.Board == s.Latest().Board {
 		ctx, cancel := context.WithTimeout(context.Background(), stale)

@@ -14,7 +14,7 @@ import (
 	"liza/pkg/board/store"
 )
 
-// An ExistsError says that the database has a board of that name.
+// An ExistsError says that the database already has a board with this name.
 type ExistsError struct{ Board string }
 
 func (e *ExistsError) Error() string {
@@ -24,7 +24,7 @@ func (e *ExistsError) Error() string {
 // Next is the command that helps.
 func (e *ExistsError) Next() string { return "liza join URL" }
 
-// Create makes a board with its first state. The tables are made when they are not there.
+// Create creates the board with its first state, and the tables if they are missing.
 func (s *Store) Create(ctx context.Context, first *blackboard.State, comments ...store.Comment) error {
 	content, entries, err := s.engine.First(first, comments...)
 	if err != nil {
@@ -35,8 +35,8 @@ func (s *Store) Create(ctx context.Context, first *blackboard.State, comments ..
 	})
 }
 
-// Import makes a board of a file: its text and the lines of its journal, the oldest first. Both stay as they are.
-// One that the same mover has left half moved is replaced.
+// Import creates the board from the text and the journal of a file, and keeps their bytes. It replaces a board that the
+// same mover has moved incompletely.
 func (s *Store) Import(ctx context.Context, text []byte, journal string) error {
 	content, err := s.engine.Parse(text)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Store) sealKey() (string, error) {
 	return k.Name(), nil
 }
 
-// Export is the text of the board and the lines of its journal, of one moment.
+// Export returns the text of the board and its journal at one moment.
 func (s *Store) Export(ctx context.Context) (text []byte, journal string, err error) {
 	err = s.persist(ctx, func(ctx context.Context) error {
 		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
@@ -133,7 +133,7 @@ func (s *Store) Export(ctx context.Context) (text []byte, journal string, err er
 	return text, journal, err
 }
 
-// Drop removes the board, with all that it ever was.
+// Drop deletes the board with all of its revisions.
 func (s *Store) Drop(ctx context.Context) error {
 	return s.persist(ctx, func(ctx context.Context) error {
 		_, err := s.pool.Exec(ctx, `DELETE FROM liza.boards WHERE name = $1`, s.o.Board)
@@ -150,7 +150,7 @@ var migrations embed.FS
 // migrationLock keeps two programs from running migrations at once.
 const migrationLock = 0x6c697a61
 
-// Migrate brings the tables up to date. It does nothing when they are.
+// Migrate runs the migrations that the tables lack.
 func Migrate(ctx context.Context, conn *pgx.Conn) error {
 	if version, err := version(ctx, conn); err != nil || version == schema {
 		return err
@@ -195,7 +195,7 @@ func known(ctx context.Context, conn *pgx.Conn) error {
 	return &SchemaError{version}
 }
 
-// Upgrade makes the tables, or brings them up to date.
+// Upgrade creates the tables or runs the migrations that they lack.
 func (s *Store) Upgrade(ctx context.Context) error {
 	return s.persist(ctx, func(ctx context.Context) error {
 		conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
@@ -226,7 +226,7 @@ func version(ctx context.Context, db interface {
 // A board that is moved has a mark until the move is complete: who moves it. One that arrives is used by nobody until then, so
 // that there are never two that take writes. One that became a file stays in the database under another name, which no address can have.
 
-// An ArrivingError says that a board is not yet to be used: its move into the database was begun, and is not complete.
+// An ArrivingError says that the move of a board into the database is not complete.
 type ArrivingError struct{ Board, Mover string }
 
 func (e *ArrivingError) Error() string {
@@ -236,10 +236,10 @@ func (e *ArrivingError) Error() string {
 // Next is the command that helps.
 func (e *ArrivingError) Next() string { return "liza store move URL" }
 
-// Retired is the name of a board that became a file.
+// Retired returns the name in the database of a board that was moved to a file.
 func Retired(board string) string { return board + "~moved" }
 
-// Moving is who moves this board, "" when nobody does.
+// Moving returns the mover of this board, or "".
 func (s *Store) Moving(ctx context.Context) (who string, err error) {
 	err = s.persist(ctx, func(ctx context.Context) error {
 		err := s.pool.QueryRow(ctx, `SELECT f.text FROM liza.files f JOIN liza.boards b ON b.id = f.board WHERE b.name = $1 AND f.path IN ($2, $3)`, s.o.Board, movingMark, arrivingMark).Scan(&who)
@@ -251,7 +251,7 @@ func (s *Store) Moving(ctx context.Context) (who string, err error) {
 	return who, err
 }
 
-// Moved removes the mark: from here on a board that arrived is there.
+// Moved ends the move of the board into the database: from now on it can be used.
 func (s *Store) Moved(ctx context.Context) error {
 	return s.persist(ctx, func(ctx context.Context) error {
 		_, err := s.pool.Exec(ctx, `DELETE FROM liza.files f USING liza.boards b WHERE b.name = $1 AND b.id = f.board AND f.path IN ($2, $3)`, s.o.Board, movingMark, arrivingMark)
@@ -259,8 +259,8 @@ func (s *Store) Moved(ctx context.Context) error {
 	})
 }
 
-// Retire takes the board out of use, at once for all hosts, with a mark of who does it. One that was retired before under
-// this name is removed.
+// Retire takes the board out of use on all hosts at once and records the mover who. It deletes a board that was retired
+// before under the same name.
 func (s *Store) Retire(ctx context.Context, who string) error {
 	return s.persist(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {

@@ -13,7 +13,7 @@ import (
 	"liza/pkg/board/store"
 )
 
-// Revisions are all states that can be put back, the newest first.
+// Revisions lists all revisions that can be restored, the newest first.
 func (s *Store) Revisions(ctx context.Context) (all []store.Snapshot, err error) {
 	err = s.persist(ctx, func(ctx context.Context) error {
 		rows, err := s.pool.Query(ctx, `SELECT r.revision, r.at FROM liza.revisions r JOIN liza.boards b ON b.id = r.board WHERE b.name = $1 ORDER BY r.revision DESC`, s.o.Board)
@@ -29,7 +29,7 @@ func (s *Store) Revisions(ctx context.Context) (all []store.Snapshot, err error)
 	return all, err
 }
 
-// Snapshots are the newest of them.
+// Snapshots lists the newest revisions.
 func (s *Store) Snapshots(ctx context.Context) ([]store.Snapshot, error) {
 	all, err := s.Revisions(ctx)
 	return all[:min(len(all), shown)], err
@@ -71,7 +71,7 @@ WHERE b.name = $1 AND e.revision <= $2 AND (e.until IS NULL OR e.until > $2)`, s
 	return content, since, err
 }
 
-// Past is the newest state that is kept whose revision is not above the given one.
+// Past returns the newest kept state at or before the given revision, and its time.
 func (s *Store) Past(ctx context.Context, revision int) (*blackboard.State, time.Time, error) {
 	c, since, err := s.at(ctx, revision)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Store) Past(ctx context.Context, revision int) (*blackboard.State, time
 	return c.State(), since, nil
 }
 
-// Content is the text that had a revision.
+// Content returns the text of a revision.
 func (s *Store) Content(ctx context.Context, revision int) ([]byte, error) {
 	c, _, err := s.at(ctx, revision)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Store) Content(ctx context.Context, revision int) ([]byte, error) {
 	return c.Doc().Bytes(), nil
 }
 
-// Whole says of a state that was how many tasks it has, and what is wrong with it; "" when it is valid.
+// Whole returns the number of tasks of a revision, and its problem, or "" if it is valid.
 func (s *Store) Whole(ctx context.Context, revision int) (tasks int, problem string, err error) {
 	text, err := s.Content(ctx, revision)
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *Store) Whole(ctx context.Context, revision int) (tasks int, problem str
 	return tasks, problem, nil
 }
 
-// Restore puts a state that was back, as a new revision. What it replaces is among the revisions, so that nothing is kept
-// elsewhere.
+// Restore writes the state of a revision as a new revision now. The replaced state is one of the revisions, so that kept
+// is "".
 func (s *Store) Restore(ctx context.Context, op store.Op, revision int) (now int, kept string, err error) {
 	old, err := s.Content(ctx, revision)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Store) Restore(ctx context.Context, op store.Op, revision int) (now int
 	return now, "", nil
 }
 
-// Text is the board as a file.
+// Text returns the board as the text of a file.
 func (s *Store) Text(ctx context.Context) ([]byte, error) {
 	k, err := s.look(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Store) Text(ctx context.Context) ([]byte, error) {
 	return k.content.Doc().Bytes(), nil
 }
 
-// Edit writes what a person made of base, which was read as Text. What was written since stays.
+// Edit merges a person's edit of base, a result of Text, to text into the present state.
 func (s *Store) Edit(ctx context.Context, op store.Op, base, text []byte) (done store.Edited, err error) {
 	if string(base) == string(text) {
 		return store.Edited{}, nil
@@ -143,7 +143,7 @@ func (s *Store) Edit(ctx context.Context, op store.Op, base, text []byte) (done 
 	return done, err
 }
 
-// HandEdit takes a person's edit of a copy of a revision.
+// HandEdit writes a person's edit of a copy of a revision; see store.Shared.
 func (s *Store) HandEdit(ctx context.Context, op store.Op, revision int, text []byte) (done store.Edited, err error) {
 	base, err := s.Content(ctx, revision)
 	if err != nil || string(base) == string(text) {
@@ -156,7 +156,7 @@ func (s *Store) HandEdit(ctx context.Context, op store.Op, revision int, text []
 	return done, err
 }
 
-// LastValid is the newest state that this process has read, for those who only look while the database cannot be reached.
+// LastValid returns the newest state that this process has read, for use while the database is unreachable.
 func (s *Store) LastValid(ctx context.Context) (*blackboard.State, error) {
 	if k := s.known(); k != nil {
 		return k.content.State(), nil
@@ -173,7 +173,7 @@ func (s *Store) Inspect(ctx context.Context) (*store.Inspection, error) {
 	return s.engine.Inspect(k.content), nil
 }
 
-// CheckSeal says why the approval of a task does not count, nil when it does.
+// CheckSeal returns why the approval of t does not count, or nil.
 func (s *Store) CheckSeal(t *blackboard.Task, tree string) error { return s.engine.CheckSeal(t, tree) }
 
 // Journal reads the journal.
@@ -191,12 +191,12 @@ func (s *Store) journal(ctx context.Context) history.Journal {
 	}}
 }
 
-// JournalProblems are the entries that do not fit a board of this revision.
+// JournalProblems returns the entries that do not fit a board of the given revision.
 func (s *Store) JournalProblems(ctx context.Context, revision int) ([]history.Problem, error) {
 	return s.journal(ctx).Check(revision)
 }
 
-// JournalBroken is the first place where the journal is not what Liza wrote, nil when it is.
+// JournalBroken returns the first break of the journal's chain, or nil.
 func (s *Store) JournalBroken(ctx context.Context) (*history.Break, error) {
 	k, err := s.look(ctx)
 	if err != nil {
