@@ -176,13 +176,10 @@ func (s *State) Entries() []Entry { return s.entries }
 
 // TakeEntries removes the recorded entries from the given place on, and returns them.
 func (s *State) TakeEntries(from int) []Entry {
-	taken := slices.Clone(s.entries[from:])
-	s.entries = s.entries[:from:from]
+	taken := s.entries[from:]
+	s.entries = append([]Entry(nil), s.entries[:from]...)
 	return taken
 }
-
-// ClearEntries forgets the recorded entries.
-func (s *State) ClearEntries() { s.entries = nil }
 
 // Same compares two entries; empty lists and maps are the same as none. It is
 // written out because every writer compares every entry.

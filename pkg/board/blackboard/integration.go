@@ -270,3 +270,8 @@ func plainText(s string) string {
 		return -1
 	}, s)
 }
+
+// HasTurn reports whether term is the term of the present turn.
+func (i *Integration) HasTurn(term int) bool {
+	return i != nil && i.Turn != nil && i.Turn.Term == term && i.Turn.Host != ""
+}

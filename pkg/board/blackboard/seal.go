@@ -160,17 +160,6 @@ func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(com
 	return adopted, nil
 }
 
-// UnsealedHistory lists the merged tasks that came onto the board MERGED: nobody's approval of them is
-// known here.
-func (s *State) UnsealedHistory() (ids []string) {
-	for t := range s.Tasks() {
-		if t.Status == Merged && (t.Seal == nil || t.Seal.Verdict == SealHistory) {
-			ids = append(ids, t.ID)
-		}
-	}
-	return ids
-}
-
 // sealed is what the seal of a tip says.
 func (i *Integration) sealed() []string {
 	m := i.Intent
@@ -180,15 +169,10 @@ func (i *Integration) sealed() []string {
 	return []string{"integration", i.Tip, i.By, string(i.At), i.Base, m.Kind, m.Commit, m.Old, m.Base, m.From, m.Task, string(m.At), m.By}
 }
 
-// SealTip seals where a verb left the integration branch. before is the state that the verb
-// changed, nil for a new board; with all, a tip whose seal does not count gets one as well.
-func (s *State) SealTip(before *State, k Sealer, all bool) {
-	i := s.Integration
-	if i == nil {
-		return
-	}
-	verbs := before == nil || before.Integration == nil || !i.SameTip(before.Integration)
-	if !verbs && !all || i.SealFits(k) == "" {
+// SealAs seals where a verb left the branch. old is the integration that the verb changed, nil for a new
+// board. With all, a tip whose seal does not count gets one as well.
+func (i *Integration) SealAs(old *Integration, k Sealer, all bool) {
+	if i == nil || old != nil && i.SameTip(old) && !all || i.SealFits(k) == "" {
 		return
 	}
 	i.Seal = &TipSeal{Key: k.Name(), MAC: k.Sign(i.sealed()...)}

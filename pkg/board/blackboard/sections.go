@@ -52,24 +52,6 @@ func (s *State) NewNotes(agent string) []*Note {
 	})
 }
 
-// Reaches says who gets a note of a person, and when.
-func (s *State) Reaches(n *Note) string {
-	if n.For == "" {
-		return "the planner gets it with its next run"
-	}
-	var running []string
-	for id, a := range s.Agents {
-		if a.Child != nil && a.Child.Task == n.For {
-			running = append(running, id)
-		}
-	}
-	if len(running) == 0 {
-		return fmt.Sprintf("the next run for %s gets it", n.For)
-	}
-	slices.Sort(running)
-	return fmt.Sprintf("%s gets it with its next liza command, else with its next run", strings.Join(running, ", "))
-}
-
 // A comment is a note of a person about a change: a task's, at a commit of it, as a rule at a line. It is open until the coder
 // submits another commit; work with open comments is merged by a person's decision only, and they are among the
 // findings of the rejection that sends it back.
@@ -233,23 +215,6 @@ func (r *Request) InConflict() bool {
 	return r.Status == RequestOpen && strings.HasPrefix(r.Waits, ConflictsWith)
 }
 
-// AllLanded reports whether there are requests, none of them is to be looked at any more, and no merged task lacks one.
-func (s *State) AllLanded() bool {
-	var picked List // empty: the integration branch lands as it is
-	for _, r := range s.Requests {
-		if r.Under() {
-			return false
-		}
-		picked = append(picked, r.Picked...)
-	}
-	for t := range s.Tasks() {
-		if len(picked) > 0 && t.MergeCommit != "" && t.ChangesFiles() && !picked.Has(t.ID) {
-			return false
-		}
-	}
-	return len(s.Requests) > 0
-}
-
 // Text is one line about the request.
 func (r *Request) Text() string {
 	text := r.ID + ": "
@@ -265,16 +230,6 @@ func (r *Request) Text() string {
 		text += "; " + r.Waits
 	}
 	return text
-}
-
-// FixUnderWay is a task that was made for the request and is not at its end, "" for none.
-func (s *State) FixUnderWay(r *Request) string {
-	for _, id := range r.Fixes {
-		if t := s.Find(id); t != nil && !t.Status.Terminal() {
-			return id
-		}
-	}
-	return ""
 }
 
 // CoderOf is the coder of one of the tasks, by what a log says: the one whose task changed a file that the log names most often, else
@@ -296,18 +251,6 @@ func CoderOf(tasks []*Task, files map[string][]string, log string) string {
 	return best
 }
 
-// FreeHostName is the name, with a number when another clone has it.
-func (s *State) FreeHostName(name, id string) string {
-	for n, free := 1, name; ; n++ {
-		if n > 1 {
-			free = name + "-" + strconv.Itoa(n)
-		}
-		if h := s.Hosts[free]; h == nil || h.ID == id {
-			return free
-		}
-	}
-}
-
 // ClockOff reports whether a host's clock is further off than others grant a lease.
 func (s *State) ClockOff(h *Host) bool {
 	off := time.Duration(h.ClockOffset) * time.Second
@@ -317,19 +260,4 @@ func (s *State) ClockOff(h *Host) bool {
 // ElsewhereThan reports whether another host has the worktree of the task.
 func (t *Task) ElsewhereThan(host string) bool {
 	return host != "" && t.Host != "" && t.Host != host
-}
-
-// AtWork reports whether an agent of a host is at work on a task.
-func (s *State) AtWork(host, task string) bool {
-	for _, a := range s.Agents {
-		if a.Host == host && (a.CurrentTask == task || a.Child != nil && a.Child.Task == task) {
-			return true
-		}
-	}
-	return false
-}
-
-// HasTurn reports whether a term is the present one.
-func (s *State) HasTurn(term int) bool {
-	return s.Integration != nil && s.Integration.Turn != nil && s.Integration.Turn.Term == term && s.Integration.Turn.Host != ""
 }

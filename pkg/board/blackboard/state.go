@@ -207,34 +207,6 @@ func (s *State) sprintMembers() func(id string) bool {
 	return member
 }
 
-// Archivable lists the terminal tasks that nobody needs on the board any more: they ended
-// before the time given, if one is, no open task depends on them, nothing of them is still to be
-// removed, and no agent is still busy with them (specs/protocol.md#3.3).
-func (s *State) Archivable(before time.Time) []*Task {
-	needed := map[string]bool{}
-	for t := range s.Tasks() {
-		if t.Status.Terminal() {
-			continue
-		}
-		for _, id := range t.DependsOn {
-			needed[id] = true
-		}
-	}
-	for _, a := range s.Agents {
-		needed[a.CurrentTask] = true
-		if a.Child != nil {
-			needed[a.Child.Task] = true
-		}
-	}
-	var list []*Task
-	for t := range s.Tasks() {
-		if t.Status.Terminal() && !needed[t.ID] && t.Worktree == "" && (before.IsZero() || !t.Ended().After(before)) {
-			list = append(list, t)
-		}
-	}
-	return list
-}
-
 // Ended is when the task got its last status: the time of its newest history entry that
 // set one, else of the newest entry at all.
 func (t *Task) Ended() time.Time {

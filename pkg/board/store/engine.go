@@ -28,7 +28,7 @@ func (c *Content) Revision() int { return c.v.base.Revision }
 // State returns a copy of the state, which the caller may change.
 func (c *Content) State() *blackboard.State {
 	s := c.v.base.Fork()
-	s.ClearEntries()
+	s.TakeEntries(0)
 	return s
 }
 

@@ -437,7 +437,7 @@ func (r *rules) first(s *blackboard.State, comments []Comment) (*version, error)
 		if err != nil {
 			return nil, err
 		}
-		first.SealTip(nil, k, true)
+		first.Integration.SealAs(nil, k, true)
 	}
 	first.Version, first.Revision = "1", 1
 	text := render(first, comments)

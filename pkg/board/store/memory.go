@@ -26,7 +26,7 @@ type Memory struct {
 func NewMemory(s *blackboard.State) *Memory {
 	first := s.Clone()
 	first.Version, first.Revision = "1", 1
-	first.ClearEntries()
+	first.TakeEntries(0)
 	return &Memory{state: first}
 }
 
@@ -83,7 +83,7 @@ func (m *Memory) Update(ctx context.Context, op Op, change func(*blackboard.Stat
 		return err
 	}
 	entries := slices.Clone(after.Entries())
-	after.ClearEntries()
+	after.TakeEntries(0)
 	after.Version, after.Revision = before.Version, before.Revision
 	if len(entries) == 0 && equal(before, after) {
 		return nil

@@ -121,7 +121,7 @@ func (r *rules) seal(op Op, old, after *blackboard.State, rec record, edited boo
 	if err != nil {
 		return err
 	}
-	after.SealTip(old, k, edited || op.Adopt || state == before)
+	after.Integration.SealAs(old.Integration, k, edited || op.Adopt || state == before)
 	if state == before || op.Adopt {
 		after.Record(sealedEntry(fmt.Sprintf("approvals are sealed from now on, with key %s", k.ID), ids))
 	}
@@ -198,8 +198,19 @@ func (r *rules) inspectSealed(v *version, rec record, found []blackboard.Violati
 	if state != ours && err != nil {
 		warn("seals cannot be checked: %v", err)
 	}
-	if ids := v.base.UnsealedHistory(); len(ids) > 0 {
+	if ids := unsealedHistory(v.base); len(ids) > 0 {
 		warn("MERGED without a sealed approval, kept as history (imported, or from before approvals were sealed): %s", prose.Few(ids, mostNamed))
 	}
 	return found
+}
+
+// unsealedHistory lists the merged tasks that came onto the board MERGED: nobody's approval of them is
+// known here.
+func unsealedHistory(s *blackboard.State) (ids []string) {
+	for t := range s.Tasks() {
+		if t.Status == blackboard.Merged && (t.Seal == nil || t.Seal.Verdict == blackboard.SealHistory) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
 }

@@ -194,7 +194,7 @@ func (r *rules) validated(before *version, previous, after *blackboard.State, ch
 		return nil, &InvalidError{Path: r.o.Path, Violations: refused}
 	}
 	after.Revision++
-	after.ClearEntries()
+	after.TakeEntries(0)
 	doc, err := changes.apply(before.doc, before.base.Revision)
 	if err != nil {
 		return nil, err
@@ -332,7 +332,7 @@ func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 		previous = nil
 	}
 	s, _ := f.taken(v, previous)
-	s.ClearEntries()
+	s.TakeEntries(0)
 	return s, nil
 }
 
@@ -361,7 +361,7 @@ func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
 	forged := slices.ContainsFunc(seals, func(v blackboard.Violation) bool { return v.Severity == blackboard.SeverityError })
 	if i.Previous != nil && rec.Revision == v.base.Revision && !forged {
 		s, refused := f.taken(v, f.written(rec))
-		s.ClearEntries()
+		s.TakeEntries(0)
 		i.State, i.Decode = s.Clone(), append(i.Decode, locate(v.doc, refused)...)
 	}
 	return i, nil

@@ -11,7 +11,7 @@ func TestAnAnomalyIsRecordedByWhomItConcerns(t *testing.T) {
 	t.Parallel()
 	b := team(t)
 	b.add("x")
-	b.ClearEntries()
+	b.TakeEntries(0)
 	for _, c := range []struct {
 		actor   Actor
 		kind    blackboard.AnomalyKind

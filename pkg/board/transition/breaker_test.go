@@ -31,7 +31,7 @@ func TestTheBreakerFollowsItsTable(t *testing.T) {
 	b := team(t)
 	b.add("x")
 	b.anomalies(2)
-	b.ClearEntries()
+	b.TakeEntries(0)
 
 	want(t, "nothing found", b.look(), "C01")
 	want(t, "status", b.CircuitBreaker.Status, blackboard.BreakerOK)
@@ -71,7 +71,7 @@ func TestTheBreakerFollowsItsTable(t *testing.T) {
 	b.refused("G03", ExitRefused, "may not acknowledge; human may", func() error { return AcknowledgeBreaker(b.State, "seen", false, programOf("coder-1"), b.now) })
 	b.refused("G03", ExitRefused, "may not acknowledge; human may", func() error { return AcknowledgeBreaker(b.State, "seen", false, personAs("coder-1"), b.now) })
 	b.anomalies(1)
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.after(time.Minute)
 	b.must(AcknowledgeBreaker(b.State, "seen", false, person, b.now))
 	cb := b.CircuitBreaker
@@ -149,7 +149,7 @@ func TestAStatusSetToOKByHandCountsAsAcknowledged(t *testing.T) {
 			want(t, "acknowledged while TRIGGERED", AcknowledgedAnomalies(b.State), 0)
 			edit(b.CircuitBreaker)
 			want(t, "acknowledged", AcknowledgedAnomalies(b.State), 2)
-			b.ClearEntries()
+			b.TakeEntries(0)
 			want(t, "the next look", b.look(), "C01")
 			cb := b.CircuitBreaker
 			want(t, "watermark", cb.Status+" "+cb.Watermark, "OK anom-2")

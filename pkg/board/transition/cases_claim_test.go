@@ -15,7 +15,7 @@ func TestP040AClaim(t *testing.T) {
 	t.Parallel()
 	b := team(t)
 	b.add("x")
-	b.ClearEntries()
+	b.TakeEntries(0)
 	in := claimed("x")
 	in.SpecHash = "sha256:7d5f"
 	b.must(Claim(b.State, "x", supervisorOf("coder-1"), in, b.now))
@@ -177,7 +177,7 @@ func TestP044P071AnExpiredClaimIsReclaimed(t *testing.T) {
 	b.after(1860 * time.Second)
 	b.refused("G27", ExitRefused, "x is held by coder-1 until "+string(lease), func() error { return Claim(b.State, "x", supervisorOf("coder-2"), claimed("x"), b.now) })
 	b.after(time.Second)
-	b.ClearEntries()
+	b.TakeEntries(0)
 	in := claimed("x")
 	in.Attic = "refs/liza/attic/x/1"
 	b.must(Claim(b.State, "x", supervisorOf("coder-2"), in, b.now))
@@ -230,7 +230,7 @@ func TestP045ADeadHolderNeedsNoWaiting(t *testing.T) {
 	gone := blackboard.ProcessFacts{Host: "devbox", BootID: "boot", Running: func(pid int, _ int64) (bool, bool) { return pid != b.Agents["coder-1"].PID, true }}
 	a := supervisorOf("coder-2")
 	a.Facts = gone
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(Reserve(b.State, "x", a, claimed("x"), b.now))
 	wantList(t, "journal of the reservation", actions(b.State, ""), []string{"agent_lapsed"})
 	over := blackboard.TimeOf(b.now.Add(-61 * time.Second))

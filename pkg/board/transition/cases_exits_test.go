@@ -107,7 +107,7 @@ func TestRerunAndRestep(t *testing.T) {
 	cost := blackboard.Amount(5)
 	x.Attempts, x.Usage = []*blackboard.Attempt{{Seq: 1, CostCents: &cost}}, &blackboard.Usage{CostCents: 5}
 	x.FailedBy, x.Failures = blackboard.List{"coder-2"}, 1
-	b.ClearEntries()
+	b.TakeEntries(0)
 	c := board{t: t, now: b.now, State: b.State.Clone()}
 	b.must(Rerun(b.State, "x", person, Input{Attic: "refs/liza/attic/x/1"}, b.now))
 	b.status("x", blackboard.Unclaimed)

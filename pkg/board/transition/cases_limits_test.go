@@ -139,7 +139,7 @@ func TestATimeoutOfTheLastIterationBlocks(t *testing.T) {
 	b := team(t)
 	b.add("x").MaxIterations = 1
 	b.claim("x", "coder-1")
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(RunFailed(b.State, "x", supervisorOf("coder-1"), Input{Outcome: "crashed", Reason: "exit code 2"}, b.now))
 	b.status("x", blackboard.Claimed)
 	b.must(RunFailed(b.State, "x", supervisorOf("coder-1"), Input{Outcome: "stalled", Reason: "600 s without output"}, b.now))
@@ -158,7 +158,7 @@ func TestP101TwoCodersExhaustATask(t *testing.T) {
 	x := b.add("x")
 	for _, coder := range []string{"coder-1", "coder-2"} {
 		b.claim("x", coder)
-		b.ClearEntries()
+		b.TakeEntries(0)
 		b.must(Block(b.State, "x", programOf(coder), Input{Reason: "nothing works", Questions: blackboard.List{"What else?"}, Attempted: blackboard.List{"this"}}, b.now))
 		want(t, "blocked_kind", x.BlockedKind, "stuck")
 		if coder == "coder-1" {
@@ -184,7 +184,7 @@ func TestP101TwoCodersExhaustATask(t *testing.T) {
 	b.refused("G72", ExitUsage, "--root-cause is required", func() error { return Supersede(b.State, "x", supervisorOf("planner-1"), cut, b.now) })
 	b.refused("G72", ExitUsage, "--root-cause is required", func() error { _, err := Abandon(b.State, "x", person, cut, b.now); return err })
 	cut.RootCause = "the vendor removed it"
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(Supersede(b.State, "x", supervisorOf("planner-1"), cut, b.now))
 	b.status("x", blackboard.Superseded)
 	want(t, "root_cause", x.RootCause, "the vendor removed it")

@@ -230,7 +230,7 @@ func TestP139P140Completion(t *testing.T) {
 		})
 	}
 	want(t, "with a control file", CompletionOf(b.State, CompletionFacts{Control: true}, b.now), CompletionOpen)
-	b.ClearEntries()
+	b.TakeEntries(0)
 	got, changed := CompleteGoal(b.State, CompletionFacts{}, b.now)
 	if got != CompletionComplete || !changed {
 		t.Fatalf("completion is %q", got)
@@ -285,7 +285,7 @@ func TestCheckpointsAndDecisions(t *testing.T) {
 	r := b.refused("G07", ExitRefused, "the circuit breaker is TRIGGERED", func() error { return ResumeSprint(b.State, "", "", person, b.now) })
 	want(t, "next", r.Next, "liza ack")
 	b.CircuitBreaker.Status = blackboard.BreakerOK
-	b.ClearEntries()
+	b.TakeEntries(0)
 	for _, x := range []struct {
 		decision, want string
 		journal        []string

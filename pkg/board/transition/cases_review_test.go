@@ -23,7 +23,7 @@ func TestP080P081AReviewIsClaimedByOne(t *testing.T) {
 		t.Errorf("it is given out again: %s", why)
 	}
 	b.after(1861 * time.Second)
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.claimReview("x", "code-reviewer-2")
 	x := b.Task("x")
 	wantList(t, "history", events(x)[4:], []string{"review_claimed", "lease_expired", "review_claimed"})
@@ -197,7 +197,7 @@ func TestP088P089TheLastRejectionBlocks(t *testing.T) {
 			for n := 1; n <= limit; n++ {
 				b.submit("x", n+10)
 				b.claimReview("x", "code-reviewer-1")
-				b.ClearEntries()
+				b.TakeEntries(0)
 				b.reject("x", "a.go:1 is wrong")
 				if n < limit {
 					b.status("x", blackboard.Rejected)
@@ -230,7 +230,7 @@ func TestP090AReplanBlocksAndWakesThePlanner(t *testing.T) {
 	b.Plans = []*blackboard.Plan{{ID: "plan-1", Goal: "g", Status: "running", Tasks: blackboard.List{"x"}}}
 	b.ready("x", 2).Plan = "plan-1"
 	b.claimReview("x", "code-reviewer-1")
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.refused("G57", ExitUsage, "--reason is empty", func() error { return Replan(b.State, "x", programOf("code-reviewer-1"), Input{}, b.now) })
 	b.must(Replan(b.State, "x", programOf("code-reviewer-1"), Input{Reason: "the API does not exist"}, b.now))
 	x := b.status("x", blackboard.Blocked)
@@ -268,7 +268,7 @@ func TestP091AStuckReviewIsHeld(t *testing.T) {
 		b := team(t)
 		b.ready("x", 2)
 		b.claimReview("x", "code-reviewer-1")
-		b.ClearEntries()
+		b.TakeEntries(0)
 		b.must(ReleaseReview(b.State, "x", programOf("code-reviewer-1"), Input{What: "stuck", Reason: "cannot run it"}, b.now))
 		wantList(t, "journal", actions(b.State, "x"), []string{"review_stuck", "anomaly"})
 		stuck(t, b)
@@ -282,7 +282,7 @@ func TestP091AStuckReviewIsHeld(t *testing.T) {
 			b.refused("G03", ExitRefused, "may only end its review with a verdict", func() error {
 				return ReleaseReview(b.State, "x", programOf("code-reviewer-1"), Input{What: what, Reason: "crashed"}, b.now)
 			})
-			b.ClearEntries()
+			b.TakeEntries(0)
 			b.must(ReleaseReview(b.State, "x", supervisorOf("code-reviewer-1"), Input{What: what, Reason: "crashed"}, b.now))
 			want(t, "review_failures", b.Task("x").ReviewFailures, n+1)
 			if n < 2 {
@@ -324,7 +324,7 @@ func TestAPersonReleasesAReview(t *testing.T) {
 	b.claimReview("x", "code-reviewer-1")
 	b.refused("G09", ExitUsage, "--reason is empty", func() error { return ReleaseReview(b.State, "x", person, Input{Force: true}, b.now) })
 	b.refused("G76", ExitRefused, "the review lease of code-reviewer-1 is alive until", func() error { return ReleaseReview(b.State, "x", person, Input{Reason: "r"}, b.now) })
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(ReleaseReview(b.State, "x", person, Input{Reason: "on holiday", Force: true}, b.now))
 	h := b.Task("x").Last()
 	if h.Event != "released" || h.What != "review" || h.Reason != "on holiday" || h.Holder != "code-reviewer-1" {
@@ -370,7 +370,7 @@ func TestP092TheReviewModes(t *testing.T) {
 			}
 			in := b.reviewed("x")
 			in.ReviewMode, in.AutoMerge = blackboard.ReviewMode(x.mode), x.auto
-			b.ClearEntries()
+			b.TakeEntries(0)
 			if x.mode == "disabled" {
 				b.disabled(in)
 				return
@@ -430,7 +430,7 @@ func (b *board) disabled(in Input) {
 		b.t.Errorf("%s is given out for review", task.ID)
 	}
 	other := board{t: b.t, now: b.now, State: b.State.Clone()}
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(ApproveMerge(b.State, "x", person, in, b.now))
 	x := b.status("x", blackboard.Approved)
 	want(b.t, "approved_by", x.ApprovedBy, blackboard.Human)
@@ -443,7 +443,7 @@ func (b *board) disabled(in Input) {
 	b.valid()
 
 	other.refused("G09", ExitUsage, "--reason is empty", func() error { return RejectMerge(other.State, "x", person, in, other.now) })
-	other.ClearEntries()
+	other.TakeEntries(0)
 	other.must(RejectMerge(other.State, "x", person, say, other.now))
 	y := other.status("x", blackboard.Rejected)
 	want(b.t, "the fix", y.Fixes[0].Detail, "a.go:1 is wrong")
@@ -472,7 +472,7 @@ func TestAPersonRefusesTheMerge(t *testing.T) {
 	t.Run("at the limit the task is blocked", func(t *testing.T) {
 		b := team(t)
 		b.approvedStrict("x").MaxReviewCycles = 1
-		b.ClearEntries()
+		b.TakeEntries(0)
 		b.must(RejectMerge(b.State, "x", person, Input{Reason: "no"}, b.now))
 		x := b.status("x", blackboard.Blocked)
 		want(t, "blocked_kind", x.BlockedKind, "review_deadlock")

@@ -137,7 +137,7 @@ func TestAResultWithoutReviewIsMergedAtOnce(t *testing.T) {
 	b := team(t)
 	b.create(plainTask("x", "msg"))
 	b.must(Claim(b.State, "x", supervisorOf("coder-1"), Input{Claim: &ClaimFacts{Base: integrationHead}}, b.now))
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(Submit(b.State, "x", supervisorOf("coder-1"), Input{}, b.now))
 	x := b.status("x", blackboard.Merged)
 	wantList(t, "journal", actions(b.State, "x"), []string{"ready_for_review", "approved", "merged"})

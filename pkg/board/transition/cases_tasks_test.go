@@ -61,7 +61,7 @@ func TestP028ASupersededDependencyIsReplacedInPlace(t *testing.T) {
 		b.add(id)
 	}
 	a := b.add("a", "z", "b", "y")
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(Supersede(b.State, "b", person, Input{Reason: "too large", By: blackboard.List{"c", "d"}}, b.now))
 	wantList(t, "depends_on of a", a.DependsOn, []string{"z", "c", "d", "y"})
 	wantList(t, "journal of a", actions(b.State, "a"), []string{"retargeted"})
@@ -201,7 +201,7 @@ func TestP034FinalizeIsAllOrNone(t *testing.T) {
 	b.refused("G05", ExitRefused, "no task 'cc'; did you mean 'c'?", func() error { return Finalize(b.State, []string{"a", "cc"}, person, Input{}, b.now) })
 	b.refused("G09", ExitUsage, "finalize needs the id of a draft", func() error { return Finalize(b.State, nil, person, Input{}, b.now) })
 	b.Task("b").Scope = "IN: the greeting"
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(Finalize(b.State, []string{"a", "b", "c", "a"}, supervisorOf("planner-1"), Input{}, b.now))
 	for _, id := range []string{"a", "b", "c"} {
 		wantList(t, "history of "+id, events(b.status(id, blackboard.Unclaimed)), []string{"created", "finalized"})

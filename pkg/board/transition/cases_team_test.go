@@ -58,7 +58,7 @@ func TestP141P142ARegistrationIsExclusive(t *testing.T) {
 		b.add("x")
 		b.claim("x", "coder-1")
 		a := Actor{ID: blackboard.Human, Facts: blackboard.ProcessFacts{Host: "devbox", BootID: "boot", Running: func(pid int, _ int64) (bool, bool) { return pid != b.Agents["coder-1"].PID, true }}}
-		b.ClearEntries()
+		b.TakeEntries(0)
 		b.must(Register(b.State, "coder-1", &blackboard.Agent{Generation: "g-new", TokenHash: "sha256:registration-coder-1", Host: "devbox", BootID: "boot", PID: 1}, a, b.now))
 		wantList(t, "journal", actions(b.State, ""), []string{"agent_lapsed", "registered"})
 		b.must(Claim(b.State, "x", supervisorOf("coder-1"), kept("x"), b.now))
@@ -74,7 +74,7 @@ func TestP147AHeartbeatExtendsAgentAndClaim(t *testing.T) {
 	b.add("x")
 	b.claim("x", "coder-1")
 	b.after(10 * time.Minute)
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(Beat(b.State, supervisorOf("coder-1"), b.now))
 	b.must(Beat(b.State, supervisorOf("code-reviewer-1"), b.now))
 	lease := blackboard.TimeOf(b.now.Add(1800 * time.Second))
@@ -108,7 +108,7 @@ func TestAPersonActsForAnAgent(t *testing.T) {
 	b.must(Create(b.State, codeTask("x"), false, person, Input{}, b.now))
 	a := personAs("coder-1")
 	b.refused("G06", ExitRefused, "x is UNCLAIMED", func() error { return Submit(b.State, "x", a, submitted("x", commitOf(2)), b.now) }) // specs/decisions.md#D24: no registration
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(Claim(b.State, "x", a, claimed("x"), b.now))
 	want(t, "the agent", b.Agents["coder-1"].Status, blackboard.AgentWorking)
 	wantList(t, "journal", actions(b.State, ""), []string{"registered", "claimed"})
@@ -169,7 +169,7 @@ func TestAnAgentLapsesAndIsForgotten(t *testing.T) {
 	want(t, "the status stays", b.Agents["coder-1"].Status, blackboard.AgentWorking)
 
 	b.after(40 * time.Minute)
-	b.ClearEntries()
+	b.TakeEntries(0)
 	want(t, "something is forgotten", Forget(b.State, blackboard.ProcessFacts{}, b.now), false) // they have children, and leases were 30 minutes
 	for _, e := range b.Agents {
 		e.Child = nil
@@ -199,7 +199,7 @@ func TestUnregister(t *testing.T) {
 	})
 	b.refused("G76", ExitRefused, "coder-2 is registered until", func() error { return Unregister(b.State, "coder-2", person, false, b.now) })
 	b.refused("G21", ExitRefused, "coder-1 still holds x", func() error { return Unregister(b.State, "coder-1", supervisorOf("coder-1"), false, b.now) })
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.must(Unregister(b.State, "coder-2", person, true, b.now))
 	b.must(Unregister(b.State, "planner-1", supervisorOf("planner-1"), false, b.now))
 	wantList(t, "journal", actions(b.State, ""), []string{"unregistered", "unregistered"})
@@ -239,7 +239,7 @@ func TestTheSprintAndTheDayWarnOfTheirLimits(t *testing.T) {
 	b.Overrides = blackboard.Settings{"sprint_cost_cents": 400, "day_cost_cents": 100, "sprint_tokens": 1000}
 	spend := func(cents blackboard.Amount, tokens int) (warnings []string) {
 		t.Helper()
-		b.ClearEntries()
+		b.TakeEntries(0)
 		b.must(EndRun(b.State, supervisorOf("coder-1"), RunResult{Cost: &cents, TokensIn: tokens}, b.now))
 		for _, e := range b.Entries() {
 			if e.Action == "limit_warning" {

@@ -22,7 +22,7 @@ func TestEveryHandEditOfAStatusIsAVerbOrPutBack(t *testing.T) {
 				continue
 			}
 			b := situated(t, situation)
-			b.ClearEntries()
+			b.TakeEntries(0)
 			prev, now := b.State.Clone(), b.now
 			facts := audit.Facts{Now: now, Write: true}
 			before := errorsIn(audit.Validate(prev, nil, facts))

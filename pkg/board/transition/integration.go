@@ -164,7 +164,7 @@ func TakeTurn(s *blackboard.State, host, by string, length time.Duration, now ti
 
 // KeepTurn extends a turn; false: it is over.
 func KeepTurn(s *blackboard.State, term int, length time.Duration, now time.Time) bool {
-	if !s.HasTurn(term) {
+	if !s.Integration.HasTurn(term) {
 		return false
 	}
 	turn := *s.Integration.Turn
@@ -175,7 +175,7 @@ func KeepTurn(s *blackboard.State, term int, length time.Duration, now time.Time
 
 // EndTurn lets the next one merge.
 func EndTurn(s *blackboard.State, term int, now time.Time) {
-	if s.HasTurn(term) {
+	if s.Integration.HasTurn(term) {
 		s.Integration.Turn = &blackboard.MergeTurn{Term: term, Until: blackboard.TimeOf(now)}
 	}
 }

@@ -102,7 +102,7 @@ func (r *recount) nextSprint(b *board) {
 	for t := range b.Tasks() {
 		r.before[t.ID] = contributionOf(t)
 	}
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.after(time.Second)
 }
 
@@ -148,7 +148,7 @@ func TestTheStoredFiguresEqualARecountFromTheHistories(t *testing.T) {
 		r := &recount{sprint: map[string]bool{}}
 		b.UseArchive(r)
 		r.journal = append(r.journal, b.Entries()...)
-		b.ClearEntries()
+		b.TakeEntries(0)
 		for step := range 200 {
 			switch n := random.IntN(40); {
 			case n == 0:
@@ -166,13 +166,13 @@ func TestTheStoredFiguresEqualARecountFromTheHistories(t *testing.T) {
 			default:
 				try, who := trials[random.IntN(len(trials))], everybody[random.IntN(len(everybody))]
 				if try.do(b, who.actor(b)) != nil {
-					b.ClearEntries()
+					b.TakeEntries(0)
 					continue
 				}
 			}
 			b.after(time.Duration(random.IntN(900)) * time.Second)
 			r.journal = append(r.journal, b.Entries()...)
-			b.ClearEntries()
+			b.TakeEntries(0)
 			if got, want := *metrics(b.State), r.of(b); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d, step %d: the figures are\n%+v\na recount finds\n%+v", seed, step, plainMetrics(got), plainMetrics(want))
 			}

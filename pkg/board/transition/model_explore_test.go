@@ -79,7 +79,7 @@ func expand(w *world, steps []step, known func(form) bool) (list []found, wrong 
 			continue // without a trace, as the exhaustive test shows
 		}
 		moves = moves || s.who == byTeam
-		here.ClearEntries()
+		here.TakeEntries(0)
 		f := found{int16(i), here.form(), here}
 		look := invariants
 		if !known(f.form) {

@@ -65,7 +65,7 @@ func newWorld(b *board, size *worldSize, make func(*board)) *world {
 		w.must(w.register(id))
 	}
 	make(b)
-	b.ClearEntries()
+	b.TakeEntries(0)
 	return w
 }
 

@@ -336,7 +336,7 @@ func situated(t testing.TB, s situation) *board {
 	if s.status != "" {
 		b.status("x", s.status)
 	}
-	b.ClearEntries()
+	b.TakeEntries(0)
 	b.valid()
 	return b
 }

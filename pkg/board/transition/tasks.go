@@ -102,11 +102,11 @@ func PutRequest(s *blackboard.State, r blackboard.Request, now time.Time) {
 	s.Requests = append(s.Requests, &r)
 }
 
-// Archive takes the tasks off the board that Archivable lists, and returns their ids. The
+// Archive takes the tasks off the board that archivable lists, and returns their ids. The
 // caller has to keep them (specs/protocol.md#3.3).
 func Archive(s *blackboard.State, before time.Time, a Actor, now time.Time) []string {
 	var ids []string
-	for _, t := range s.Archivable(before) {
+	for _, t := range archivable(s, before) {
 		ids = append(ids, t.ID)
 	}
 	if len(ids) == 0 {
@@ -135,3 +135,31 @@ func clone(list blackboard.List) blackboard.List { return append(blackboard.List
 
 // oneLine makes a text fit for a journal line: one line, at most 500 characters.
 func oneLine(s string) string { return prose.OneLine(s, 500) }
+
+// archivable lists the terminal tasks that nobody needs on the board any more: they ended
+// before the time given, if one is, no open task depends on them, nothing of them is still to be
+// removed, and no agent is still busy with them (specs/protocol.md#3.3).
+func archivable(s *blackboard.State, before time.Time) []*blackboard.Task {
+	needed := map[string]bool{}
+	for t := range s.Tasks() {
+		if t.Status.Terminal() {
+			continue
+		}
+		for _, id := range t.DependsOn {
+			needed[id] = true
+		}
+	}
+	for _, a := range s.Agents {
+		needed[a.CurrentTask] = true
+		if a.Child != nil {
+			needed[a.Child.Task] = true
+		}
+	}
+	var list []*blackboard.Task
+	for t := range s.Tasks() {
+		if t.Status.Terminal() && !needed[t.ID] && t.Worktree == "" && (before.IsZero() || !t.Ended().After(before)) {
+			list = append(list, t)
+		}
+	}
+	return list
+}

@@ -150,7 +150,7 @@ func (m *Merger) update(ctx context.Context, op string, change func(*blackboard.
 		if m.Prepare != nil {
 			m.Prepare(s)
 		}
-		if m.term != 0 && !s.HasTurn(m.term) {
+		if m.term != 0 && !s.Integration.HasTurn(m.term) {
 			return errTurnOver
 		}
 		return change(s, transition.SystemActor(m.Facts))
@@ -495,7 +495,7 @@ func (m *Merger) endTurn(ctx context.Context, term int) error {
 	ctx, cancel := context.WithTimeout(ctx, turnLength)
 	defer cancel()
 	return m.write(ctx, "merge turn", func(s *blackboard.State) error {
-		if !s.HasTurn(term) {
+		if !s.Integration.HasTurn(term) {
 			return store.ErrUnchanged
 		}
 		transition.EndTurn(s, term, m.Now())

@@ -30,6 +30,7 @@ import (
 	"liza/pkg/team/supervisor"
 	"liza/pkg/team/wall"
 	"liza/pkg/verb/board"
+	"liza/pkg/verb/landing"
 	"liza/pkg/verb/verb"
 )
 
@@ -82,7 +83,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		return err
 	}
 	over := s.Goal != nil && s.Goal.Status == blackboard.Completed
-	if cfg := c.service.Config().Land; over && (cfg.Forge == "none" || !cfg.Auto || s.AllLanded()) {
+	if cfg := c.service.Config().Land; over && (cfg.Forge == "none" || !cfg.Auto || landing.AllLanded(s)) {
 		return &transition.Refusal{Exit: transition.ExitNothing, Next: `liza goal "TEXT", or liza add-task`, Message: "nothing to do: the goal is COMPLETED"}
 	}
 	if s.Goal == nil || s.Goal.Status != blackboard.InProgress && !over {

@@ -83,5 +83,5 @@ func (b *Session) foresee(s *blackboard.State) {
 		return
 	}
 	_ = b.draft.apply(s, id.Actor(s))
-	s.ClearEntries()
+	s.TakeEntries(0)
 }

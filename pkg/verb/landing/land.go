@@ -94,7 +94,7 @@ func (r *landing) units(ctx context.Context, id string, open bool) ([]unit, erro
 			return nil, err
 		}
 		known := r.state.Request(u.id)
-		if news && (open || known != nil) && (known == nil || r.state.FixUnderWay(known) == "" || known.Status == blackboard.RequestOpening) {
+		if news && (open || known != nil) && (known == nil || fixUnderWay(r.state, known) == "" || known.Status == blackboard.RequestOpening) {
 			out = append(out, u)
 		}
 	}
@@ -163,4 +163,21 @@ func (r *landing) lacks(ctx context.Context, u unit, q *blackboard.Request) (boo
 	}
 	missing, err := r.Repo.Uncontained(ctx, commits, q.Commit)
 	return len(missing) > 0, err
+}
+
+// AllLanded reports whether there are requests, none of them is to be looked at any more, and no merged task lacks one.
+func AllLanded(s *blackboard.State) bool {
+	var picked blackboard.List // empty: the integration branch lands as it is
+	for _, r := range s.Requests {
+		if r.Under() {
+			return false
+		}
+		picked = append(picked, r.Picked...)
+	}
+	for t := range s.Tasks() {
+		if len(picked) > 0 && t.MergeCommit != "" && t.ChangesFiles() && !picked.Has(t.ID) {
+			return false
+		}
+	}
+	return len(s.Requests) > 0
 }

@@ -64,7 +64,7 @@ func (r *landing) watch(ctx context.Context, q blackboard.Request) error {
 	if made, err := r.heed(ctx, q, checks); err != nil || made {
 		return err
 	}
-	if q.Checks != forge.Passed && q.Checks != "none" || r.state.FixUnderWay(&q) != "" {
+	if q.Checks != forge.Passed && q.Checks != "none" || fixUnderWay(r.state, &q) != "" {
 		return nil
 	}
 	return r.merge(ctx, q, f)
@@ -102,7 +102,7 @@ func (r *landing) wait(ctx context.Context, q blackboard.Request, why string) er
 
 // heed makes a task of red checks and of what people ask for, unless one is under way. It reports whether it did.
 func (r *landing) heed(ctx context.Context, q blackboard.Request, checks []forge.Check) (bool, error) {
-	if r.state.FixUnderWay(&q) != "" {
+	if fixUnderWay(r.state, &q) != "" {
 		return false, nil
 	}
 	var names, seen, parts []string
@@ -224,4 +224,14 @@ func (r *landing) merge(ctx context.Context, q blackboard.Request, f forge.Reque
 		return err // a forge may take its time; the next round sees it
 	}
 	return r.watch(ctx, q)
+}
+
+// fixUnderWay is a task that was made for the request and is not at its end, "" for none.
+func fixUnderWay(s *blackboard.State, r *blackboard.Request) string {
+	for _, id := range r.Fixes {
+		if t := s.Find(id); t != nil && !t.Status.Terminal() {
+			return id
+		}
+	}
+	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ func readHost(gitDir string, s *blackboard.State, machine string) (h hostFile, e
 			return false, fmt.Errorf("cannot read which host this is: %w", err)
 		}
 		_ = json.Unmarshal(data, &h) // what is damaged is made again
-		return h.ID != "" && (s == nil || h.Name != "" && s.FreeHostName(h.Name, h.ID) == h.Name), nil
+		return h.ID != "" && (s == nil || h.Name != "" && freeHostName(s, h.Name, h.ID) == h.Name), nil
 	}
 	if whole, err := read(); whole || err != nil {
 		return h, err
@@ -73,7 +74,7 @@ func readHost(gitDir string, s *blackboard.State, machine string) (h hostFile, e
 		h.ID = hex.EncodeToString(id)
 	}
 	if s != nil {
-		h.Name = s.FreeHostName(cmp.Or(h.Name, machine), h.ID)
+		h.Name = freeHostName(s, cmp.Or(h.Name, machine), h.ID)
 	}
 	data, err := json.Marshal(h)
 	if err != nil {
@@ -280,7 +281,7 @@ func (d *Service) shelveOthers(ctx context.Context) (did []string) {
 			return append(did, err.Error())
 		}
 		t := s.Task(id)
-		if !d.Elsewhere(t) || t.Status.Terminal() || t.Claiming != nil || t.ReviewingBy != "" || s.AtWork(host, id) {
+		if !d.Elsewhere(t) || t.Status.Terminal() || t.Claiming != nil || t.ReviewingBy != "" || hostAtWork(s, host, id) {
 			continue
 		}
 		if err := d.shelve(ctx, s, t); err != nil {
@@ -345,4 +346,26 @@ func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in
 		return false, nil // the event says why
 	}
 	return true, d.publish(ctx, in.Task, event.Submission.Commit)
+}
+
+// freeHostName is the name, with a number when another clone has it.
+func freeHostName(s *blackboard.State, name, id string) string {
+	for n, free := 1, name; ; n++ {
+		if n > 1 {
+			free = name + "-" + strconv.Itoa(n)
+		}
+		if h := s.Hosts[free]; h == nil || h.ID == id {
+			return free
+		}
+	}
+}
+
+// hostAtWork reports whether an agent of a host is at work on a task.
+func hostAtWork(s *blackboard.State, host, task string) bool {
+	for _, a := range s.Agents {
+		if a.Host == host && (a.CurrentTask == task || a.Child != nil && a.Child.Task == task) {
+			return true
+		}
+	}
+	return false
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/store"
@@ -45,7 +48,7 @@ func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
 		if err := transition.AddNote(s, n, a, d.Now()); err != nil {
 			return err
 		}
-		out.ID, out.Reaches = n.ID, s.Reaches(n)
+		out.ID, out.Reaches = n.ID, reaches(s, n)
 		return nil
 	})
 	if transition.IsAlreadyDone(err) {
@@ -188,4 +191,22 @@ func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *tran
 		in.Attic, in.SaveError = d.Save(ctx, task, "answer")
 	}
 	return true, nil
+}
+
+// reaches says who gets a note of a person, and when.
+func reaches(s *blackboard.State, n *blackboard.Note) string {
+	if n.For == "" {
+		return "the planner gets it with its next run"
+	}
+	var running []string
+	for id, a := range s.Agents {
+		if a.Child != nil && a.Child.Task == n.For {
+			running = append(running, id)
+		}
+	}
+	if len(running) == 0 {
+		return fmt.Sprintf("the next run for %s gets it", n.For)
+	}
+	slices.Sort(running)
+	return fmt.Sprintf("%s gets it with its next liza command, else with its next run", strings.Join(running, ", "))
 }

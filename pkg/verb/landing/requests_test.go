@@ -1,9 +1,10 @@
-package blackboard_test
+package landing_test
 
 import (
 	"testing"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/verb/landing"
 )
 
 func TestAllHasLandedWhenNoRequestIsOpenAndNoMergedTaskLacksOne(t *testing.T) {
@@ -26,7 +27,7 @@ func TestAllHasLandedWhenNoRequestIsOpenAndNoMergedTaskLacksOne(t *testing.T) {
 		for _, id := range []string{"task-1", "task-2"} {
 			s.AddTasks(&blackboard.Task{ID: id, Type: "code", Status: blackboard.Merged, MergeCommit: "abc"})
 		}
-		if got := s.AllLanded(); got != c.want {
+		if got := landing.AllLanded(s); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
