@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// FirstLine is a text up to its first line break.
+// FirstLine returns text up to its first line break.
 func FirstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line
@@ -35,7 +35,7 @@ func Line(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// OneLine is Line with at most so many characters, 0 for any number.
+// OneLine returns text on one line, its words one space apart, cut to most characters; 0 cuts nothing.
 func OneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(Line(text)), " ")
 	if r := []rune(text); most > 0 && len(r) > most {
@@ -44,7 +44,7 @@ func OneLine(text string, most int) string {
 	return text
 }
 
-// Count is "1 task", "2 tasks".
+// Count returns n with its noun: "1 task", "2 tasks".
 func Count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -52,12 +52,20 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Few names the first of a list and says how many more there are.
+// Few joins the first most entries of list, and says how many more there are.
 func Few(list []string, most int) string {
 	if more := len(list) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), more)
 	}
 	return strings.Join(list, ", ")
+}
+
+// After returns text behind mark, or "" for an empty text.
+func After(mark, text string) string {
+	if text == "" {
+		return ""
+	}
+	return mark + text
 }
 
 // Plain returns text without the escape sequences of terminals and without control characters, but for line feeds and tabs.

@@ -97,7 +97,7 @@ func (e *Env) branchFacts(ctx context.Context, d *verb.Service, s *blackboard.St
 	}
 	f.Tip = &tip
 	if lag, err := d.Behind(ctx, s); err == nil && lag.Behind > 0 {
-		f.Warnings = append(f.Warnings, lag.String()+"; next: liza sync")
+		f.Warnings = append(f.Warnings, lag.String()+"; liza sync merges them")
 	}
 }
 

@@ -28,9 +28,7 @@ func Build(s *blackboard.State, f Facts) View {
 	v.Goal, v.Sprint = b.goal(), b.sprint()
 	v.Completed = v.Goal.Status == blackboard.Completed
 	for t := range b.s.Tasks() {
-		if t != nil {
-			v.Tasks = append(v.Tasks, b.task(t))
-		}
+		v.Tasks = append(v.Tasks, b.task(t))
 	}
 	v.Counts = b.counts(v.Tasks)
 	v.Cost = cost(b.s.Usage)
@@ -50,7 +48,7 @@ func Build(s *blackboard.State, f Facts) View {
 func (b builder) requests(t *blackboard.Task) []string {
 	var list []string
 	for _, r := range b.s.Requests {
-		if r != nil && (t == nil || r.ID == t.ID || r.Picked.Has(t.ID) || r.Fixes.Has(t.ID)) {
+		if t == nil || r.ID == t.ID || r.Picked.Has(t.ID) || r.Fixes.Has(t.ID) {
 			list = append(list, plain(r.Text()))
 		}
 	}
@@ -102,7 +100,7 @@ func (b builder) counts(tasks []Task) []Count {
 
 func (b builder) task(t *blackboard.Task) Task {
 	row := Task{ID: t.ID, Title: t.TitleText(), Status: t.Status, Kind: string(t.KindOf()), Priority: t.PriorityOf(), Who: who(t), Iteration: t.Iteration,
-		Rejections: t.ReviewCyclesTotal, AgeSeconds: seconds(lastChange(t), b.f.Now), Cost: cost(t.Usage)}
+		Rejections: t.ReviewCyclesTotal, AgeSeconds: secondsSince(findings.LastChange(t), b.f.Now), Cost: cost(t.Usage)}
 	if limit := transition.LimitOf(b.s, t, "cost_cents"); limit > 0 {
 		row.CostPercent = int(100 * row.Cost.Cents / blackboard.Amount(limit))
 	}
@@ -154,7 +152,7 @@ func note(t *blackboard.Task, row Task) string {
 
 func (b builder) agents() []Agent {
 	list := []Agent{}
-	for _, id := range b.agentIDs() {
+	for _, id := range findings.AgentIDs(b.s) {
 		a := b.s.Agents[id]
 		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
 		row := Agent{ID: id, Role: string(a.Role), Status: a.Status, Liveness: string(live), Why: why, Task: a.CurrentTask, CLI: a.CLI, WaitsFor: a.WaitingFor,
@@ -196,8 +194,12 @@ type builder struct {
 
 // seconds from a time of the file until now, never below 0.
 func seconds(from blackboard.Time, now time.Time) int {
-	at, ok := from.At()
-	if !ok || now.Before(at) {
+	at, _ := from.At()
+	return secondsSince(at, now)
+}
+
+func secondsSince(at, now time.Time) int {
+	if at.IsZero() || now.Before(at) {
 		return 0
 	}
 	return int(now.Sub(at) / time.Second)
@@ -233,16 +235,6 @@ func who(t *blackboard.Task) string {
 	return t.AssignedTo
 }
 
-// lastChange is the time of the last entry of the task's history.
-func lastChange(t *blackboard.Task) blackboard.Time {
-	for i := len(t.History) - 1; i >= 0; i-- {
-		if h := t.History[i]; h != nil && !h.Time.None() {
-			return h.Time
-		}
-	}
-	return t.Created
-}
-
 // waitsFor lists what keeps the task from being claimable: "task-1 (CLAIMED)".
 func (b builder) waitsFor(t *blackboard.Task) []string {
 	var list []string
@@ -261,28 +253,6 @@ func (b builder) waitsFor(t *blackboard.Task) []string {
 		}
 	}
 	return list
-}
-
-// agentIDs are sorted by role, then number.
-func (b builder) agentIDs() []string {
-	var ids []string
-	for id, a := range b.s.Agents {
-		if a != nil {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(x, y string) int {
-		rx, nx, _ := blackboard.ParseAgentID(x)
-		ry, ny, _ := blackboard.ParseAgentID(y)
-		switch {
-		case rx != ry:
-			return strings.Compare(string(rx), string(ry))
-		case nx != ny:
-			return nx - ny
-		}
-		return strings.Compare(x, y)
-	})
-	return ids
 }
 
 // compareAgents orders agents as a team is: planners, coders, reviewers, others, each by its number.
@@ -369,16 +339,13 @@ func DoingText(agent string, d Doing) string {
 func (b builder) hosts() []Host {
 	var list []Host
 	for name, h := range b.s.Hosts {
-		if h == nil {
-			continue
-		}
 		row := Host{Name: name, Here: name == b.f.Process.Host, ClockOffset: h.ClockOffset, ClockOff: b.s.ClockOff(h), Version: h.Version, Load: h.Load}
 		if seen, ok := h.Seen.At(); ok {
 			ago := b.f.Now.Sub(seen)
 			row.SeenSeconds, row.Silent = max(0, int(ago/time.Second)), ago > b.s.Duration("lease_duration")+b.s.Duration("lease_grace")
 		}
 		for _, a := range b.s.Agents {
-			if a != nil && a.Host == name {
+			if a.Host == name {
 				row.Agents++
 			}
 		}
@@ -400,7 +367,7 @@ func (h Host) Said() string {
 	if h.ClockOff {
 		text += " (off by more than lease_grace)"
 	}
-	return text + after(", load ", h.Load) + after(", liza ", h.Version)
+	return text + prose.After(", load ", h.Load) + prose.After(", liza ", h.Version)
 }
 
 // Agents is a number of agents.

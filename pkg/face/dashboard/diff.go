@@ -107,7 +107,7 @@ func (d *Diff) Place(findings []Finding) {
 func DiffText(d *Diff, colour, screen bool) string {
 	p := &diffPage{page: page{colour: colour}, screen: screen}
 	for _, f := range d.Findings {
-		p.finding(f, f.Path+after(":", lineText(f.Line)))
+		p.finding(f, f.Path+prose.After(":", lineText(f.Line)))
 	}
 	for _, f := range d.Files {
 		p.file(f)
@@ -171,7 +171,7 @@ func (p *diffPage) file(f DiffFile) {
 		if i := slices.IndexFunc(lines, func(l DiffLine) bool { return x.Line > 0 && l.New == x.Line }); i >= 0 {
 			at[x.Line] = append(at[x.Line], x)
 		} else {
-			p.finding(x, after("line ", lineText(x.Line)))
+			p.finding(x, prose.After("line ", lineText(x.Line)))
 		}
 	}
 	for _, l := range lines {
@@ -220,7 +220,7 @@ func (p *diffPage) finding(f Finding, place string) {
 		label = plain(f.By)
 	}
 	c := cmp.Or(findingMarks[f.Severity].colour, yellow)
-	p.line(p.paint(c, "  "+f.Mark()+" "+label+after(" · ", plain(place))+": "+plain(f.Text)))
+	p.line(p.paint(c, "  "+f.Mark()+" "+label+prose.After(" · ", plain(place))+": "+plain(f.Text)))
 	if f.Fix != "" {
 		p.line(p.paint(c, "    fix: "+plain(f.Fix)))
 	}

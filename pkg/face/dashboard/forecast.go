@@ -120,7 +120,7 @@ func begun(t *blackboard.Task) int {
 func (b builder) coders() int {
 	n := 0
 	for id, a := range b.s.Agents {
-		if a == nil || a.Role != blackboard.RoleCoder || b.s.Stopped[id] != nil {
+		if a.Role != blackboard.RoleCoder || b.s.Stopped[id] != nil {
 			continue
 		}
 		if live, _ := b.s.Liveness(id, b.f.Now, b.f.Process); live == blackboard.Alive || live == blackboard.Unknown {
@@ -157,7 +157,7 @@ func tookUntilMerge(t *blackboard.Task) (time.Duration, bool) {
 
 func firstClaim(t *blackboard.Task) blackboard.Time {
 	for _, h := range t.History {
-		if h != nil && h.Event == blackboard.HistoryClaimed {
+		if h.Event == blackboard.HistoryClaimed {
 			return h.Time
 		}
 	}

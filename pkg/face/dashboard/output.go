@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/run/activity"
 )
 
@@ -40,7 +41,7 @@ func (t *Transcript) Text(e activity.Event) string {
 	switch e.Kind {
 	case activity.Run:
 		t.usage = activity.Event{}
-		what := strings.TrimSpace(e.Agent + after(", run ", number(e.Number)) + after(", ", e.Task) + after(", ", strings.TrimSpace(e.Program+" "+e.Model)))
+		what := strings.TrimSpace(e.Agent + prose.After(", run ", number(e.Number)) + prose.After(", ", e.Task) + prose.After(", ", strings.TrimSpace(e.Program+" "+e.Model)))
 		title := Fit("── "+plain(what)+" ", p.width-indent)
 		p.line(at + p.paint(bold, title+strings.Repeat("─", max(0, p.width-indent-WidthOf(title)))))
 	case activity.Text:

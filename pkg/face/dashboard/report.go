@@ -142,7 +142,7 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 		}
 	}
 	for _, d := range s.Discovered {
-		if d != nil && d.ConvertedToTask == "" {
+		if d.ConvertedToTask == "" {
 			x := ReportDiscovery{ID: d.ID, Severity: cmp.Or(d.Severity, "low"), Urgency: cmp.Or(d.Urgency, "deferred"), Description: d.Description}
 			if d.Deferred != nil {
 				x.Deferred = d.Deferred.Reason
@@ -152,9 +152,7 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 	}
 	if s.Sprint != nil {
 		for _, c := range s.Sprint.Checkpoints {
-			if c != nil {
-				r.Checkpoints = append(r.Checkpoints, ReportCheckpoint{N: c.N, At: c.At, By: c.By, Message: c.Message, Decision: c.Decision, DecidedBy: c.DecidedBy})
-			}
+			r.Checkpoints = append(r.Checkpoints, ReportCheckpoint{N: c.N, At: c.At, By: c.By, Message: c.Message, Decision: c.Decision, DecidedBy: c.DecidedBy})
 		}
 		r.Retro = Plain(s.Sprint.Retrospective)
 	}
@@ -429,7 +427,7 @@ func (r Report) Tables() []Table {
 	}
 	findings := Table{Title: "What the last reviews found", Heads: []string{"task", "place", "kind", "by", "finding"}}
 	for _, x := range r.Annotations {
-		findings.add(x.Task, x.Place(), x.Severity, x.Check, x.Message+after("; fix: ", x.Fix))
+		findings.add(x.Task, x.Place(), x.Severity, x.Check, x.Message+prose.After("; fix: ", x.Fix))
 	}
 	anomalies := Table{Title: "What agents reported", Heads: []string{"what", "task", "by", "details"}}
 	for _, x := range r.Anomalies {
@@ -441,11 +439,11 @@ func (r Report) Tables() []Table {
 	}
 	checkpoints := Table{Title: "Decisions of people", Heads: []string{"when", "asked", "decided"}}
 	for _, x := range r.Checkpoints {
-		checkpoints.add(clock(x.At), cmp.Or(x.Message, "by "+x.By), strings.ToLower(strings.ReplaceAll(x.Decision, "_", " "))+after(" by ", x.DecidedBy))
+		checkpoints.add(clock(x.At), cmp.Or(x.Message, "by "+x.By), strings.ToLower(strings.ReplaceAll(x.Decision, "_", " "))+prose.After(" by ", x.DecidedBy))
 	}
 	replaced := Table{Title: "Given up or replaced", Heads: []string{"task", "title", "why"}}
 	for _, x := range r.GivenUp() {
-		replaced.add(x.ID, x.Title, "given up"+after(": ", x.Outcome))
+		replaced.add(x.ID, x.Title, "given up"+prose.After(": ", x.Outcome))
 	}
 	for _, x := range r.Replaced() {
 		replaced.add(x.ID, x.Title, x.Outcome)

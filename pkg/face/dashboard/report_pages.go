@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 )
 
@@ -29,7 +30,7 @@ func (r Report) Markdown() string {
 	if len(r.LookAt) > 0 {
 		m.line("## Look at this first\n")
 		for _, h := range r.LookAt {
-			m.line("- %s%s", escape(h.Text), after("<br>", code(h.Next)))
+			m.line("- %s%s", escape(h.Text), prose.After("<br>", code(h.Next)))
 		}
 		m.line("")
 	}
@@ -350,7 +351,7 @@ func (r Report) TimelinePicture() template.HTML {
 	for _, m := range tl.Marks {
 		if class := markClasses[m.Kind]; class != "" && m.Kind != "approved" {
 			x := s.at(m.At)
-			fmt.Fprintf(&b, `<path class="%s" d="M%.1f 12l6 6l-6 6l-6 -6z"><title>%s</title></path>`+"\n", class, x, html.EscapeString(plain(clock(m.At)+" "+m.Task+" "+m.Kind+after(": ", m.Text))))
+			fmt.Fprintf(&b, `<path class="%s" d="M%.1f 12l6 6l-6 6l-6 -6z"><title>%s</title></path>`+"\n", class, x, html.EscapeString(plain(clock(m.At)+" "+m.Task+" "+m.Kind+prose.After(": ", m.Text))))
 		}
 	}
 	for i, l := range tl.Lanes {
@@ -364,7 +365,7 @@ func (r Report) TimelinePicture() template.HTML {
 			x := s.at(sp.From)
 			width := max(3, s.at(until)-x)
 			fmt.Fprintf(&b, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="3"><title>%s</title></rect>`, html.EscapeString(sp.Kind), x, y+4, width, laneHeight-8,
-				html.EscapeString(plain(clock(sp.From)+" "+sp.Kind+after(" on ", sp.Task)+after(": ", sp.Outcome))))
+				html.EscapeString(plain(clock(sp.From)+" "+sp.Kind+prose.After(" on ", sp.Task)+prose.After(": ", sp.Outcome))))
 			if room := int(width/7) - 1; sp.Task != "" && room > 3 {
 				fmt.Fprintf(&b, `<text class="on" x="%.1f" y="%d">%s</text>`, x+5, y+17, html.EscapeString(Fit(plain(sp.Task), room)))
 			}

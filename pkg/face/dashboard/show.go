@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 )
 
@@ -50,7 +51,7 @@ func Find(s *blackboard.State, id string) (entry any, what string, ok bool) {
 // called is the entry of a list that has an id, nil when there is none.
 func called[T any](list []*T, id string, idOf func(*T) string) *T {
 	for _, e := range list {
-		if e != nil && idOf(e) == id {
+		if idOf(e) == id {
 			return e
 		}
 	}
@@ -114,9 +115,7 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	if len(t.History) > 0 {
 		p.title("History")
 		for _, h := range t.History {
-			if h != nil {
-				p.line("  " + historyLine(h))
-			}
+			p.line("  " + historyLine(h))
 		}
 	}
 }
@@ -232,7 +231,7 @@ func questions(s *blackboard.State, t *blackboard.Task) []string {
 	var list []string
 	for _, q := range s.Questions {
 		if q.Task == t.ID {
-			list = append(list, fmt.Sprintf("%s (%s) %s%s", q.ID, q.Status, plain(q.Text), after(" → ", plain(q.Answer))))
+			list = append(list, fmt.Sprintf("%s (%s) %s%s", q.ID, q.Status, plain(q.Text), prose.After(" → ", plain(q.Answer))))
 		}
 	}
 	return list
@@ -245,21 +244,15 @@ func rejection(t *blackboard.Task) []string {
 	}
 	list := []string{r.Summary}
 	for _, f := range t.Fixes {
-		if f != nil {
-			list = append(list, fmt.Sprintf("%d. %s%s", f.N, f.Detail, after("; expected: ", f.Expect)))
-		}
+		list = append(list, fmt.Sprintf("%d. %s%s", f.N, f.Detail, prose.After("; expected: ", f.Expect)))
 	}
 	if t.Review == nil { // else they are among those of the review
 		for _, f := range r.Findings {
-			if f != nil {
-				list = append(list, findingLine(f))
-			}
+			list = append(list, findingLine(f))
 		}
 	}
 	for _, p := range r.Prior {
-		if p != nil {
-			list = append(list, fmt.Sprintf("earlier point %d: %s", p.N, p.State))
-		}
+		list = append(list, fmt.Sprintf("earlier point %d: %s", p.N, p.State))
 	}
 	return list
 }
@@ -271,8 +264,8 @@ func attempts(t *blackboard.Task) []string {
 		if a.CostCents != nil {
 			cost = a.CostCents.Dollars()
 		}
-		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s%s", a.Seq, a.Agent, cmp.Or(a.Role, a.Kind), cmp.Or(a.Outcome, a.Action), age(a.Seconds), cost, after(", ", a.Sandbox),
-			after(": ", a.Summary), after(" (saved: ", a.Attic)+closing(a.Attic))))
+		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s%s", a.Seq, a.Agent, cmp.Or(a.Role, a.Kind), cmp.Or(a.Outcome, a.Action), age(a.Seconds), cost, prose.After(", ", a.Sandbox),
+			prose.After(": ", a.Summary), aside("saved: ", a.Attic))))
 	}
 	return list
 }
@@ -355,5 +348,5 @@ func LogLine(e blackboard.Entry) string {
 		extra = append(extra, plain(k)+"="+plain(fmt.Sprint(e.Extra[k])))
 	}
 	line := fmt.Sprintf("%s %s %s %s %s", pad(string(e.Timestamp), 20), pad(plain(e.Agent), 15), pad(plain(string(e.Action)), 18), pad(cmp.Or(plain(e.Task), "-"), 10), plain(e.Detail))
-	return strings.TrimRight(line+after("  ", strings.Join(extra, " ")), " ")
+	return strings.TrimRight(line+prose.After("  ", strings.Join(extra, " ")), " ")
 }

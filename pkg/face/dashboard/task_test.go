@@ -41,7 +41,7 @@ func TestAPageTellsWhatIsToBeKnownOfATask(t *testing.T) {
 	cost := blackboard.Amount(12)
 	x.AcceptanceCriteria, x.DoneWhen, x.Scope, x.SpecRef, x.BaseCommit, x.ReviewCommit = blackboard.List{"exits 0"}, "it greets", "IN: cli", "specs/vision.md#name", "b", "c"
 	x.RejectionReason = &blackboard.Rejection{Summary: "no test"}
-	x.Attempts = []*blackboard.Attempt{nil, {Seq: 4, Agent: "coder-1", Kind: "coder", Outcome: "rejected", CostCents: &cost, Sandbox: "closed"}, {Seq: 5, Agent: "coder-1", Role: "implement", Action: "RETRY"}}
+	x.Attempts = []*blackboard.Attempt{{Seq: 4, Agent: "coder-1", Kind: "coder", Outcome: "rejected", CostCents: &cost, Sandbox: "closed"}, {Seq: 5, Agent: "coder-1", Role: "implement", Action: "RETRY"}}
 	x.History = append(x.History, &blackboard.HistoryEntry{Time: ago(4), Event: "checkpoint", Agent: "coder-1", Checkpoint: &blackboard.Intent{Intent: "Add --name", Validation: "make test", Assumptions: blackboard.List{"argparse"}, Risks: blackboard.List{"none"}, FilesToModify: blackboard.List{"a", "b"}}},
 		&blackboard.HistoryEntry{Time: ago(3), Event: "rejected", Agent: "code-reviewer-1", Via: "human", Reason: "no test", Commit: "0123456789abcdef"})
 	p := BuildTask(s, x, facts())

@@ -192,7 +192,7 @@ func (p *page) agents(v View) {
 		case string(blackboard.Unknown):
 			status, c = a.Status+"?", yellow
 		}
-		row := []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI + after(", ", a.Sandbox), none}, {a.WaitsFor, faint}}
+		row := []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI + prose.After(", ", a.Sandbox), none}, {a.WaitsFor, faint}}
 		if len(v.Hosts) > 0 {
 			row = slices.Insert(row, 1, cell{a.Host, none})
 		}
@@ -238,7 +238,7 @@ func (p *page) gaveUp(v View) {
 	}
 	p.title("Gave up")
 	for _, g := range v.GaveUp {
-		p.wrap(2, red, strings.TrimSpace(g.Agent+after(" on ", g.Task))+": "+g.Why)
+		p.wrap(2, red, strings.TrimSpace(g.Agent+prose.After(" on ", g.Task))+": "+g.Why)
 		p.line("    " + p.paint(cyan, plain(g.Next)))
 	}
 }

@@ -145,9 +145,9 @@ func TestTextFromOutsideCannotSteerTheTerminal(t *testing.T) {
 func TestMissingSectionsNeverPanic(t *testing.T) {
 	t.Parallel()
 	odd := (&blackboard.State{
-		Agents:    map[string]*blackboard.Agent{"": {}, "coder-1": nil, "odd": {}},
+		Agents:    map[string]*blackboard.Agent{"": {}, "odd": {}},
 		Questions: []*blackboard.Question{{Status: "open"}}, Plans: []*blackboard.Plan{{ID: "p", Parent: "p"}}, Discovered: []*blackboard.Discovery{{}},
-		HumanNotes: []*blackboard.Note{{}}, Anomalies: []*blackboard.Anomaly{{}}, Facts: []*blackboard.Fact{{}}, Planner: &blackboard.Planner{}, Programs: map[string]*blackboard.Program{"x": nil},
+		HumanNotes: []*blackboard.Note{{}}, Anomalies: []*blackboard.Anomaly{{}}, Facts: []*blackboard.Fact{{}}, Planner: &blackboard.Planner{}, Programs: map[string]*blackboard.Program{"x": {}},
 		Goal: &blackboard.Goal{Status: blackboard.InProgress, PlanID: "p"}, Sprint: &blackboard.Sprint{Timeline: &blackboard.Timeline{}}, CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped},
 	}).With(&blackboard.Task{}, &blackboard.Task{ID: "a", Status: "NEW_STATUS", RejectionReason: &blackboard.Rejection{}}, &blackboard.Task{ID: "a"})
 	for _, s := range []*blackboard.State{nil, {}, odd} {

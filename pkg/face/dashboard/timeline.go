@@ -43,9 +43,6 @@ func BuildTimeline(s *blackboard.State, tasks []*blackboard.Task, runs []history
 		l.Spans = append(l.Spans, Span{Task: r.Task, Kind: spanKind(r.Kind), From: blackboard.TimeOf(at.Add(-time.Duration(r.Seconds) * time.Second)), Until: r.At, Outcome: r.Outcome})
 	}
 	for id, a := range s.Agents {
-		if a == nil {
-			continue
-		}
 		l := lane(id, string(a.Role))
 		if a.Child != nil && !a.Child.Started.None() {
 			l.Spans = append(l.Spans, Span{Task: a.Child.Task, Kind: spanKind(string(a.Role)), From: a.Child.Started})
@@ -118,21 +115,19 @@ func marksOf(s *blackboard.State, tasks []*blackboard.Task) []Mark {
 	}
 	for _, t := range tasks {
 		for _, h := range t.History {
-			if h != nil && markWords[h.Event] != "" {
+			if markWords[h.Event] != "" {
 				add(h.Time, markWords[h.Event], t.ID, cmp.Or(h.Reason, h.Cause))
 			}
 		}
 	}
 	for _, q := range s.Questions {
-		if q != nil && !q.AnsweredAt.None() {
+		if !q.AnsweredAt.None() {
 			add(q.AnsweredAt, "answered", q.Task, q.Text+" → "+q.Answer)
 		}
 	}
 	if s.Sprint != nil {
 		for _, c := range s.Sprint.Checkpoints {
-			if c != nil {
-				add(c.At, "checkpoint", "", c.Message)
-			}
+			add(c.At, "checkpoint", "", c.Message)
 		}
 	}
 	if s.Goal != nil {

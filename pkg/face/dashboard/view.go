@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/team/findings"
 )
@@ -200,7 +201,7 @@ func BuildTask(s *blackboard.State, t *blackboard.Task, f Facts) TaskPage {
 		p.DependsOn = append(p.DependsOn, b.link(id))
 	}
 	for o := range s.Tasks() {
-		if o != nil && o.DependsOn.Has(t.ID) {
+		if o.DependsOn.Has(t.ID) {
 			p.Dependents = append(p.Dependents, b.link(o.ID))
 		}
 	}
@@ -208,9 +209,7 @@ func BuildTask(s *blackboard.State, t *blackboard.Task, f Facts) TaskPage {
 		p.Rejection = r.Summary
 	}
 	for _, h := range t.History {
-		if h != nil {
-			p.History = append(p.History, happening(t.ID, h))
-		}
+		p.History = append(p.History, happening(t.ID, h))
 	}
 	waits, _ := b.board()
 	for _, w := range waits {
@@ -233,7 +232,7 @@ func (b builder) link(id string) Link {
 // intentOf is what the coder said last that it would do.
 func intentOf(t *blackboard.Task) []string {
 	for _, h := range slices.Backward(t.History) {
-		if h == nil || h.Checkpoint == nil {
+		if h.Checkpoint == nil {
 			continue
 		}
 		c := h.Checkpoint
@@ -260,10 +259,8 @@ func intentOf(t *blackboard.Task) []string {
 func AttemptsOf(t *blackboard.Task) []Attempt {
 	list := []Attempt{}
 	for _, a := range t.Attempts {
-		if a != nil {
-			list = append(list, Attempt{Seq: a.Seq, Agent: a.Agent, Kind: cmp.Or(a.Kind, a.Role), CLI: a.CLI, Outcome: cmp.Or(a.Outcome, a.Action), Summary: a.Summary,
-				Ended: a.Ended, Seconds: a.Seconds, CostCents: a.CostCents, Commit: a.Commit, Sandbox: a.Sandbox})
-		}
+		list = append(list, Attempt{Seq: a.Seq, Agent: a.Agent, Kind: cmp.Or(a.Kind, a.Role), CLI: a.CLI, Outcome: cmp.Or(a.Outcome, a.Action), Summary: a.Summary,
+			Ended: a.Ended, Seconds: a.Seconds, CostCents: a.CostCents, Commit: a.Commit, Sandbox: a.Sandbox})
 	}
 	return list
 }
@@ -311,7 +308,7 @@ func reviewOf(t *blackboard.Task) []string {
 	if r == nil || r.Status == "" {
 		return list
 	}
-	list = append(list, r.Status+after(" by ", r.By)+after(" at ", string(r.At))+after(" on ", blackboard.ShortCommit(r.Commit))+after(", review.mode ", string(r.Mode))+after(": ", r.Reason))
+	list = append(list, r.Status+prose.After(" by ", r.By)+prose.After(" at ", string(r.At))+prose.After(" on ", blackboard.ShortCommit(r.Commit))+prose.After(", review.mode ", string(r.Mode))+prose.After(": ", r.Reason))
 	for _, s := range r.Suggestions {
 		list = append(list, "suggestion: "+s)
 	}
@@ -333,12 +330,12 @@ func checksOf(t *blackboard.Task) []string {
 func checkLine(c *blackboard.Check) string {
 	text := c.Name + ": " + string(c.Status)
 	if c.Status == blackboard.CheckFailed {
-		text += after(" (", c.Severity) + closing(c.Severity)
+		text += aside("", c.Severity)
 	}
 	if c.Seconds > 0 {
 		text += fmt.Sprintf(", %d s", c.Seconds)
 	}
-	return text + after("; ", c.Message) + after("; log: ", c.Log)
+	return text + prose.After("; ", c.Message) + prose.After("; log: ", c.Log)
 }
 
 // findingsOf is what speaks against the work, with its places.
@@ -348,16 +345,22 @@ func findingsOf(t *blackboard.Task) []string {
 		return nil
 	}
 	for _, f := range t.Review.Findings {
-		if f != nil {
-			list = append(list, findingLine(f))
-		}
+		list = append(list, findingLine(f))
 	}
 	return list
 }
 
 // findingLine is a finding as compilers write theirs.
 func findingLine(f *blackboard.Finding) string {
-	return placeOf(f) + ": " + cmp.Or(f.Severity, "warning") + after(" (", f.Check) + closing(f.Check) + ": " + f.Message + after("; fix: ", f.Fix)
+	return placeOf(f) + ": " + cmp.Or(f.Severity, "warning") + aside("", f.Check) + ": " + f.Message + prose.After("; fix: ", f.Fix)
+}
+
+// aside returns mark and text in parentheses behind a space, or "" for an empty text.
+func aside(mark, text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + mark + text + ")"
 }
 
 // placeOf is file and line of a finding.
@@ -394,18 +397,9 @@ func annotationsOf(t *blackboard.Task) (list []ReportAnnotation) {
 		return nil
 	}
 	for _, f := range t.Review.Findings {
-		if f != nil {
-			list = append(list, ReportAnnotation{Task: t.ID, Commit: t.WholeReview().Commit, Severity: cmp.Or(f.Severity, "warning"), Check: f.Check, File: f.File, Line: f.Line, Message: f.Message, Fix: f.Fix})
-		}
+		list = append(list, ReportAnnotation{Task: t.ID, Commit: t.WholeReview().Commit, Severity: cmp.Or(f.Severity, "warning"), Check: f.Check, File: f.File, Line: f.Line, Message: f.Message, Fix: f.Fix})
 	}
 	return list
-}
-
-func closing(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ")"
 }
 
 // forges are the hosts whose pages of commits are known, with what is between the address of the repository and the commit.

@@ -49,11 +49,3 @@ func (b builder) gaveUp() []GaveUp {
 	}
 	return list
 }
-
-// after is mark and text, or nothing.
-func after(mark, text string) string {
-	if text == "" {
-		return ""
-	}
-	return mark + text
-}

@@ -69,9 +69,7 @@ func (f *figures) observeTasks(_ context.Context, o metric.Int64Observer) error 
 	}
 	n := map[blackboard.Status]int64{}
 	for t := range s.Tasks() {
-		if t != nil {
-			n[t.Status]++
-		}
+		n[t.Status]++
 	}
 	for _, status := range blackboard.Statuses {
 		o.Observe(n[status], metric.WithAttributes(attribute.String("liza.status", string(status))))
@@ -86,9 +84,7 @@ func (f *figures) observeAgents(_ context.Context, o metric.Int64Observer) error
 	}
 	n := map[[2]string]int64{}
 	for _, a := range s.Agents {
-		if a != nil {
-			n[[2]string{string(a.Role), a.Status}]++
-		}
+		n[[2]string{string(a.Role), a.Status}]++
 	}
 	for key, count := range n {
 		o.Observe(count, metric.WithAttributes(attribute.String("liza.role", key[0]), attribute.String("liza.status", key[1])))

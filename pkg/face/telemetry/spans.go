@@ -59,9 +59,7 @@ func spansOf(s *blackboard.State, usage []history.UsageLine) []span {
 		runs[runKey{l.Task, l.Agent, l.Run}] = append(runs[runKey{l.Task, l.Agent, l.Run}], l)
 	}
 	for t := range s.Tasks() {
-		if t != nil {
-			list = append(list, taskSpans(goal, root, t, runs)...)
-		}
+		list = append(list, taskSpans(goal, root, t, runs)...)
 	}
 	return list
 }

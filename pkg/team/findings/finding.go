@@ -241,21 +241,16 @@ func (l *look) raise(subject, next, format string, args ...any) {
 	l.add(Finding{Subject: subject, Next: next, Text: fmt.Sprintf(format, args...)})
 }
 
-// agents are the ids of the registrations, in the order of a team: sorted by role, then number.
-func (l *look) agents() []string {
-	var ids []string
-	for id, a := range l.State.Agents {
-		if a != nil {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(x, y string) int {
+// AgentIDs returns the ids of the registrations of s, sorted by role and number.
+func AgentIDs(s *blackboard.State) []string {
+	return slices.SortedFunc(maps.Keys(s.Agents), func(x, y string) int {
 		rx, nx, _ := blackboard.ParseAgentID(x)
 		ry, ny, _ := blackboard.ParseAgentID(y)
 		return cmp.Or(cmp.Compare(rx, ry), cmp.Compare(nx, ny), cmp.Compare(x, y))
 	})
-	return ids
 }
+
+func (l *look) agents() []string { return AgentIDs(l.State) }
 
 // live reports whether an agent of the role may be alive: unknown is not dead.
 func (l *look) live(role blackboard.Role) bool {
@@ -275,12 +270,9 @@ func (l *look) age(at time.Time) time.Duration {
 	return l.Now.Sub(at)
 }
 
-// lastChange is the time of the newest history entry of t, else of its creation.
-func lastChange(t *blackboard.Task) time.Time {
-	for _, h := range slices.Backward(t.History) {
-		if h == nil {
-			continue
-		}
+// LastChange returns the time of the newest history entry of t that has one, else of its creation.
+func LastChange(t *blackboard.Task) time.Time {
+	for h := range t.Backwards() {
 		if at, ok := h.Time.At(); ok {
 			return at
 		}
@@ -306,11 +298,3 @@ func Short(d time.Duration) string {
 
 // few names the first ids of a list.
 func few(ids []string) string { return prose.Few(ids, 5) }
-
-// after is mark and text, or nothing.
-func after(mark, text string) string {
-	if text == "" {
-		return ""
-	}
-	return mark + text
-}

@@ -90,7 +90,7 @@ func UnknownStatuses(s *blackboard.State) (list []string) {
 		if status == "" || slices.Contains(known, status) {
 			return
 		}
-		list = append(list, fmt.Sprintf("%s has the unknown status '%s'", what, status)+after("; nearest: ", blackboard.Nearest(status, known)))
+		list = append(list, fmt.Sprintf("%s has the unknown status '%s'", what, status)+prose.After("; nearest: ", blackboard.Nearest(status, known)))
 	}
 	var statuses []string
 	for _, st := range blackboard.Statuses {
@@ -161,7 +161,7 @@ func baselineRed(l *look) {
 // among the questions of a board as well.
 func unverified(l *look) {
 	for _, q := range l.State.Questions {
-		if q == nil || q.Kind != blackboard.QuestionUnverified {
+		if q.Kind != blackboard.QuestionUnverified {
 			continue
 		}
 		f := Finding{Subject: q.ID, Next: "liza answer " + q.ID + " '" + blackboard.AnswerGoOn + "'", faces: exam}
@@ -199,7 +199,7 @@ func clockJump(l *look) {
 // clockOff is about the hosts of a team on several.
 func clockOff(l *look) {
 	for name, h := range l.State.Hosts {
-		if h != nil && l.State.ClockOff(h) {
+		if l.State.ClockOff(h) {
 			off, way := time.Duration(h.ClockOffset)*time.Second, "ahead of"
 			if off < 0 {
 				off, way = -off, "behind"

@@ -52,11 +52,11 @@ func breakerTriggered(l *look) {
 	}
 	text := "the circuit breaker was triggered"
 	if x := l.State.CircuitBreaker.CurrentTrigger; x != nil {
-		text += ": " + x.Pattern + after(" (", x.Severity)
+		text += ": " + x.Pattern + prose.After(" (", x.Severity)
 		if x.Severity != "" {
 			text += ")"
 		}
-		text += after(", see ", x.ReportFile)
+		text += prose.After(", see ", x.ReportFile)
 	}
 	l.raise("circuit_breaker", "liza ack", "%s", text)
 }

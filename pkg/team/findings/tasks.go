@@ -236,7 +236,7 @@ func orphanedRejected(l *look) {
 		}
 		if !l.live(blackboard.RoleCoder) {
 			l.raise(t.ID, recovers, "rejected, and no coder is live")
-		} else if since := l.age(lastChange(t)); since >= limit {
+		} else if since := l.age(LastChange(t)); since >= limit {
 			l.raise(t.ID, "", "rejected %s ago, and no coder claimed it", Short(since))
 		}
 	}
@@ -294,7 +294,7 @@ func integrationFailed(l *look) {
 		if t.Status == blackboard.IntegrationFailed {
 			text := "it cannot be merged as it is"
 			if h := t.LastEntry(blackboard.HistoryIntegrationFailed); h != nil {
-				text = cmp.Or(h.Reason, text) + after(": ", strings.Join(h.Files, ", ")) + after(", see ", h.Log)
+				text = cmp.Or(h.Reason, text) + prose.After(": ", strings.Join(h.Files, ", ")) + prose.After(", see ", h.Log)
 			}
 			l.raise(t.ID, "", "%s", text)
 		}
@@ -314,7 +314,7 @@ func reassigned(l *look) {
 			continue
 		}
 		for _, h := range slices.Backward(t.History) {
-			if h == nil || !blackboard.IsClaimEvent(h.Event) {
+			if !blackboard.IsClaimEvent(h.Event) {
 				continue
 			}
 			if h.PreviousAssignee != "" && h.PreviousAssignee != t.AssignedTo {
@@ -345,7 +345,7 @@ func crashed(l *look) {
 	for t := range l.State.Tasks() {
 		n := 0
 		for _, a := range slices.Backward(t.Attempts) {
-			if a == nil || a.Outcome != outcome {
+			if a.Outcome != outcome {
 				break
 			}
 			n++
@@ -364,7 +364,7 @@ func crashed(l *look) {
 // imports tells of tasks that were changed both here and where they came from.
 func imports(l *look) {
 	for _, i := range l.State.Imports {
-		if i != nil && i.Asks != "" {
+		if i.Asks != "" {
 			l.raise(i.Task, "", "%s", prose.OneLine(i.Question(), 0))
 		}
 	}

@@ -146,7 +146,7 @@ func pausedPrograms(l *look) {
 	for _, name := range slices.Sorted(maps.Keys(l.State.Programs)) {
 		if p := l.State.Programs[name]; p != nil {
 			if until, ok := p.PausedUntil.At(); ok && until.After(l.Now) {
-				l.raise(name, "", "%s is not started before %s%s", name, p.PausedUntil, after(": ", p.Reason))
+				l.raise(name, "", "%s is not started before %s%s", name, p.PausedUntil, prose.After(": ", p.Reason))
 			}
 		}
 	}
@@ -253,10 +253,10 @@ func (l *look) workFor(role blackboard.Role) (what string, since time.Time) {
 	if t == nil {
 		return "", time.Time{}
 	}
-	since = lastChange(t)
+	since = LastChange(t)
 	for _, id := range t.DependsOn {
-		if d := l.tasks[id]; d != nil && lastChange(d).After(since) {
-			since = lastChange(d)
+		if d := l.tasks[id]; d != nil && LastChange(d).After(since) {
+			since = LastChange(d)
 		}
 	}
 	return t.ID, since
@@ -272,7 +272,7 @@ func (l *look) triggerSince(t transition.Trigger) time.Time {
 	}
 	for _, id := range t.IDs {
 		if task := l.tasks[id]; task != nil {
-			consider(lastChange(task), true)
+			consider(LastChange(task), true)
 		}
 		if _, at, ok := strings.Cut(id, "@"); ok { // a spec change
 			consider(blackboard.Time(at).At())

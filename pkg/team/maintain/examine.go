@@ -166,7 +166,7 @@ func (x *Doctor) worktreesOf(ctx context.Context, s *blackboard.State) error {
 		}
 	}
 	for t := range s.Tasks() {
-		if t == nil || t.Worktree == "" || t.Status.Terminal() || there[t.ID] {
+		if t.Worktree == "" || t.Status.Terminal() || there[t.ID] {
 			continue
 		}
 		severity, next := findings.Warning, recovers

@@ -274,9 +274,7 @@ func (c *collector) attic(ctx context.Context) error {
 // endOf is the time of the newest entry of a task's history.
 func endOf(t *blackboard.Task) (time.Time, bool) {
 	for _, h := range slices.Backward(t.History) {
-		if h != nil {
-			return h.Time.At()
-		}
+		return h.Time.At()
 	}
 	return time.Time{}, false
 }

@@ -286,9 +286,6 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote s
 func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head string, f *audit.Facts) error {
 	var commits []string
 	for t := range s.Tasks() {
-		if t == nil {
-			continue
-		}
 		if t.MergeCommit != "" {
 			commits = append(commits, t.MergeCommit)
 		}

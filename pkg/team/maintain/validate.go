@@ -200,7 +200,7 @@ func (x *Doctor) quorum(context.Context, *project.Project) {
 	registered, programs := 0, x.reviewerPrograms()
 	if x.State != nil {
 		for _, a := range x.State.Agents {
-			if a == nil || a.Role != blackboard.RoleReviewer {
+			if a.Role != blackboard.RoleReviewer {
 				continue
 			}
 			if registered++; a.CLI != "" && !slices.Contains(programs, a.CLI) {

@@ -99,7 +99,7 @@ var situations = []situation{
 	{kind: "INTEGRATION_STALE", subject: "integration", message: "lacks 51 commits of its base branch main; next: liza sync", make: func(f *findings.Facts) { f.Behind = behind(51) }},
 	{kind: "REASSIGNED", subject: "task-1", message: "it was coder-2's before", make: func(f *findings.Facts) {
 		t := add(f, claimed())
-		t.History = []*blackboard.HistoryEntry{{Time: at(minute), Event: "claimed", Agent: "coder-1", PreviousAssignee: "coder-2"}, nil, {Time: at(minute), Event: "checkpoint", Agent: "coder-1"}}
+		t.History = []*blackboard.HistoryEntry{{Time: at(minute), Event: "claimed", Agent: "coder-1", PreviousAssignee: "coder-2"}, {Time: at(minute), Event: "checkpoint", Agent: "coder-1"}}
 	}},
 	{kind: "STALLED", subject: "sprint-1", message: "nothing happened for 30m", make: func(f *findings.Facts) { f.LastActivity = now.Add(-30 * minute) }},
 	{kind: "STALE_DRAFT", subject: "task-1", message: "liza finalize task-1", make: func(f *findings.Facts) {
@@ -371,7 +371,7 @@ func TestThresholds(t *testing.T) {
 
 func TestADamagedBoardIsLookedAtWithoutHarm(t *testing.T) {
 	t.Parallel()
-	for _, s := range []*blackboard.State{nil, {}, (&blackboard.State{Agents: map[string]*blackboard.Agent{"coder-1": nil}, Sprint: &blackboard.Sprint{}}).With(&blackboard.Task{})} {
+	for _, s := range []*blackboard.State{nil, {}, (&blackboard.State{Agents: map[string]*blackboard.Agent{"coder-1": {}}, Sprint: &blackboard.Sprint{}}).With(&blackboard.Task{})} {
 		f := findings.Facts{Now: now, State: s, Violations: []blackboard.Violation{{Rule: "V01", Severity: blackboard.SeverityError, Subjects: []string{"file"},
 			Message: "cannot parse: did not find expected key at line 3, column 5: 'goal: x'"}}}
 		if got := raised(f); len(got) == 0 || got[0] != "INVALID_STATE state.yaml: V01 cannot parse: did not find expected key at line 3, column 5: 'goal: x'; next: liza validate" {

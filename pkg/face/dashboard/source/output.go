@@ -44,7 +44,7 @@ func (s *Source) Doing(ctx context.Context) map[string]dashboard.Doing {
 func (s *Source) DoingOn(st *blackboard.State) map[string]dashboard.Doing {
 	all := map[string]dashboard.Doing{}
 	for id, a := range st.Agents {
-		if a == nil || a.Child == nil && a.CurrentTask == "" {
+		if a.Child == nil && a.CurrentTask == "" {
 			continue
 		}
 		name := cmp.Or(a.CurrentTask, id)

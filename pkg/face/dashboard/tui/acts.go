@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/verb/verb"
@@ -318,7 +319,7 @@ func (d acts) agent() *dashboard.Agent {
 
 func (d acts) askStop() step {
 	a := *d.agent()
-	about := []string{"It takes no work until B. What it has written is kept" + after(", and others may take ", a.Task) + "."}
+	about := []string{"It takes no work until B. What it has written is kept" + prose.After(", and others may take ", a.Task) + "."}
 	return asks(ask{head: "Stop " + a.ID, about: about, label: "reason:", do: func(text string) step {
 		return does(func(ctx context.Context) (string, error) {
 			_, err := d.verbs.StopAgent(ctx, verb.AgentOrder{Agent: a.ID, Reason: text})
@@ -332,20 +333,13 @@ func (d acts) askRestart() step {
 	order := func(task string) step {
 		return does(func(ctx context.Context) (string, error) {
 			_, err := d.verbs.RestartAgent(ctx, verb.AgentOrder{Agent: a.ID, Task: task})
-			return a.ID + " begins again" + after(" with ", task), err
+			return a.ID + " begins again" + prose.After(" with ", task), err
 		})
 	}
 	if role, _, _ := blackboard.ParseAgentID(a.ID); role != blackboard.RoleCoder {
 		return asks(ask{head: "Begin the run of " + a.ID + " again?", yesNo: true, do: order})
 	}
 	return asks(ask{head: "Begin again with " + a.ID, about: []string{"Empty: it takes the best task that there is."}, label: "task:", do: order})
-}
-
-func after(word, text string) string {
-	if text == "" {
-		return ""
-	}
-	return word + text
 }
 
 func (d acts) editable() bool { t := d.picks(); return t != nil && !t.Status.Terminal() }
