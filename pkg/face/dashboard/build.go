@@ -14,7 +14,7 @@ import (
 	"liza/pkg/team/findings"
 )
 
-// Build makes the view of a state. Sections that are missing are empty.
+// Build returns the view of s; nil and missing sections give empty lists.
 func Build(s *blackboard.State, f Facts) View {
 	b := builder{s: s, f: f}
 	if s == nil {
@@ -270,7 +270,7 @@ func compareAgents(a, b string) int {
 	return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(na, nb), cmp.Compare(a, b))
 }
 
-// String is what a program does, in one line without the figures.
+// String returns on one line what the program does, without its figures.
 func (d Doing) String() string {
 	switch activity.Kind(d.Kind) {
 	case "":
@@ -288,7 +288,7 @@ func (d Doing) String() string {
 	return plain(d.Text)
 }
 
-// Figures are how long the run takes already, and what it has used as far as that is told: "4m, 12k tokens, $0.31".
+// Figures returns time, tokens and cost of the run so far, as far as they are known: "4m, 12k tokens, $0.31".
 func (d Doing) Figures() string {
 	parts := []string{age(d.Seconds)}
 	if n := d.TokensIn + d.TokensOut; n > 0 {
@@ -330,7 +330,7 @@ func (p *page) doings(agents []Agent) {
 	}
 }
 
-// DoingText is the part "Now" of what is shown of an agent or a task.
+// DoingText returns the section "Now" of an agent or a task.
 func DoingText(agent string, d Doing) string {
 	return fmt.Sprintf("\nNow\n  %s  %s  (%s)\n  liza output %s -f\n", agent, d, d.Figures(), agent)
 }
@@ -355,7 +355,7 @@ func (b builder) hosts() []Host {
 	return list
 }
 
-// Said is what a host says of itself, on one line.
+// Said returns agents, last contact, clock, load and version of the host on one line.
 func (h Host) Said() string {
 	text := Agents(h.Agents) + ", last contact " + age(h.SeenSeconds) + " ago"
 	if h.Silent {
@@ -370,7 +370,7 @@ func (h Host) Said() string {
 	return text + prose.After(", load ", h.Load) + prose.After(", liza ", h.Version)
 }
 
-// Agents is a number of agents.
+// Agents returns n with its noun.
 func Agents(n int) string {
 	if n == 1 {
 		return "1 agent"

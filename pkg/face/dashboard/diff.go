@@ -17,8 +17,7 @@ import (
 
 var hunkHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`) })
 
-// Lines are the lines of a patch with their numbers. Texts are as they are in the file, without the line break: views make
-// them fit to be shown.
+// Lines splits a patch into numbered lines. Text is that of the file without its line break; the caller makes it safe to show.
 func Lines(patch string) []DiffLine {
 	var list []DiffLine
 	before, after := 0, 0
@@ -55,7 +54,7 @@ func Lines(patch string) []DiffLine {
 	return list
 }
 
-// FindingsOf are what the last review of a task found, and what people said about its lines since.
+// FindingsOf returns the findings of the last review of t, then the comments of people since.
 func FindingsOf(s *blackboard.State, t *blackboard.Task) []Finding {
 	list := []Finding{}
 	by, found := "", []*blackboard.Finding(nil)
@@ -86,7 +85,7 @@ func FindingsOf(s *blackboard.State, t *blackboard.Task) []Finding {
 	return list
 }
 
-// Place puts each finding to its file; those whose file did not change stay with the whole change.
+// Place assigns each finding to its file; one whose file did not change stays with the whole diff.
 func (d *Diff) Place(findings []Finding) {
 	at := map[string]int{}
 	for i := range d.Files {
@@ -102,8 +101,8 @@ func (d *Diff) Place(findings []Finding) {
 	}
 }
 
-// DiffText is a change as git shows it, with each finding below its line. For a terminal, screen makes visible what would
-// act on it, and colour has git's own colours.
+// DiffText returns d as git prints it, with each finding below its line. With screen, characters that would act on a terminal are
+// written out; colour adds git's colours.
 func DiffText(d *Diff, colour, screen bool) string {
 	p := &diffPage{page: page{colour: colour}, screen: screen}
 	for _, f := range d.Findings {
@@ -206,7 +205,7 @@ var findingMarks = map[string]struct {
 	colour colour
 }{"error": {"▲", red}, "warning": {"△", yellow}, "info": {"·", faint}}
 
-// Mark is the sign of a finding; a person's comment has another one.
+// Mark returns the sign of the finding; a person's comment has its own.
 func (f Finding) Mark() string {
 	if f.Person {
 		return "✎"
@@ -241,8 +240,8 @@ func gitPath(name string) string {
 	return name
 }
 
-// Visible is a line of a file for a terminal: characters that would move the cursor, change colours or the direction of
-// what follows, or hide something are written out.
+// Visible returns a line of a file for a terminal: characters that move the cursor, change colours or direction, or hide text are
+// written out.
 func Visible(text string) string {
 	odd := func(r rune) bool {
 		return r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
@@ -265,7 +264,7 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// DiffStat is a change in numbers, as git diff --stat shows it; files with findings say so.
+// DiffStat returns the lines of git diff --stat, with the number of findings of each file.
 func DiffStat(d *Diff, width int, colour bool) string {
 	p := &page{width: width, colour: colour}
 	names, counts := make([]string, len(d.Files)), make([]string, len(d.Files))
@@ -330,7 +329,7 @@ func (d *Diff) Summary() string {
 	return text
 }
 
-// Only leaves those files in the change that a path names: a file, a folder or a pattern. It reports whether any is left.
+// Only removes the files that no entry of paths names (file, folder or pattern), and reports whether any file remains.
 func (d *Diff) Only(paths []string) bool {
 	d.Files = slices.DeleteFunc(slices.Clone(d.Files), func(f DiffFile) bool {
 		return !slices.ContainsFunc(paths, func(p string) bool { return names(p, f.Path) || f.From != "" && names(p, f.From) })

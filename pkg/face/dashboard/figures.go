@@ -14,7 +14,7 @@ import (
 	"liza/pkg/board/history"
 )
 
-// BuildFigures are the figures of the sprint: tasks are all of it, archived ones included, runs the ledger.
+// BuildFigures computes the figures of the sprint from its tasks, archived ones included, and the usage ledger runs.
 func BuildFigures(s *blackboard.State, tasks []*blackboard.Task, runs []history.UsageLine, now time.Time) Figures {
 	f := Figures{Spent: []Point{}, Merged: []Point{}, ByTask: []Spending{}, ByAgent: []Spending{}, Quality: []Figure{}}
 	if s == nil {
@@ -209,8 +209,8 @@ type Metric struct {
 // Metrics are the figures of a sprint in the order of specs/protocol.md#12.
 type Metrics []Metric
 
-// MetricsOf are all figures: those that the board keeps, and those that are computed from
-// the sprint's tasks, archived ones included, and the journal's entries run_failed.
+// MetricsOf returns all figures of specs/protocol.md#12: those on the board, and those computed from the tasks of the sprint, archived
+// ones included, and from the journal entries run_failed.
 func MetricsOf(s *blackboard.State, tasks []*blackboard.Task, journal []blackboard.Entry, now time.Time) Metrics {
 	var list Metrics
 	figure := func(name, unit string, value blackboard.Amount) { list = append(list, Metric{name, &value, unit}) }
@@ -268,7 +268,7 @@ func MetricsOf(s *blackboard.State, tasks []*blackboard.Task, journal []blackboa
 	return list
 }
 
-// Get is the value of a figure, if it has one.
+// Get returns the value of the figure called name; ok is false when it has none.
 func (m Metrics) Get(name string) (blackboard.Amount, bool) {
 	for _, x := range m {
 		if x.Name == name && x.Value != nil {
@@ -278,7 +278,7 @@ func (m Metrics) Get(name string) (blackboard.Amount, bool) {
 	return 0, false
 }
 
-// Text is the figure for people.
+// Text returns the value with its unit, for people.
 func (m Metric) Text() string {
 	switch {
 	case m.Value == nil && m.Name == "cost_cents":
@@ -295,7 +295,7 @@ func (m Metric) Text() string {
 	return m.Value.String()
 }
 
-// Label is the name for people.
+// Label returns the name in words.
 func (m Metric) Label() string { return capital(strings.ReplaceAll(m.Name, "_", " ")) }
 
 // Text lists the figures, one on a line.
@@ -311,7 +311,7 @@ func (m Metrics) Text() string {
 	return b.String()
 }
 
-// CSV has one row for each figure; undefined ones are empty.
+// CSV returns one row for each figure; the value of an undefined figure is empty.
 func (m Metrics) CSV() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -327,7 +327,7 @@ func (m Metrics) CSV() []byte {
 	return b.Bytes()
 }
 
-// MarshalJSON makes one object, in the order of the figures.
+// MarshalJSON returns one object whose keys are in the order of the figures.
 func (m Metrics) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')

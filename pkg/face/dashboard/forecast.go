@@ -11,7 +11,7 @@ import (
 	"liza/pkg/team/findings"
 )
 
-// Forecast says when the open tasks will be merged with the team that is there. Done is missing as long as that is unknown.
+// Forecast estimates when the present team will have merged the open tasks. Done is empty while that is unknown.
 type Forecast struct {
 	Done    blackboard.Time `json:"done,omitempty"`
 	Seconds int             `json:"seconds,omitempty"` // until then
@@ -164,7 +164,7 @@ func firstClaim(t *blackboard.Task) blackboard.Time {
 	return ""
 }
 
-// String says it in one line: "14:30 UTC, in 25m: 3 open tasks of 8m each, 2 coders".
+// String returns the forecast on one line: "about 14:30 UTC, in 25m: 3 open tasks of 8m each, 2 coders".
 func (f *Forecast) String() string {
 	at, ok := f.Done.At()
 	if !ok {

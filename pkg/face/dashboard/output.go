@@ -9,7 +9,7 @@ import (
 	"liza/pkg/run/activity"
 )
 
-// Transcript writes what a run does as text for people.
+// Transcript formats the events of a run for people.
 type Transcript struct {
 	Width  int // columns of the terminal
 	Colour bool
@@ -20,7 +20,7 @@ type Transcript struct {
 // maxAnswer is how many lines of a tool's answer are shown.
 const maxAnswer = 6
 
-// Text is one event, with its line breaks; "" for what is not shown by itself.
+// Text formats one event, with line breaks; "" for an event without a line of its own.
 func (t *Transcript) Text(e activity.Event) string {
 	p := &page{width: max(minWidth, t.Width), colour: t.Colour}
 	at := p.paint(faint, e.At.Local().Format("15:04:05")) + " "

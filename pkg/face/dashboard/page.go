@@ -157,7 +157,7 @@ const (
 
 // What pages show besides the View. Every view (terminal, page, report, JSON) draws from these.
 
-// TaskPage is all about one task.
+// TaskPage has everything that is known of one task.
 type TaskPage struct {
 	Task        Task        `json:"task"` // its row
 	Description string      `json:"description"`
@@ -218,7 +218,7 @@ type Finding struct {
 	Person   bool   `json:"person,omitempty"` // a comment of a person
 }
 
-// Happening is one line of a history.
+// Happening is one entry of a history or of the journal.
 type Happening struct {
 	At     blackboard.Time `json:"at"`
 	Rev    int             `json:"rev,omitempty"`
@@ -228,7 +228,7 @@ type Happening struct {
 	Text   string          `json:"text,omitempty"`
 }
 
-// Diff is what a task changes against its base.
+// Diff is the change of a task against its base.
 type Diff struct {
 	Base     string     `json:"base"`
 	Commit   string     `json:"commit"`         // of the task's branch
@@ -264,7 +264,7 @@ type DiffLine struct {
 	Text string // without Kind
 }
 
-// Timeline is who worked on what when.
+// Timeline has the runs of each agent, and the events of the sprint.
 type Timeline struct {
 	From  blackboard.Time `json:"from"`
 	To    blackboard.Time `json:"to"`
@@ -272,14 +272,14 @@ type Timeline struct {
 	Marks []Mark          `json:"marks"`
 }
 
-// Lane is the spans of one agent.
+// Lane has the runs of one agent.
 type Lane struct {
 	Agent string `json:"agent"`
 	Role  string `json:"role"`
 	Spans []Span `json:"spans"`
 }
 
-// Span is one run. Until is empty while it goes on.
+// Span is one run. Until is empty while the run lasts.
 type Span struct {
 	Task    string          `json:"task,omitempty"`
 	Kind    string          `json:"kind"` // plan, work or review
@@ -288,8 +288,7 @@ type Span struct {
 	Outcome string          `json:"outcome,omitempty"`
 }
 
-// Mark is something that happened at a moment: submitted, rejected, approved, merged, blocked,
-// answered, checkpoint, goal and the like.
+// Mark is an event: submitted, rejected, approved, merged, blocked, answered, checkpoint, goal and others.
 type Mark struct {
 	At   blackboard.Time `json:"at"`
 	Kind string          `json:"kind"`
@@ -297,7 +296,7 @@ type Mark struct {
 	Text string          `json:"text,omitempty"`
 }
 
-// Graph is the tasks with their dependencies, laid out from left to right. Units are pixels.
+// GraphView has the tasks with their dependencies, laid out from left to right in pixels.
 type GraphView struct {
 	Width    int      `json:"width"`
 	Height   int      `json:"height"`
@@ -319,7 +318,7 @@ type Node struct {
 	Critical bool              `json:"critical,omitempty"`
 }
 
-// Edge leads from a dependency to what waits for it, or from a task to what replaces it.
+// Edge leads from a dependency to the task that waits for it, or from a task to its replacement.
 type Edge struct {
 	From       string `json:"from"`
 	To         string `json:"to"`
@@ -327,7 +326,7 @@ type Edge struct {
 	Critical   bool   `json:"critical,omitempty"`
 }
 
-// Figures are costs, throughput and quality of reviews, in words that a reader knows.
+// Figures has costs, throughput and quality of reviews.
 type Figures struct {
 	Spent    []Point       `json:"spent"`  // cents, summed up
 	Merged   []Point       `json:"merged"` // tasks, summed up
@@ -344,7 +343,7 @@ type Point struct {
 	Value float64         `json:"value"`
 }
 
-// Spending is what something cost.
+// Spending is the cost of a task or an agent.
 type Spending struct {
 	Name    string `json:"name"`
 	Cost    Cost   `json:"cost"`
@@ -352,7 +351,7 @@ type Spending struct {
 	Tokens  int    `json:"tokens"`
 }
 
-// ForecastView is what the rest of the goal is expected to take.
+// ForecastView estimates cost and time of the open tasks of the goal.
 type ForecastView struct {
 	OpenTasks int                `json:"open_tasks"`
 	Cents     *blackboard.Amount `json:"cents"`

@@ -13,7 +13,7 @@ import (
 	"liza/pkg/board/history"
 )
 
-// ReportFacts is what a report tells besides the state.
+// ReportFacts has what a report needs besides the state.
 type ReportFacts struct {
 	Facts
 	Tasks   []*blackboard.Task         // all of the sprint, archived ones included
@@ -22,7 +22,7 @@ type ReportFacts struct {
 	Link    func(commit string) string // the page of a commit, "" when there is none; may be nil
 }
 
-// Report is what a sprint did (specs/cli.md#2, report).
+// Report tells what a sprint delivered, cost and left open (specs/cli.md#2, report).
 type Report struct {
 	At          blackboard.Time    `json:"at"`
 	Revision    int                `json:"revision"`
@@ -89,7 +89,7 @@ type ReportAnomaly struct {
 	Details  string          `json:"details,omitempty"`
 }
 
-// ReportDiscovery is a discovery that no task came of.
+// ReportDiscovery is a discovery that was not converted to a task.
 type ReportDiscovery struct {
 	ID          string `json:"id"`
 	Severity    string `json:"severity"`
@@ -98,7 +98,7 @@ type ReportDiscovery struct {
 	Deferred    string `json:"deferred,omitempty"`
 }
 
-// ReportCheckpoint is one stop for people and what they decided.
+// ReportCheckpoint is one checkpoint of the sprint with its decision.
 type ReportCheckpoint struct {
 	N         int             `json:"n"`
 	At        blackboard.Time `json:"at"`
@@ -108,13 +108,13 @@ type ReportCheckpoint struct {
 	DecidedBy string          `json:"decided_by,omitempty"`
 }
 
-// Hint is something that a person should look at, and the command that shows or does it.
+// Hint names something for a person to look at, and the command that shows or does it.
 type Hint struct {
 	Text string `json:"text"`
 	Next string `json:"next,omitempty"`
 }
 
-// BuildReport makes the report of the current sprint.
+// BuildReport returns the report of the sprint of s.
 func BuildReport(s *blackboard.State, f ReportFacts) Report {
 	v := Build(s, f.Facts)
 	r := Report{At: v.At, Revision: v.Revision, Goal: v.Goal, Sprint: v.Sprint, Metrics: MetricsOf(s, f.Tasks, f.Journal, f.Now),
@@ -291,7 +291,7 @@ func priced(c Cost) string {
 	return ", for " + c.Cents.Dollars()
 }
 
-// Delivered are the merged tasks, in the order of their merges.
+// Delivered returns the merged tasks in the order of their merges.
 func (r Report) Delivered() []ReportTask {
 	at := map[string]int{}
 	for i, m := range r.Timeline.Marks {
@@ -304,19 +304,19 @@ func (r Report) Delivered() []ReportTask {
 	return list
 }
 
-// Open are the tasks that are not done, what needs somebody first.
+// Open returns the tasks that are not terminal, the most urgent first.
 func (r Report) Open() []ReportTask {
 	list := r.tasks(func(t ReportTask) bool { return !t.Status.Terminal() })
 	slices.SortStableFunc(list, func(a, b ReportTask) int { return cmp.Compare(a.Status.Rank(), b.Status.Rank()) })
 	return list
 }
 
-// GivenUp are the tasks that ended without a merge; what replaced others is told elsewhere.
+// GivenUp returns the abandoned tasks.
 func (r Report) GivenUp() []ReportTask {
 	return r.tasks(func(t ReportTask) bool { return t.Status == blackboard.Abandoned })
 }
 
-// Replaced are the tasks that others took the place of.
+// Replaced returns the superseded tasks.
 func (r Report) Replaced() []ReportTask {
 	return r.tasks(func(t ReportTask) bool { return t.Status == blackboard.Superseded })
 }
@@ -330,27 +330,27 @@ func (r Report) tasks(want func(ReportTask) bool) (list []ReportTask) {
 	return list
 }
 
-// Title is the first line of the goal.
+// Title returns the first line of the goal, or names the sprint.
 func (r Report) Title() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(r.Goal.Description), "\n")
 	return cmp.Or(strings.TrimSpace(line), "Report of "+cmp.Or(r.Sprint.ID, "the sprint"))
 }
 
-// More is the rest of the goal.
+// More returns the goal without its first line.
 func (r Report) More() string {
 	_, rest, _ := strings.Cut(strings.TrimSpace(r.Goal.Description), "\n")
 	return strings.TrimSpace(rest)
 }
 
-// Period is when the sprint was.
+// Period returns start and end of the sprint.
 func (r Report) Period() string {
 	return period(r.Sprint.Started, cmp.Or(r.Sprint.Ended, r.At))
 }
 
-// Written is when the report was made.
+// Written returns the time of the report.
 func (r Report) Written() string { return day(r.At) }
 
-// Facts of a delivered task in words: who, how long, at what cost, how its reviews went.
+// Facts returns coder, times, rejections, approvals and cost of a delivered task, in words.
 func (t ReportTask) Facts() string {
 	var parts []string
 	add := func(text string) {
@@ -387,7 +387,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Why is why an open task does not go on, in words.
+// Why returns in words why an open task does not go on.
 func (t ReportTask) Why() string {
 	text := t.Outcome
 	if t.Status == blackboard.Blocked {
@@ -399,10 +399,10 @@ func (t ReportTask) Why() string {
 	return text
 }
 
-// State is the status in words.
+// State returns the status in words.
 func (t ReportTask) State() string { return t.Status.Info().Words }
 
-// Short is the merge commit as people write it, "" for work that changes no files.
+// Short returns the abbreviated merge commit, "" for a task that changes no files.
 func (t ReportTask) Short() string {
 	if !t.files {
 		return ""
@@ -410,7 +410,7 @@ func (t ReportTask) Short() string {
 	return blackboard.ShortCommit(t.MergeCommit)
 }
 
-// Table is a part of the report that has a row of words for each entry.
+// Table is a section of the report with a row of texts for each entry.
 type Table struct {
 	Title, Note string
 	Heads       []string
@@ -419,7 +419,7 @@ type Table struct {
 
 func (t *Table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// Tables are the parts that are the same in every format; those without a row are left out.
+// Tables returns the sections that are tables in every format, without empty ones.
 func (r Report) Tables() []Table {
 	rejections := Table{Title: "Sent back by reviews", Heads: []string{"task", "when", "by", "why"}}
 	for _, x := range r.Rejections {

@@ -17,8 +17,8 @@ import (
 // ReportFormats are the formats of a report.
 var ReportFormats = []string{"md", "html", "json"}
 
-// Markdown is the report as a page of Markdown, for a forge. What agents and people wrote can neither break a table nor pass
-// for a heading or a link.
+// Markdown returns the report for a forge. Texts of agents and people are escaped: they can neither break a table nor pass for a
+// heading or a link.
 func (r Report) Markdown() string {
 	m := &markdown{}
 	m.line("# %s\n", escape(r.Title()))
@@ -130,8 +130,7 @@ func escape(text string) string {
 	return markup.Replace(strings.Join(strings.Fields(plain(text)), " "))
 }
 
-// HTML is the report as one page that needs nothing else: no script, no font, no picture
-// from anywhere. Whatever agents and people wrote is shown as text.
+// HTML returns the report as one page without scripts and without anything from elsewhere. Texts of agents and people are escaped.
 func (r Report) HTML() (string, error) {
 	page, err := template.New("report").Funcs(template.FuncMap{"money": money, "long": long, "class": statusClass, "share": r.share}).Parse(reportPage)
 	if err != nil {
@@ -336,7 +335,7 @@ func picture(b *strings.Builder, name string, width, height int) {
 
 var markClasses = map[string]string{"merged": "good", "approved": "good", "rejected": "wait", "blocked": "bad", "merge failed": "bad"}
 
-// TimelinePicture is who worked when, with what was merged, sent back or blocked above.
+// TimelinePicture draws the runs of each agent, with merges, rejections and blocks above them.
 func (r Report) TimelinePicture() template.HTML {
 	tl := r.Timeline
 	if len(tl.Lanes) == 0 && len(tl.Marks) == 0 {
@@ -375,7 +374,7 @@ func (r Report) TimelinePicture() template.HTML {
 	return template.HTML(b.String() + "</svg>")
 }
 
-// SpentPicture is what was spent over time, "" when no program told it.
+// SpentPicture draws the cost over time, "" when no program told it.
 func (r Report) SpentPicture() template.HTML {
 	points := r.Figures.Spent
 	if len(points) == 0 || points[len(points)-1].Value == 0 {
@@ -384,7 +383,7 @@ func (r Report) SpentPicture() template.HTML {
 	return r.plot("money spent over time", points, func(v float64) string { return blackboard.AmountOf(v).Dollars() })
 }
 
-// MergedPicture is how many tasks were merged over time.
+// MergedPicture draws the number of merged tasks over time.
 func (r Report) MergedPicture() template.HTML {
 	if len(r.Figures.Merged) == 0 {
 		return ""
@@ -415,7 +414,7 @@ func (r Report) plot(name string, points []Point, label func(float64) string) te
 	return template.HTML(b.String() + "</svg>")
 }
 
-// GraphPicture is the tasks with what they wait for, "" when none waits for another.
+// GraphPicture draws the tasks with their dependencies, "" when there are none.
 func (r Report) GraphPicture() template.HTML {
 	if r.graph == nil || len(r.Graph.Edges) == 0 {
 		return ""

@@ -12,8 +12,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Find looks for a task, agent, question, plan, discovery, note, anomaly or fact by its
-// id, in that order, and says what it is.
+// Find returns the task, goal, agent, question, plan, discovery, note, anomaly or fact called id, in that order, and which of them it is.
 func Find(s *blackboard.State, id string) (entry any, what string, ok bool) {
 	if s == nil || id == "" {
 		return nil, "", false
@@ -58,8 +57,7 @@ func called[T any](list []*T, id string, idOf func(*T) string) *T {
 	return nil
 }
 
-// TaskText shows one task, agent, question, plan, discovery, note, anomaly or fact whole,
-// "" when nothing has that id.
+// TaskText formats the entry called id with all of its fields, "" when there is none.
 func TaskText(s *blackboard.State, id string) string {
 	entry, what, ok := Find(s, id)
 	if !ok {
@@ -275,8 +273,7 @@ func historyLine(h *blackboard.HistoryEntry) string {
 	return strings.TrimRight(fmt.Sprintf("%s  %s %s %s", h.Time, pad(plain(string(h.Event)), 26), pad(plain(h.Agent), 16), inline(rest)), " ")
 }
 
-// PlanText shows a plan, "" the one in force, with its tasks and the plans before it. It
-// is "" when there is none.
+// PlanText formats the plan called id with its tasks and the plans before it; id "" is the plan in force. It returns "" without one.
 func PlanText(s *blackboard.State, id string) string {
 	if s == nil {
 		return ""
@@ -341,7 +338,7 @@ func failureOf(p *blackboard.Plan) []string {
 	return list
 }
 
-// LogLine is an entry of the journal on one line.
+// LogLine formats an entry of the journal on one line.
 func LogLine(e blackboard.Entry) string {
 	var extra []string
 	for _, k := range slices.Sorted(maps.Keys(e.Extra)) {

@@ -14,7 +14,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Text draws the view for a terminal of that width.
+// Text formats v for a terminal with width columns.
 func Text(v View, width int, colour bool) string {
 	p := &page{width: max(minWidth, width), colour: colour}
 	p.wrong(v)
@@ -304,8 +304,7 @@ func blank(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// Plain is an entry of the state as maps and lists under the names of state.yaml, for
-// output as JSON.
+// Plain returns an entry of the state as maps and lists with the keys of state.yaml, for JSON.
 func Plain(entry any) any { return plainValue(reflect.ValueOf(entry)) }
 
 func plainValue(v reflect.Value) any {
@@ -471,7 +470,7 @@ func isASCII(line string) bool {
 	return true
 }
 
-// Cut is a text of unknown origin on one line of at most n columns.
+// Cut returns a text of unknown origin on one line of at most n columns.
 func Cut(text string, n int) string { return Fit(prose.Line(text), n) }
 
 // pad fills a text up to n columns.

@@ -13,7 +13,7 @@ import (
 	"liza/pkg/team/findings"
 )
 
-// Facts is what a view shows besides the state.
+// Facts has what a view needs besides the state.
 type Facts struct {
 	Now         time.Time
 	Control     []Control                // the control files that are there, the one that wins first
@@ -30,8 +30,7 @@ type Facts struct {
 	Checking    map[string]time.Duration // how long the checks of a task's merge have run
 }
 
-// Offline says that the database of the board cannot be reached: what is shown is the copy of this host, and nothing can be
-// decided.
+// Offline says that the board's database cannot be reached: the view is of this host's copy, and nothing can be decided.
 type Offline struct {
 	Since   blackboard.Time `json:"since"`   // when the copy was the board last
 	Seconds int             `json:"seconds"` // ago
@@ -103,7 +102,7 @@ type Cost struct {
 	UnknownRuns int               `json:"unknown_runs"`
 }
 
-// Task is one row. Status is always Liza's own; ViewStatus is that of another vocabulary.
+// Task is one row of the board. Status is Liza's own; ViewStatus is that of the chosen vocabulary.
 type Task struct {
 	ID            string            `json:"id"`
 	Title         string            `json:"title"`
@@ -126,7 +125,7 @@ type Task struct {
 	merges bool // the checks of its merge run
 }
 
-// Agent is one row.
+// Agent is one row of the agents.
 type Agent struct {
 	ID               string `json:"id"`
 	Role             string `json:"role"`
@@ -186,8 +185,8 @@ type Doing struct {
 	Cents     *blackboard.Amount `json:"cents,omitempty"` // nil: not told (yet)
 }
 
-// BuildTask is the page of a task, on the board or from the archive. What lies in files is not in it: the text of the spec,
-// and what agents were asked and answered.
+// BuildTask returns the page of a task of the board or of the archive, without what lies in files: the text of the spec, prompts and
+// answers.
 func BuildTask(s *blackboard.State, t *blackboard.Task, f Facts) TaskPage {
 	if s == nil {
 		s = &blackboard.State{}
@@ -255,7 +254,7 @@ func intentOf(t *blackboard.Task) []string {
 	return nil
 }
 
-// AttemptsOf are the finished runs for a task that are on the board, the oldest first.
+// AttemptsOf returns the finished runs of t, the oldest first.
 func AttemptsOf(t *blackboard.Task) []Attempt {
 	list := []Attempt{}
 	for _, a := range t.Attempts {
@@ -386,7 +385,7 @@ type ReportAnnotation struct {
 	Fix      string `json:"fix,omitempty"`
 }
 
-// Place is file and line for people.
+// Place returns file and line of the annotation.
 func (a ReportAnnotation) Place() string {
 	return placeOf(&blackboard.Finding{File: a.File, Line: a.Line})
 }
@@ -407,8 +406,8 @@ var forges = []struct{ host, between string }{
 	{"github.com", "/commit/"}, {"gitlab.com", "/-/commit/"}, {"codeberg.org", "/commit/"}, {"bitbucket.org", "/commits/"}, {"git.sr.ht", "/commit/"},
 }
 
-// CommitPages is the beginning of the addresses of the pages that a forge has for commits, from the address of a remote; "" when
-// the host is not known. Names and passwords of the address are left out.
+// CommitPages returns the address of the forge's commit pages, without the hash, for the address of a remote; "" for an unknown host.
+// User names and passwords are left out.
 func CommitPages(remote string) string {
 	if !strings.Contains(remote, "://") { // git@host:owner/name.git
 		host, path, ok := strings.Cut(remote, ":")

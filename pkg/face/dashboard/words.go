@@ -13,8 +13,7 @@ import (
 // own status is the truth; the others are for reading only.
 var Views = []string{"liza", "logist", "coven", "kiso"}
 
-// ViewStatus is the task's status in a vocabulary. A review claim counts as live; Build
-// looks closer.
+// ViewStatus returns the status of t in a vocabulary. It takes a review claim for live; Build looks at the lease.
 func ViewStatus(t *blackboard.Task, view string) string {
 	return viewStatus(t, view, t.ReviewingBy != "")
 }
@@ -69,7 +68,7 @@ var words = map[string][3]string{
 	"needs_fix":     {"RETRY", "FAIL", "needs_fix"},
 }
 
-// Word is a name of Liza in a vocabulary; one that it has no other name for stays.
+// Word translates a name of Liza to a vocabulary; a name without translation stays.
 func Word(name, view string) string {
 	if col := column(view); col >= 0 {
 		if w, ok := words[name]; ok {
@@ -79,8 +78,7 @@ func Word(name, view string) string {
 	return name
 }
 
-// InWords is a task in a vocabulary: its names for what a task has. status is the task's
-// status in it.
+// InWords formats a task with the names of a vocabulary; status is the task's status in it.
 func InWords(t *blackboard.Task, view, status string) string {
 	rows := [][2]string{{Word("task", view), t.ID}, {"status", status}, {Word("description", view), t.Description}, {Word("done_when", view), t.DoneWhen}}
 	who := func(role, id string) {

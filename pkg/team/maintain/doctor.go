@@ -20,14 +20,14 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// Examine looks at everything that a team needs, and at what crashes left. It changes nothing; with checks it runs the
-// checks of reviews and merges on the head of the integration branch, where that has not been done.
+// Examine looks at everything that a team needs, and for traces of crashes, and changes nothing. With checks it runs the checks of
+// reviews and merges on the head of the integration branch, unless their result is known.
 func (x *Doctor) Examine(ctx context.Context, checks bool) error {
 	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.said(false), x.left, x.refusedCommits, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks))
 }
 
-// Preflight is the short form at the start of a team: what would spoil the sprint and can be seen without starting
-// anything, in some tens of milliseconds. It returns only what is wrong.
+// Preflight is the short form at the start of a team, which starts nothing but the checks and takes some tens of milliseconds. It
+// returns warnings and errors only.
 func (x *Doctor) Preflight(ctx context.Context) []findings.Finding {
 	_ = x.all(ctx, x.identity, x.spec, x.behind, x.redChecks, x.said(true), x.inWorktrees, x.quorum, x.train, x.disk) // an interrupted start ends by itself
 	return slices.DeleteFunc(x.Found, func(f findings.Finding) bool { return f.Severity != findings.Warning && f.Severity != findings.Error })
@@ -209,7 +209,7 @@ func (x *Doctor) identity(ctx context.Context, _ *project.Project) {
 	}
 }
 
-// Unlike says where Liza's commits differ from those that the person makes here: signatures and hooks. sign is git.sign.
+// Unlike returns how Liza's commits differ from the person's: signatures and hooks. sign is the setting git.sign.
 func Unlike(ctx context.Context, repo *git.Repo, sign bool) (found []findings.Finding, err error) {
 	h, err := repo.Habits(ctx)
 	if err != nil {

@@ -33,10 +33,10 @@ type Observer struct {
 	journal    journalFacts
 }
 
-// Observe begins to look at the project of a service. began has a monotonic clock.
+// Observe returns an Observer of the project of d. began needs a monotonic clock reading.
 func Observe(d *verb.Service, began time.Time) *Observer { return &Observer{service: d, began: began} }
 
-// Facts are what the rules of alerts look at.
+// Facts gathers the facts that alerts depend on. A fact that cannot be found out keeps its zero value.
 func (l *Observer) Facts(ctx context.Context) findings.Facts {
 	d, cfg := l.service, l.service.Config()
 	f := findings.Facts{Now: d.Now(), Process: d.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Proc.FreeMB(d.Project.Root), SpecHash: d.SpecHash}

@@ -21,7 +21,7 @@ func pastOf(d *verb.Service) (store.Past, error) {
 	return nil, errors.New("cannot restore: this store keeps no snapshots")
 }
 
-// Restored says what came of Restore.
+// Restored is the result of Restore.
 type Restored struct {
 	Revision int    `json:"revision"`       // the new one
 	From     int    `json:"from"`           // the one that was put back
@@ -56,7 +56,7 @@ func Restore(ctx context.Context, d *verb.Service, revision int) (Restored, erro
 	return out, err
 }
 
-// Content is the text of the state that had a revision.
+// Content returns the text of the state at revision.
 func Content(ctx context.Context, d *verb.Service, revision int) ([]byte, error) {
 	r, err := pastOf(d)
 	if err != nil {
@@ -65,7 +65,7 @@ func Content(ctx context.Context, d *verb.Service, revision int) ([]byte, error)
 	return r.Content(ctx, revision)
 }
 
-// Whole says of the state that had a revision how many tasks it has, and what is wrong with it; "" when it is valid.
+// Whole returns the number of tasks of the state at revision, and its first problem, "" when it is valid.
 func Whole(ctx context.Context, d *verb.Service, revision int) (tasks int, problem string, err error) {
 	r, err := pastOf(d)
 	if err != nil {
@@ -74,7 +74,7 @@ func Whole(ctx context.Context, d *verb.Service, revision int) (tasks int, probl
 	return r.Whole(ctx, revision)
 }
 
-// Snapshots are the states that can be put back, the newest first: some twenty, or all.
+// Snapshots returns the states that can be restored, the newest first: some twenty, or all.
 func Snapshots(ctx context.Context, d *verb.Service, all bool) ([]store.Snapshot, error) {
 	r, err := pastOf(d)
 	switch {
@@ -86,9 +86,8 @@ func Snapshots(ctx context.Context, d *verb.Service, all bool) ([]store.Snapshot
 	return r.Snapshots(ctx)
 }
 
-// Edit has a person edit the state: open gets its text and returns what became of it. What
-// others wrote meanwhile stays. When the edit breaks a rule or meets other changes, open is
-// called again with the text as it was left and the error; it returns nil to give up.
+// Edit lets a person edit the state: open gets the text and returns the edited one. Writes of others meanwhile are kept. When the
+// edit breaks a rule or conflicts with them, open is called again with the edited text and the error; it returns nil to give up.
 func Edit(ctx context.Context, d *verb.Service, open func(text []byte, problem error) ([]byte, error)) (store.Edited, error) {
 	r, ok := d.Store.(store.Editor)
 	if !ok {
@@ -198,7 +197,7 @@ const (
 	NextSeal    = "liza seal --reason TEXT"
 )
 
-// Board is a state file and what is around it: nothing at all, a folder, or a project.
+// Board is a state file, alone, in a folder, or in a project.
 type Board struct {
 	Name    string // as people know the file
 	Root    string // "" for a file that lies in no .liza

@@ -21,10 +21,10 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// BoardName is how people know the file of their project.
+// BoardName is the state file of a project, as people know it.
 const BoardName = ".liza/state.yaml"
 
-// BoardOf is the board of a service, nil where its store is one for tests.
+// BoardOf returns the board of d, nil when its store keeps no files.
 func BoardOf(d *verb.Service) *Board {
 	kept, ok := d.Store.(store.Project)
 	if !ok {
@@ -88,7 +88,7 @@ func (p *Board) Repair(ctx context.Context, before Validated) (Validated, error)
 	return after, err
 }
 
-// Next is the command that helps with a file that is not valid.
+// Next returns the command that helps with an invalid file.
 func (v Validated) Next() string {
 	all := func(helps func(blackboard.Violation) bool) bool {
 		return v.File == BoardName && !slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return isError(x) && !helps(x) })

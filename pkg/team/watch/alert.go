@@ -12,7 +12,7 @@ import (
 	"liza/pkg/team/findings"
 )
 
-// Alert is one thing that is wrong. Kind and Subject identify it.
+// Alert is one finding that was raised. Kind and Subject identify it.
 type Alert struct {
 	Kind     blackboard.AlertKind `json:"kind"`
 	Subject  string               `json:"subject"` // a task, an agent, a file; one word
@@ -57,7 +57,7 @@ type Change struct {
 	Old     bool
 }
 
-// String is the line of alerts.log, without its end (specs/protocol.md#10.1).
+// String returns the line of alerts.log without its line break (specs/protocol.md#10.1).
 func (c Change) String() string {
 	at := c.At.UTC().Format(time.RFC3339)
 	switch {
@@ -69,10 +69,10 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s RAISED %s", at, c.Alert)
 }
 
-// After is how long a cleared alert was open.
+// After returns how long a cleared alert was open.
 func (c Change) After() time.Duration { return max(c.At.Sub(c.Since), 0).Round(time.Second) }
 
-// Sink is where changes are told: a terminal, a desktop.
+// Sink shows changes to people: on a terminal, on a desktop.
 type Sink interface {
 	Tell(Change)
 }

@@ -211,7 +211,7 @@ type kept struct {
 	Open []Alert `json:"open"`
 }
 
-// Open are the alerts that are open, as the last watcher has left them.
+// Open returns the open alerts, as the last watcher wrote them.
 func (f Files) Open() ([]Alert, error) { return f.read() }
 
 // read reads alerts.json. That is a cache: when it is missing or broken, alerts.log says

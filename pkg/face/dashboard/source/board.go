@@ -45,7 +45,7 @@ func (s *Source) sprint(ctx context.Context) (st *blackboard.State, tasks []*bla
 	return st, tasks, runs, err
 }
 
-// Timeline is who worked on what when in the sprint.
+// Timeline returns the runs of each agent and the events of the sprint.
 func (s *Source) Timeline(ctx context.Context) (dashboard.Timeline, error) {
 	st, tasks, runs, err := s.sprint(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Source) Timeline(ctx context.Context) (dashboard.Timeline, error) {
 	return dashboard.BuildTimeline(st, tasks, runs, s.Service.Now()), nil
 }
 
-// Figures are costs, throughput and quality of the sprint.
+// Figures returns costs, throughput and quality of the sprint.
 func (s *Source) Figures(ctx context.Context) (dashboard.Figures, error) {
 	st, tasks, runs, err := s.sprint(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Source) Figures(ctx context.Context) (dashboard.Figures, error) {
 	return dashboard.BuildFigures(st, tasks, runs, s.Service.Now()), nil
 }
 
-// Graph is the tasks with their dependencies, laid out.
+// Graph returns the tasks with their dependencies, laid out.
 func (s *Source) Graph(ctx context.Context) (dashboard.GraphView, error) {
 	st, err := s.State(ctx)
 	if st == nil {
@@ -72,7 +72,7 @@ func (s *Source) Graph(ctx context.Context) (dashboard.GraphView, error) {
 	return dashboard.BuildGraph(st), nil
 }
 
-// NotKeptError says that the board cannot be shown as it was at a revision, and which can.
+// NotKeptError says that revision Revision is not kept; First to Last are.
 type NotKeptError struct {
 	Revision, First, Last int
 }
@@ -84,9 +84,8 @@ func (e *NotKeptError) Error() string {
 // Next is the command that helps.
 func (e *NotKeptError) Next() string { return "liza restore --list" }
 
-// At is the board as it was at a revision. Of the time that lies further back, not every revision is kept: then it is the
-// newest one before, and the view says which. Ages, leases and waits are those of that moment; what was known besides the
-// board, such as control files, is not kept. The error for what is not kept is a *NotKeptError.
+// At returns the view of the newest kept revision at or before rev; the view names it. Ages, leases and waits are those of that
+// moment; control files and other facts besides the board are not kept. The error for an unknown revision is a *NotKeptError.
 func (s *Source) At(ctx context.Context, rev int) (dashboard.View, error) {
 	now, err := s.State(ctx)
 	if now == nil {

@@ -6,7 +6,7 @@ import (
 	"liza/pkg/face/dashboard"
 )
 
-// View is the board as people see it.
+// View returns the view of the board; with an error, that of the last valid board.
 func (s *Source) View(ctx context.Context) (dashboard.View, error) {
 	st, away, err := s.state(ctx)
 	if st == nil {
