@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
 )
 
@@ -94,6 +95,9 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 			warns: []string{"sprint-1: the deadline 2026-01-19T11:59:00Z has passed"}, same: blackboard.AlertSprintDeadline},
 		"a clock": {make: func(f *Facts) { f.State.Hosts = map[string]*blackboard.Host{"two": {ClockOffset: -3600}} },
 			warns: []string{"two: the clock of host two is 1h0m0s behind that of the board; leases go by the board's, but times in its logs are wrong; next: set it"}, same: blackboard.AlertClockOff},
+		"a planner without a plan": {make: func(f *Facts) {
+			f.State.Planner = &blackboard.Planner{Triggers: map[string]*blackboard.TriggerRecord{string(transition.TriggerInitialPlanning): {Fingerprint: "of the spec", Launches: 3, Suppressed: true}}}
+		}, warns: []string{"INITIAL_PLANNING: the planner was launched 3 times without effect for goal-1; next: liza note TEXT"}, same: blackboard.AlertPlannerStuck},
 		"nobody at work": {make: func(f *Facts) { f.State.Agents = nil }, warns: []string{"no agent is at work; next: liza run, or liza-agent ROLE"}},
 		"a crash": {make: func(f *Facts) {
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Unclaimed, Attempts: []*blackboard.Attempt{{Outcome: "finished"}, {Outcome: "crashed"}, {Outcome: "crashed", Agent: "coder-2", Summary: "segmentation fault"}}})

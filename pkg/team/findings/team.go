@@ -195,7 +195,9 @@ func plannerStuck(l *look) {
 	}
 	for _, t := range transition.Triggers(l.State, l.Triggers, l.Now) {
 		r := l.State.Planner.Triggers[string(t.Kind)]
-		if r == nil || r.Fingerprint != t.Fingerprint {
+		// A view does not read the spec, of which the fingerprint of the first planning is made.
+		unread := t.Kind == transition.TriggerInitialPlanning && l.Triggers.SpecHash == ""
+		if r == nil || r.Fingerprint != t.Fingerprint && !unread {
 			continue
 		}
 		spent := r.Launches >= l.State.Int("planner_retries") && !l.planning()
