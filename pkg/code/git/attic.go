@@ -150,14 +150,14 @@ type Attic struct {
 }
 
 // AtticRefs lists the saved work of id, newest first.
-func (r *Repo) AtticRefs(ctx context.Context, id string) ([]Attic, error) {
+func (r *references) AtticRefs(ctx context.Context, id string) ([]Attic, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
 	return r.atticOf(ctx, id)
 }
 
-func (r *Repo) atticOf(ctx context.Context, id string) ([]Attic, error) {
+func (r *references) atticOf(ctx context.Context, id string) ([]Attic, error) {
 	if none, err := r.refFiles([]string{attic + id + "/"}); err == nil && len(none) == 0 {
 		return nil, nil // as a rule
 	}
@@ -189,7 +189,7 @@ type Proof struct {
 }
 
 // beyond counts the commits up to commit that neither the proof nor the attic has.
-func (r *Repo) beyond(ctx context.Context, commit string, proof Proof, all []Attic) (int, error) {
+func (r *references) beyond(ctx context.Context, commit string, proof Proof, all []Attic) (int, error) {
 	if commit == proof.Base {
 		return 0, nil
 	}
@@ -223,14 +223,16 @@ type Saved struct {
 }
 
 // SavedWork lists everything in the attic.
-func (r *Repo) SavedWork(ctx context.Context) ([]Saved, error) { return r.saved(ctx, attic, true) }
+func (r *references) SavedWork(ctx context.Context) ([]Saved, error) {
+	return r.saved(ctx, attic, true)
+}
 
 // Candidates lists the commits of merges that were begun (specs/protocol.md#8.2, M5).
-func (r *Repo) Candidates(ctx context.Context) ([]Saved, error) {
+func (r *references) Candidates(ctx context.Context) ([]Saved, error) {
 	return r.saved(ctx, "refs/liza/candidate/", false)
 }
 
-func (r *Repo) saved(ctx context.Context, folder string, numbered bool) ([]Saved, error) {
+func (r *references) saved(ctx context.Context, folder string, numbered bool) ([]Saved, error) {
 	out, err := r.read(ctx, r.place.Root, "for-each-ref", "--format=%(refname) %(objectname) %(committerdate:unix)", folder)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list %s: %w", folder, err)
@@ -321,7 +323,7 @@ func (r *Repo) LockFiles(ctx context.Context) ([]LockFile, error) {
 
 // UnderWay says which operation of git was begun in a checkout and not ended: merge, rebase, cherry-pick or revert; ""
 // for none. path is a linked worktree, or the main checkout.
-func (r *Repo) UnderWay(path string) string {
+func (r *runner) UnderWay(path string) string {
 	dir := r.place.CommonDir
 	if filepath.Clean(path) != r.place.Root {
 		if dir = r.adminDir(path); dir == "" {
@@ -340,7 +342,7 @@ func (r *Repo) UnderWay(path string) string {
 
 // Version is that of the git command, "" when it cannot be asked.
 func Version(ctx context.Context) string {
-	r := &Repo{env: environment(nil)}
+	r := &runner{env: environment(nil)}
 	out, err := r.read(ctx, "", "version")
 	if err != nil {
 		return ""

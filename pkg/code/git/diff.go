@@ -39,7 +39,7 @@ type Change struct {
 }
 
 // ChangedFiles lists what differs between the commits base and commit, submodules by commit.
-func (r *Repo) ChangedFiles(ctx context.Context, base, commit string) ([]Change, error) {
+func (r *objects) ChangedFiles(ctx context.Context, base, commit string) ([]Change, error) {
 	out, err := r.diffTree(ctx, base, commit, nil, 0, "--raw", "-z")
 	if err != nil {
 		return nil, err
@@ -75,16 +75,16 @@ func parseRaw(out string) ([]Change, error) {
 }
 
 // DiffStat is the summary that git diff --stat prints for two commits.
-func (r *Repo) DiffStat(ctx context.Context, base, commit string) (string, error) {
+func (r *objects) DiffStat(ctx context.Context, base, commit string) (string, error) {
 	return r.diffTree(ctx, base, commit, nil, 0, "--stat=120")
 }
 
 // Diff is the patch from base to commit, of the given files and folders or of all: its first MostDiff bytes.
-func (r *Repo) Diff(ctx context.Context, base, commit string, paths ...string) (string, error) {
+func (r *objects) Diff(ctx context.Context, base, commit string, paths ...string) (string, error) {
 	return r.diffTree(ctx, base, commit, paths, MostDiff, "--patch", "--src-prefix=a/", "--dst-prefix=b/")
 }
 
-func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string, most int, format ...string) (string, error) {
+func (r *objects) diffTree(ctx context.Context, base, commit string, paths []string, most int, format ...string) (string, error) {
 	args := append([]string{"diff-tree", "-r", "--find-renames", "--no-color", "--no-ext-diff", "--no-textconv",
 		"--ignore-submodules=none"}, format...)
 	if err := plainRevs(base, commit); err != nil {
@@ -108,7 +108,7 @@ func (r *Repo) diffTree(ctx context.Context, base, commit string, paths []string
 
 // ReadFile is the content of a file in a commit; path is relative to the top of the tree. Of a symbolic link it is the
 // target. ErrNotFound when the commit has no such file.
-func (r *Repo) ReadFile(ctx context.Context, commit, file string) ([]byte, error) {
+func (r *objects) ReadFile(ctx context.Context, commit, file string) ([]byte, error) {
 	fail := func(err error) ([]byte, error) { return nil, about(fmt.Sprintf("file %q in %s", file, commit), err) }
 	if !plainRev(commit) || strings.ContainsRune(file, 0) {
 		return fail(ErrNotFound)
@@ -134,7 +134,7 @@ func (r *Repo) ReadFile(ctx context.Context, commit, file string) ([]byte, error
 }
 
 // fileOf is ReadFile without a process. An error means that git has to be asked.
-func (r *Repo) fileOf(commit, file string) (content []byte, there bool, err error) {
+func (r *objects) fileOf(commit, file string) (content []byte, there bool, err error) {
 	if !isFullHash(commit) {
 		return nil, false, errors.ErrUnsupported
 	}
@@ -184,7 +184,7 @@ type FilePatch struct {
 
 // Patches is the difference of two commits, file by file. Of what git writes, no more than most bytes are read; cut
 // reports whether there is more. Nothing that the repository configures is run.
-func (r *Repo) Patches(ctx context.Context, base, commit string, most int) (files []FilePatch, cut bool, err error) {
+func (r *objects) Patches(ctx context.Context, base, commit string, most int) (files []FilePatch, cut bool, err error) {
 	if err := plainRevs(base, commit); err != nil {
 		return nil, false, err
 	}
@@ -311,7 +311,7 @@ func hunks(section string) string {
 
 // Proposal names the two sides of the difference that a merge of commit into the branch at tip makes. As a rule they are
 // the one merge base and commit; with several of those git merges them first, so the sides are tip and the merged tree.
-func (r *Repo) Proposal(ctx context.Context, tip, commit string) (from, to string, err error) {
+func (r *objects) Proposal(ctx context.Context, tip, commit string) (from, to string, err error) {
 	if err := plainRevs(tip, commit); err != nil {
 		return "", "", err
 	}
@@ -334,7 +334,7 @@ func (r *Repo) Proposal(ctx context.Context, tip, commit string) (from, to strin
 
 // Undone lists the files in which to, the tree of a merge of commit, lacks what came onto the branch from fork to its
 // later commit from, though the history of to has it.
-func (r *Repo) Undone(ctx context.Context, fork, from, to, commit string) ([]string, error) {
+func (r *objects) Undone(ctx context.Context, fork, from, to, commit string) ([]string, error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("cannot compare %s with what was merged before: %w", commit, err)
 	}
@@ -382,7 +382,7 @@ const mergesLook = 1000
 
 // ownSide lists those of some files that a merge on the way to commit left as they were on the own side, though the
 // branch had changed them, and that are so in to.
-func (r *Repo) ownSide(ctx context.Context, from, to, commit string, files []string) (own []string, err error) {
+func (r *objects) ownSide(ctx context.Context, from, to, commit string, files []string) (own []string, err error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
@@ -415,7 +415,7 @@ func (r *Repo) ownSide(ctx context.Context, from, to, commit string, files []str
 
 // kept lists those of some files that are in to as in mine, although theirs has them otherwise than the commit where
 // both parted.
-func (r *Repo) kept(ctx context.Context, mine, theirs, to string, files []string) (list []string, err error) {
+func (r *objects) kept(ctx context.Context, mine, theirs, to string, files []string) (list []string, err error) {
 	base, err := r.MergeBase(ctx, mine, theirs)
 	if err != nil {
 		return nil, err
@@ -448,7 +448,7 @@ type Merged struct {
 }
 
 // MergesOf lists, from the newest, the commits of the branch itself from fork to tip that changed one of the files.
-func (r *Repo) MergesOf(ctx context.Context, fork, tip string, files ...string) (list []Merged, err error) {
+func (r *objects) MergesOf(ctx context.Context, fork, tip string, files ...string) (list []Merged, err error) {
 	if err := plainRevs(fork, tip); err != nil {
 		return nil, err
 	}
@@ -471,7 +471,7 @@ func (r *Repo) MergesOf(ctx context.Context, fork, tip string, files ...string) 
 }
 
 // scratchObjects is a folder for what git writes while it only looks, and the variables that lead it there.
-func (r *Repo) scratchObjects() (folder string, env []string, err error) {
+func (r *runner) scratchObjects() (folder string, env []string, err error) {
 	folder, err = scratchFolder()
 	return folder, []string{
 		"GIT_OBJECT_DIRECTORY=" + folder,

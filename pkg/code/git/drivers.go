@@ -68,7 +68,7 @@ var lfs = map[string]string{
 
 // configured reads the configuration of a git folder, which keeps the repository's programs out of a command there. It asks
 // git once, and again when a file of the repository's or the person's configuration has changed.
-func (r *Repo) configured(ctx context.Context, gitDir, common string) (overrides, error) {
+func (r *runner) configured(ctx context.Context, gitDir, common string) (overrides, error) {
 	r.drivers.mu.Lock()
 	defer r.drivers.mu.Unlock()
 	if _, err := os.Lstat(filepath.Join(gitDir, "config.worktree")); errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,7 @@ func (r *Repo) configured(ctx context.Context, gitDir, common string) (overrides
 }
 
 // configFiles is the state of the files of configuration: the repository's own and the person's.
-func (r *Repo) configFiles(gitDir, common string) string {
+func (r *runner) configFiles(gitDir, common string) string {
 	home, xdg := "", ""
 	paths := []string{filepath.Join(common, "config"), filepath.Join(common, "config.worktree"), filepath.Join(gitDir, "config.worktree")}
 	for _, variable := range r.env {

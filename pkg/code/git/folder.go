@@ -276,7 +276,7 @@ type layout struct {
 }
 
 // layOut writes the repository as files, without a process but to read a configuration that has changed.
-func (r *Repo) layOut(ctx context.Context, git string, l layout) error {
+func (r *runner) layOut(ctx context.Context, git string, l layout) error {
 	for _, dir := range []string{"info", "objects/info", "refs", "modules"} { // git makes the others when it needs them
 		if err := safefile.MakeFolder(filepath.Join(git, dir), 0o700); err != nil {
 			return err
@@ -322,7 +322,7 @@ func (r *Repo) layOut(ctx context.Context, git string, l layout) error {
 
 // personFiles copies the files of patterns and attributes that hold for all repositories of the person, and returns the settings that
 // name the copies.
-func (r *Repo) personFiles(ctx context.Context, git string) (config string, err error) {
+func (r *runner) personFiles(ctx context.Context, git string) (config string, err error) {
 	o, err := r.configured(ctx, r.place.CommonDir, r.place.CommonDir)
 	if err != nil {
 		return "", err
@@ -346,13 +346,13 @@ func (r *Repo) personFiles(ctx context.Context, git string) (config string, err 
 }
 
 // alternates are the folder of the repository's objects, and those that it borrows from.
-func (r *Repo) alternates() (objects string, borrowed []string) {
+func (r *runner) alternates() (objects string, borrowed []string) {
 	objects = filepath.Join(r.place.CommonDir, "objects")
 	return objects, r.alternatesOf(objects)
 }
 
 // alternatesOf are the folders from which a folder of objects borrows, and these from others: git follows five.
-func (r *Repo) alternatesOf(objects string) []string {
+func (r *runner) alternatesOf(objects string) []string {
 	var all []string
 	for next := []string{objects}; len(next) > 0 && len(all) < 100; next = next[1:] {
 		data, err := safefile.Read(filepath.Join(next[0], "info", "alternates"))
@@ -507,7 +507,7 @@ var folderSettings = []struct{ key, reason string }{
 const noRemote = "/dev/null/liza: runs neither fetch nor push; Liza pushes what is approved"
 
 // folderConfig is the configuration of a git folder of its own.
-func (r *Repo) folderConfig(ctx context.Context, admin, worktree string, remotes bool) (string, error) {
+func (r *runner) folderConfig(ctx context.Context, admin, worktree string, remotes bool) (string, error) {
 	o, err := r.configured(ctx, admin, r.place.CommonDir)
 	if err != nil {
 		return "", err

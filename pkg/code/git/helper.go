@@ -154,7 +154,7 @@ func (r *Repo) startHelper(ctx context.Context, h Help) error {
 }
 
 // uncontained starts the helper as it is.
-func (r *Repo) uncontained(ctx context.Context, h Help) (int, string, error) {
+func (r *runner) uncontained(ctx context.Context, h Help) (int, string, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", h.Shell)
 	cmd.Dir, cmd.Env = h.Dir, r.env
 	said := bounded{most: mostWords}
@@ -389,7 +389,7 @@ done' - {} +
 func shellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // clearHelp removes folders of helpers whose process was killed.
-func (r *Repo) clearHelp() error {
+func (r *runner) clearHelp() error {
 	base := filepath.Join(r.place.CommonDir, helpFolder)
 	entries, err := os.ReadDir(base)
 	for _, e := range entries {

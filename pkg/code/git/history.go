@@ -23,7 +23,7 @@ const olderLimit = 10
 var errFar = errors.New("not found among the nearest commits")
 
 // IsAncestor reports whether commit a is b or an ancestor of b.
-func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
+func (r *objects) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	key := "ancestor " + a + " " + b // that it is one stays true; that it is none ends with a fetch into a shallow repository
 	full := isFullHash(a) && isFullHash(b)
 	if _, seen := r.answers.get(key); seen && full {
@@ -36,7 +36,7 @@ func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	return yes, err
 }
 
-func (r *Repo) isAncestor(ctx context.Context, a, b string) (bool, error) {
+func (r *objects) isAncestor(ctx context.Context, a, b string) (bool, error) {
 	if yes, err := r.walkTo(ctx, a, b); err == nil {
 		return yes, nil
 	}
@@ -54,7 +54,7 @@ func (r *Repo) isAncestor(ctx context.Context, a, b string) (bool, error) {
 }
 
 // walkTo looks for a among b and the newest of its ancestors. An error means that git has to be asked.
-func (r *Repo) walkTo(ctx context.Context, a, b string) (bool, error) {
+func (r *objects) walkTo(ctx context.Context, a, b string) (bool, error) {
 	if !isFullHash(a) || !isFullHash(b) {
 		return false, errFar
 	}
@@ -89,7 +89,7 @@ func (r *Repo) walkTo(ctx context.Context, a, b string) (bool, error) {
 
 // MergeBase is the best common ancestor of two commits; ErrNotFound when they have none.
 // It asks git: go-git reads the whole history for it, and cannot be cancelled.
-func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+func (r *objects) MergeBase(ctx context.Context, a, b string) (string, error) {
 	if err := plainRevs(a, b); err != nil {
 		return "", err
 	}
@@ -104,7 +104,7 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 }
 
 // CountBetween is the number of commits that b has and a has not (a..b).
-func (r *Repo) CountBetween(ctx context.Context, a, b string) (int, error) {
+func (r *objects) CountBetween(ctx context.Context, a, b string) (int, error) {
 	if err := plainRevs(a, b); err != nil {
 		return 0, err
 	}
@@ -123,7 +123,7 @@ type Logged struct {
 }
 
 // LogBetween are the newest commits that b has and a has not, at most that many, children before their parents.
-func (r *Repo) LogBetween(ctx context.Context, a, b string, most int) (list []Logged, err error) {
+func (r *objects) LogBetween(ctx context.Context, a, b string, most int) (list []Logged, err error) {
 	if err := plainRevs(a, b); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (r *Repo) LogBetween(ctx context.Context, a, b string, most int) (list []Lo
 
 // FirstParentContaining is the oldest commit on the first-parent line of head that contains commit: the one that
 // brought it in (specs/protocol.md#8.2, M1). ErrNotFound when head does not contain it.
-func (r *Repo) FirstParentContaining(ctx context.Context, head, commit string) (string, error) {
+func (r *objects) FirstParentContaining(ctx context.Context, head, commit string) (string, error) {
 	head, err := r.Resolve(ctx, head)
 	if err != nil {
 		return "", err
@@ -190,7 +190,7 @@ func (r *Repo) FirstParentContaining(ctx context.Context, head, commit string) (
 }
 
 // Reaches reports whether one of the heads is commit or has it among its ancestors.
-func (r *Repo) Reaches(ctx context.Context, commit string, heads ...string) (bool, error) {
+func (r *objects) Reaches(ctx context.Context, commit string, heads ...string) (bool, error) {
 	heads = slices.DeleteFunc(slices.Clone(heads), func(h string) bool { return h == "" })
 	for _, h := range heads {
 		if yes, err := r.IsAncestor(ctx, commit, h); err != nil || yes {
@@ -203,7 +203,7 @@ func (r *Repo) Reaches(ctx context.Context, commit string, heads ...string) (boo
 // Uncontained lists those of the commits that head does not contain, missing ones included. It
 // asks git a handful of times, however many commits there are: a board may have thousands of
 // merges. A watcher that asks again and again pays for what is new.
-func (r *Repo) Uncontained(ctx context.Context, commits []string, head string) ([]string, error) {
+func (r *objects) Uncontained(ctx context.Context, commits []string, head string) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -223,7 +223,7 @@ func (r *Repo) Uncontained(ctx context.Context, commits []string, head string) (
 
 // advance makes head the one that is remembered. What was remembered stays when head goes on
 // from there; merges of Liza are found on the first-parent line.
-func (c *contained) advance(ctx context.Context, r *Repo, head string) error {
+func (c *contained) advance(ctx context.Context, r *objects, head string) error {
 	if c.head == head {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (c *contained) advance(ctx context.Context, r *Repo, head string) error {
 
 // askContained is Uncontained for commits of which nothing is known yet, and remembers those
 // that are contained.
-func (r *Repo) askContained(ctx context.Context, commits []string, head string) (lost []string, err error) {
+func (r *objects) askContained(ctx context.Context, commits []string, head string) (lost []string, err error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -288,7 +288,7 @@ func (r *Repo) askContained(ctx context.Context, commits []string, head string) 
 }
 
 // resolveAll is the full name of each commit, "" for what names none, in one run of git.
-func (r *Repo) resolveAll(ctx context.Context, revs []string) (map[string]string, error) {
+func (r *objects) resolveAll(ctx context.Context, revs []string) (map[string]string, error) {
 	full := map[string]string{}
 	var asked []string
 	var input strings.Builder

@@ -133,7 +133,7 @@ func (s *session) lookInto(ctx context.Context, path, admin string, fresh bool, 
 }
 
 // takeLargeOf brings the large files that the helper's git has put aside.
-func (r *Repo) takeLargeOf(ctx context.Context, t *told) (why string, err error) {
+func (r *runner) takeLargeOf(ctx context.Context, t *told) (why string, err error) {
 	view, err := os.OpenRoot(filepath.Join(t.dir, "git"))
 	if err != nil {
 		return "", err
@@ -143,7 +143,7 @@ func (r *Repo) takeLargeOf(ctx context.Context, t *told) (why string, err error)
 }
 
 // TreeOf is the tree of a commit.
-func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
+func (r *objects) TreeOf(ctx context.Context, commit string) (string, error) {
 	tree, err := r.treeOf(ctx, commit)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the tree of commit %s: %w", commit, err)
@@ -151,7 +151,7 @@ func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
 	return tree, nil
 }
 
-func (r *Repo) treeOf(ctx context.Context, commit string) (string, error) {
+func (r *objects) treeOf(ctx context.Context, commit string) (string, error) {
 	key := "tree " + commit
 	if tree, known := r.answers.get(key); known {
 		return tree, nil

@@ -17,7 +17,7 @@ const (
 
 // Identity is the person whose commits the configuration says that these are. What it does not
 // say is "". Git takes $EMAIL for a configured address too.
-func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
+func (r *runner) Identity(ctx context.Context) (name, email string, err error) {
 	all, err := r.settings(ctx, func(key string) bool { return key == "user.name" || key == "user.email" })
 	if err != nil {
 		return "", "", err
@@ -38,7 +38,7 @@ func (r *Repo) Identity(ctx context.Context) (name, email string, err error) {
 
 // KnowsIdentity reports whether somebody has told git who commits here, by its configuration
 // or by variables. A name that git would guess from the user's login and the machine's does not count.
-func (r *Repo) KnowsIdentity(ctx context.Context) (bool, error) {
+func (r *runner) KnowsIdentity(ctx context.Context) (bool, error) {
 	name, email, err := r.Identity(ctx)
 	if err != nil || name != "" && email != "" {
 		return err == nil, err
@@ -62,7 +62,7 @@ type Habits struct {
 }
 
 // Habits reads the configuration and the folder of hooks.
-func (r *Repo) Habits(ctx context.Context) (h Habits, err error) {
+func (r *runner) Habits(ctx context.Context) (h Habits, err error) {
 	all, err := r.settings(ctx, func(key string) bool {
 		return key == "commit.gpgsign" || key == "core.hookspath"
 	})
@@ -95,7 +95,7 @@ func (r *Repo) Habits(ctx context.Context) (h Habits, err error) {
 var commitHooks = []string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-merge-commit", "post-merge", "pre-push"}
 
 // variable is the value of a variable of the environment that git commands get.
-func (r *Repo) variable(name string) (value string) {
+func (r *runner) variable(name string) (value string) {
 	for _, pair := range r.env {
 		if text, ok := strings.CutPrefix(pair, name+"="); ok {
 			value = text
@@ -107,7 +107,7 @@ func (r *Repo) variable(name string) (value string) {
 // named runs a call that makes a commit, as the configured person or else as Liza. Git must not
 // guess a person from the names of the user and the machine. Where a person has set
 // user.useConfigOnly, that holds as well: Liza is not a guess.
-func (r *Repo) named(ctx context.Context, c call, run func(context.Context, call) (string, error)) (string, error) {
+func (r *runner) named(ctx context.Context, c call, run func(context.Context, call) (string, error)) (string, error) {
 	args := c.args
 	if r.Mask != nil {
 		c.stdin = r.Mask(c.stdin)
@@ -131,7 +131,7 @@ func (r *Repo) named(ctx context.Context, c call, run func(context.Context, call
 
 // settings are the key and the value of all that is configured under such keys, in git's order: a later one wins where
 // there may be one only. git writes section and last part of a key in small letters.
-func (r *Repo) settings(ctx context.Context, wanted func(key string) bool) ([][2]string, error) {
+func (r *runner) settings(ctx context.Context, wanted func(key string) bool) ([][2]string, error) {
 	o, err := r.configured(ctx, r.place.CommonDir, r.place.CommonDir)
 	if err != nil {
 		return nil, err

@@ -15,14 +15,14 @@ import (
 
 // MergeTree merges theirs into ours without a checkout and returns the tree (specs/protocol.md#8.2, M3). A *ConflictError lists
 // the files that do not merge.
-func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, err error) {
+func (r *objects) MergeTree(ctx context.Context, ours, theirs string) (tree string, err error) {
 	return r.mergeTree(ctx, ours, theirs, nil)
 }
 
 // TryMerge reports whether theirs merges into ours, as MergeTree does, and leaves nothing behind: what git writes on
 // the way goes to a folder that is removed. For commands that only look. What holds the other needs no merge: git
 // would renew the times of the objects that it finds.
-func (r *Repo) TryMerge(ctx context.Context, ours, theirs string) error {
+func (r *objects) TryMerge(ctx context.Context, ours, theirs string) error {
 	if held, err := r.IsAncestor(ctx, ours, theirs); err == nil && held {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (r *Repo) TryMerge(ctx context.Context, ours, theirs string) error {
 	return err
 }
 
-func (r *Repo) mergeTree(ctx context.Context, ours, theirs string, env []string) (tree string, err error) {
+func (r *objects) mergeTree(ctx context.Context, ours, theirs string, env []string) (tree string, err error) {
 	if err := plainRevs(ours, theirs); err != nil {
 		return "", err
 	}
@@ -60,12 +60,12 @@ func (r *Repo) mergeTree(ctx context.Context, ours, theirs string, env []string)
 
 // CommitTree makes a commit that no ref names yet. Author and committer come from git's configuration, and are
 // Liza <liza@localhost> when it names nobody.
-func (r *Repo) CommitTree(ctx context.Context, tree string, parents []string, message string) (string, error) {
+func (r *objects) CommitTree(ctx context.Context, tree string, parents []string, message string) (string, error) {
 	return r.commitTree(ctx, call{}, tree, parents, message)
 }
 
 // CommitMerge is CommitTree for commits of the integration branch: with Sign they are signed with the person's key.
-func (r *Repo) CommitMerge(ctx context.Context, tree string, parents []string, message string) (string, error) {
+func (r *objects) CommitMerge(ctx context.Context, tree string, parents []string, message string) (string, error) {
 	if !r.Sign {
 		return r.CommitTree(ctx, tree, parents, message)
 	}
@@ -77,7 +77,7 @@ func (r *Repo) CommitMerge(ctx context.Context, tree string, parents []string, m
 }
 
 // TrySign makes a signed commit and throws it away.
-func (r *Repo) TrySign(ctx context.Context) error {
+func (r *objects) TrySign(ctx context.Context) error {
 	scratch, env, err := r.scratchObjects()
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (r *Repo) TrySign(ctx context.Context) error {
 	return err
 }
 
-func (r *Repo) signedTree(ctx context.Context, env []string, tree string, parents []string, message string) (string, error) {
+func (r *objects) signedTree(ctx context.Context, env []string, tree string, parents []string, message string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, signTime, errUnsigned)
 	defer cancel()
 	// Nobody sits at the terminal of a team: a passphrase is asked for by the person's askpass program, or not at all.
@@ -100,7 +100,7 @@ const signTime = time.Minute
 var errUnsigned = errors.New("no signature within a minute; a passphrase may be asked for where nobody sees it")
 
 // commitTree makes a commit with the options and variables of c.
-func (r *Repo) commitTree(ctx context.Context, c call, tree string, parents []string, message string) (string, error) {
+func (r *objects) commitTree(ctx context.Context, c call, tree string, parents []string, message string) (string, error) {
 	if err := plainRevs(append([]string{tree}, parents...)...); err != nil {
 		return "", err
 	}

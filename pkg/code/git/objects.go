@@ -19,7 +19,7 @@ type asking struct {
 }
 
 // startAsking starts it. The variables say where it finds objects besides those of the repository.
-func (r *Repo) startAsking(ctx context.Context, env []string) (a *asking, err error) {
+func (r *runner) startAsking(ctx context.Context, env []string) (a *asking, err error) {
 	a = &asking{cmd: exec.CommandContext(ctx, "git", slices.Concat([]string{"-C", r.place.Root}, everywhere, []string{"cat-file", "--batch-command"})...)}
 	a.cmd.Env = slices.Concat(r.env, r.ownEnv(call{dir: r.place.Root}), gitFolders(r.place.CommonDir, r.place.CommonDir, r.place.Root), env)
 	if a.ask, err = a.cmd.StdinPipe(); err != nil {

@@ -23,7 +23,7 @@ type Own struct {
 }
 
 // OwnOf finds what Liza has made.
-func (r *Repo) OwnOf(ctx context.Context, integration string) (own Own, err error) {
+func (r *references) OwnOf(ctx context.Context, integration string) (own Own, err error) {
 	if own.Refs, err = r.refsIn(ctx, "refs/liza/", branches+"task/"); err != nil {
 		return own, fmt.Errorf("cannot list the refs of Liza: %w", err)
 	}
@@ -52,7 +52,7 @@ func (r *Repo) OwnOf(ctx context.Context, integration string) (own Own, err erro
 }
 
 // onlyIn runs a command on the commits that nothing but Liza's refs has.
-func (r *Repo) onlyIn(ctx context.Context, own Own, args ...string) (string, error) {
+func (r *references) onlyIn(ctx context.Context, own Own, args ...string) (string, error) {
 	if len(own.Refs) == 0 {
 		return "", nil
 	}
@@ -72,7 +72,7 @@ func (r *Repo) onlyIn(ctx context.Context, own Own, args ...string) (string, err
 }
 
 // Bundle writes the commits that nothing but Liza's refs has into a file, with the names of the refs.
-func (r *Repo) Bundle(ctx context.Context, own Own, path string) error {
+func (r *references) Bundle(ctx context.Context, own Own, path string) error {
 	_, err := r.onlyIn(ctx, own, "bundle", "create", "--quiet", path)
 	return err
 }

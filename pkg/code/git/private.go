@@ -142,10 +142,7 @@ func (p private) ref(name string) (string, error) {
 	return "", errors.New("it does not exist")
 }
 
-var (
-	errNoFile  = errors.New("it is not a regular file")
-	errTooMuch = errors.New("its files that are not committed are too large to be saved")
-)
+var errNoFile = errors.New("it is not a regular file")
 
 // What is taken over at once is bounded: a run could fill the disk with the copy.
 const (
@@ -161,12 +158,12 @@ var frugal = []string{"-c", "core.bigFileThreshold=32m", "-c", "pack.windowMemor
 const mostMemory = "GIT_ALLOC_LIMIT=1g"
 
 // inTime bounds how long git may read and write what a run has made. A cause of its own says so.
-func (r *Repo) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *runner) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	most := cmp.Or(r.MaxTime, mostTime)
 	return context.WithTimeoutCause(ctx, most, fmt.Errorf("it took longer than %s, which is the limit for the work of a run", most))
 }
 
 // mostTaken is how many bytes are taken over at once.
-func (r *Repo) mostTaken() int64 {
+func (r *runner) mostTaken() int64 {
 	return cmp.Or(r.MaxTaken, mostBytes)
 }

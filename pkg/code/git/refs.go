@@ -25,7 +25,7 @@ type Head struct {
 }
 
 // Head reads the HEAD of the main checkout, whatever folder the repository was opened from.
-func (r *Repo) Head(ctx context.Context) (Head, error) {
+func (r *references) Head(ctx context.Context) (Head, error) {
 	if repo, err := r.goGit(); err == nil {
 		if head, err := headOf(repo); err == nil {
 			return head, nil
@@ -35,14 +35,14 @@ func (r *Repo) Head(ctx context.Context) (Head, error) {
 }
 
 // HeadHere reads the HEAD of the checkout that the repository was opened from: the main one, or a linked worktree.
-func (r *Repo) HeadHere(ctx context.Context) (Head, error) {
+func (r *references) HeadHere(ctx context.Context) (Head, error) {
 	if r.place.Checkout == r.place.Root {
 		return r.Head(ctx)
 	}
 	return r.headAt(ctx, r.place.Checkout)
 }
 
-func (r *Repo) headAt(ctx context.Context, checkout string) (head Head, err error) {
+func (r *references) headAt(ctx context.Context, checkout string) (head Head, err error) {
 	name, err := r.read(ctx, checkout, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil && exitCode(err) != 1 {
 		return Head{}, fmt.Errorf("cannot read HEAD: %w", err)
@@ -73,7 +73,7 @@ func headOf(repo *gogit.Repository) (Head, error) {
 }
 
 // HasCommit reports whether HEAD or any ref names a commit.
-func (r *Repo) HasCommit(ctx context.Context) (bool, error) {
+func (r *references) HasCommit(ctx context.Context) (bool, error) {
 	if head, err := r.Head(ctx); err == nil && head.Commit != "" {
 		return true, nil
 	}
@@ -86,7 +86,7 @@ func (r *Repo) HasCommit(ctx context.Context) (bool, error) {
 
 // Resolve is the full name of the commit that rev names: a full or short object name, a branch, a tag, HEAD~2 ….
 // Anything that names no commit is ErrNotFound.
-func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
+func (r *objects) Resolve(ctx context.Context, rev string) (string, error) {
 	if isFullHash(rev) {
 		if repo, err := r.goGit(); err == nil {
 			if commit, err := repo.CommitObject(plumbing.NewHash(rev)); err == nil {
@@ -102,7 +102,7 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 }
 
 // ResolveHere is Resolve for names that depend on the checkout that the repository was opened from, such as HEAD.
-func (r *Repo) ResolveHere(ctx context.Context, rev string) (string, error) {
+func (r *objects) ResolveHere(ctx context.Context, rev string) (string, error) {
 	hash, err := r.resolveAt(ctx, r.place.Checkout, rev)
 	if err != nil {
 		return "", about("commit "+rev, err)
@@ -110,7 +110,7 @@ func (r *Repo) ResolveHere(ctx context.Context, rev string) (string, error) {
 	return hash, nil
 }
 
-func (r *Repo) resolveAt(ctx context.Context, checkout, rev string) (string, error) {
+func (r *objects) resolveAt(ctx context.Context, checkout, rev string) (string, error) {
 	if !plainRev(rev) {
 		return "", ErrNotFound
 	}
@@ -122,7 +122,7 @@ func (r *Repo) resolveAt(ctx context.Context, checkout, rev string) (string, err
 }
 
 // CommitExists reports whether the object store has the commit.
-func (r *Repo) CommitExists(ctx context.Context, commit string) (bool, error) {
+func (r *objects) CommitExists(ctx context.Context, commit string) (bool, error) {
 	_, err := r.Resolve(ctx, commit)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
@@ -131,7 +131,7 @@ func (r *Repo) CommitExists(ctx context.Context, commit string) (bool, error) {
 }
 
 // BranchTip is the commit of a local branch; ErrNotFound when there is no such branch.
-func (r *Repo) BranchTip(ctx context.Context, branch string) (string, error) {
+func (r *references) BranchTip(ctx context.Context, branch string) (string, error) {
 	hash, err := r.refValue(ctx, branches+branch)
 	if err != nil {
 		return "", about("branch "+branch, err)
@@ -140,7 +140,7 @@ func (r *Repo) BranchTip(ctx context.Context, branch string) (string, error) {
 }
 
 // Ref is the object that a ref, named in full (refs/…), points to; ErrNotFound when there is no such ref.
-func (r *Repo) Ref(ctx context.Context, name string) (string, error) {
+func (r *references) Ref(ctx context.Context, name string) (string, error) {
 	hash, err := r.refValue(ctx, name)
 	if err != nil {
 		return "", about("ref "+name, err)
@@ -148,7 +148,7 @@ func (r *Repo) Ref(ctx context.Context, name string) (string, error) {
 	return hash, nil
 }
 
-func (r *Repo) refValue(ctx context.Context, name string) (string, error) {
+func (r *references) refValue(ctx context.Context, name string) (string, error) {
 	if plumbing.ReferenceName(name).Validate() == nil { // every idle supervisor asks, at each change of the board
 		data, err := safefile.Read(filepath.Join(r.place.CommonDir, name))
 		if hash, ended := strings.CutSuffix(string(data), "\n"); err == nil && ended && isFullHash(hash) {
@@ -177,13 +177,13 @@ func (r *Repo) refValue(ctx context.Context, name string) (string, error) {
 }
 
 // refsAreFiles reports whether go-git can see all refs: a repository of another format has a file in the place of the folder.
-func (r *Repo) refsAreFiles() bool {
+func (r *references) refsAreFiles() bool {
 	info, err := os.Lstat(filepath.Join(r.place.CommonDir, "refs", "heads"))
 	return err == nil && info.IsDir()
 }
 
 // tip is the commit of a branch, "" when there is no such branch.
-func (r *Repo) tip(ctx context.Context, branch string) (string, error) {
+func (r *references) tip(ctx context.Context, branch string) (string, error) {
 	hash, err := r.BranchTip(ctx, branch)
 	if errors.Is(err, ErrNotFound) {
 		return "", nil

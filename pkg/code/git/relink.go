@@ -73,7 +73,7 @@ func (f *Folder) regain(ctx context.Context) error {
 }
 
 // namedBy is git's folder of the worktree that is registered at path, whatever is there now, or "".
-func (r *Repo) namedBy(path string) string {
+func (r *runner) namedBy(path string) string {
 	worktrees := filepath.Join(r.place.CommonDir, "worktrees")
 	entries, _ := os.ReadDir(worktrees)
 	for _, e := range entries {
@@ -89,7 +89,7 @@ func (r *Repo) namedBy(path string) string {
 // strayAdmin is the folder that git keeps here for the worktree of a task at path, when the
 // two do not point at each other: the project was moved or copied. "" when they do, and when
 // they do not belong together.
-func (r *Repo) strayAdmin(path string) string {
+func (r *runner) strayAdmin(path string) string {
 	if filepath.Dir(path) != filepath.Join(r.place.Root, worktreesDir) || r.adminDir(path) != "" {
 		return ""
 	}

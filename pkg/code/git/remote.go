@@ -11,7 +11,7 @@ import (
 )
 
 // RemoteURL is the address of a remote as it is configured, "" when there is none.
-func (r *Repo) RemoteURL(ctx context.Context, remote string) (string, error) {
+func (r *references) RemoteURL(ctx context.Context, remote string) (string, error) {
 	found, err := r.settings(ctx, func(key string) bool { return key == "remote."+remote+".url" })
 	if err != nil || len(found) == 0 {
 		return "", err
@@ -20,7 +20,7 @@ func (r *Repo) RemoteURL(ctx context.Context, remote string) (string, error) {
 }
 
 // Pushed reports which of the commits a branch of the remote has, as far as this repository knows.
-func (r *Repo) Pushed(ctx context.Context, remote string, commits []string) (map[string]bool, error) {
+func (r *references) Pushed(ctx context.Context, remote string, commits []string) (map[string]bool, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ var errLate = errors.New("the remote took too long")
 const remoteTime = time.Minute
 
 // remotely runs a git command that talks to a remote. It is bounded, asks nobody for a password, and gives what the remote said.
-func (r *Repo) remotely(ctx context.Context, remote, doing string, args ...string) (string, error) {
+func (r *references) remotely(ctx context.Context, remote, doing string, args ...string) (string, error) {
 	limit := r.RemoteTimeout
 	if limit <= 0 {
 		limit = remoteTime
@@ -125,7 +125,7 @@ func words(failed *Error, out string) string {
 }
 
 // RemoteRefs are the commits at which refs of the remote are; one that it does not have is left out.
-func (r *Repo) RemoteRefs(ctx context.Context, remote string, refs ...string) (map[string]string, error) {
+func (r *references) RemoteRefs(ctx context.Context, remote string, refs ...string) (map[string]string, error) {
 	out, err := r.remotely(ctx, remote, "ask", append([]string{"ls-remote", "--quiet", remote}, refs...)...)
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func (r *Repo) Push(ctx context.Context, remote string, changes ...RemoteChange)
 }
 
 // RemoteBranch is where a branch of the remote was when this repository saw it last; "" when it has not.
-func (r *Repo) RemoteBranch(ctx context.Context, remote, branch string) (string, error) {
+func (r *references) RemoteBranch(ctx context.Context, remote, branch string) (string, error) {
 	at, err := r.Ref(ctx, tracking(remote, branch))
 	if errors.Is(err, ErrNotFound) {
 		return "", nil
@@ -298,7 +298,7 @@ var network = []string{"https://", "http://", "ssh://", "git://", "git@"}
 // on, and the repository's configuration stays as it is.
 //
 // An address that is for pushing only (pushurl) and is the beginning of one to fetch from cannot be refused that way.
-func (r *Repo) NoPush(ctx context.Context, reason string) ([][2]string, error) {
+func (r *references) NoPush(ctx context.Context, reason string) ([][2]string, error) {
 	remotes, err := r.settings(ctx, func(key string) bool {
 		return strings.HasPrefix(key, "remote.") && (strings.HasSuffix(key, ".url") || strings.HasSuffix(key, ".pushurl"))
 	})

@@ -208,7 +208,7 @@ func (r *Repo) RemoveDetached(ctx context.Context, path string) error {
 }
 
 // scratch refuses every path that is not that of a throw-away worktree.
-func (r *Repo) scratch(path string) (string, error) {
+func (r *runner) scratch(path string) (string, error) {
 	path = absolute(r.place.Root, path)
 	name := filepath.Base(path)
 	throwAway := strings.HasPrefix(name, ".check-") || strings.HasPrefix(name, ".review-")

@@ -25,11 +25,24 @@ import (
 
 // Repo is one repository with its main checkout. It holds nothing that goes stale and may be used by many goroutines.
 // It must not be copied.
+//
+// It is made of floors, each of which knows those below it alone: a runner starts git, objects reads and compares commits, references
+// reads refs, remotes and the list of worktrees. What changes refs or worktrees is a method of Repo, and of the session that holds its lock.
 type Repo struct {
+	references
+
 	// OnLockRemoved, when set, is called with the path of each stale lock file of git that was removed (alert
 	// GIT_LOCK_REMOVED). It is called under git.lock and must not call back. Set it before the first use.
 	OnLockRemoved func(path string)
 
+	// Contain starts the helper that works in worktrees; nil: it is started without a sandbox. Set it before the first use.
+	Contain Contain
+
+	heldUpAfter time.Duration // 0: heldUp
+}
+
+// runner starts git in one repository, with what keeps the programs of the repository out of it.
+type runner struct {
 	// Mask, when set, takes secrets out of the messages of commits. Set it before the first use.
 	Mask func(text string) string
 
@@ -46,31 +59,35 @@ type Repo struct {
 	// MaxTaken bounds the bytes that TakeOver takes at once; 0: 2 GB. Set it before the first use.
 	MaxTaken int64
 
-	// Contain starts the helper that works in worktrees; nil: it is started without a sandbox. Set it before the first use.
-	Contain Contain
-
 	// MaxTime bounds the time in which git reads what a run has made; 0: ten minutes. Set it before the first use.
 	MaxTime time.Duration
 
-	heldUpAfter time.Duration // 0: heldUpAfter
-	place       Place
-	env         []string
-	drivers     drivers
-	contained   contained
-	answers     answers
+	place   Place
+	env     []string
+	drivers drivers
+	answers answers
 }
 
+// objects reads commits, trees and files, and writes commits that no ref has yet.
+type objects struct {
+	runner
+	contained contained
+}
+
+// references reads refs, remotes and the list of worktrees.
+type references struct{ objects }
+
 // Root is the main checkout.
-func (r *Repo) Root() string { return r.place.Root }
+func (r *runner) Root() string { return r.place.Root }
 
 // Checkout is the checkout that the repository was opened from: the main one, or a linked worktree.
-func (r *Repo) Checkout() string { return r.place.Checkout }
+func (r *runner) Checkout() string { return r.place.Checkout }
 
 // CommonDir is git's common dir: .git of the main checkout.
-func (r *Repo) CommonDir() string { return r.place.CommonDir }
+func (r *runner) CommonDir() string { return r.place.CommonDir }
 
 // WorktreePath is where the worktree of id is, whether it exists or not.
-func (r *Repo) WorktreePath(id string) string {
+func (r *runner) WorktreePath(id string) string {
 	return filepath.Join(r.place.Root, worktreesDir, id)
 }
 
@@ -142,7 +159,8 @@ const worktreesDir = ".worktrees"
 // Open opens the repository that dir belongs to. env holds variables ("NAME=value") that every git command gets besides
 // the process's environment. Errors: ErrNoRepository, ErrBare, ErrVersion, or *Error when git refuses the repository.
 func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
-	r := &Repo{env: environment(env)}
+	r := &Repo{}
+	r.env = environment(env)
 	version := make(chan error, 1)
 	go func() { version <- r.checkVersion(ctx) }() // two processes take as long as one
 	place, err := Locate(dir)
@@ -166,7 +184,7 @@ func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
 	return r, nil
 }
 
-func (r *Repo) checkVersion(ctx context.Context) error {
+func (r *runner) checkVersion(ctx context.Context) error {
 	out, err := r.read(ctx, "", "version")
 	if err != nil {
 		return err
@@ -194,7 +212,7 @@ func recentEnough(version string) bool {
 
 // goGit opens the repository for reading without a process. It is opened again for each question (0.1 ms), because
 // go-git lists the packs once. Opened at the common dir, it sees all refs and the HEAD of the main checkout.
-func (r *Repo) goGit() (*gogit.Repository, error) {
+func (r *runner) goGit() (*gogit.Repository, error) {
 	return gogit.PlainOpenWithOptions(r.place.CommonDir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
 }
 
@@ -365,7 +383,7 @@ func ValidBranchName(name string) bool {
 
 // FirstCommitTime is when the oldest of the commits was made that commit has and none of the
 // others has. ok is false when there is no such commit; those that do not exist count as empty.
-func (r *Repo) FirstCommitTime(ctx context.Context, commit string, others ...string) (at time.Time, ok bool, err error) {
+func (r *objects) FirstCommitTime(ctx context.Context, commit string, others ...string) (at time.Time, ok bool, err error) {
 	args := []string{"log", "--ignore-missing", "--format=%ct", commit}
 	for _, o := range others {
 		args = append(args, "^"+o)

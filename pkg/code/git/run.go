@@ -60,7 +60,7 @@ func environment(extra []string) []string {
 }
 
 // start starts git with options before its command, and variables besides those of each command.
-func (r *Repo) start(ctx context.Context, c call, options, variables []string) (string, error) {
+func (r *runner) start(ctx context.Context, c call, options, variables []string) (string, error) {
 	var args []string
 	if c.dir != "" {
 		args = append(args, "-C", c.dir)
@@ -111,7 +111,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // ownEnv keeps git from finding a repository above the folder it was sent to: a folder that has lost its .git must be
 // an error, never a command in the checkout around it.
-func (r *Repo) ownEnv(c call) []string {
+func (r *runner) ownEnv(c call) []string {
 	env := []string{"GIT_GRAFT_FILE=" + os.DevNull + "/none", "GIT_NO_LAZY_FETCH=1"} // nobody's parents but those of the commits
 	if c.dir != "" {
 		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir), "PWD="+c.dir)
@@ -153,7 +153,7 @@ func fields(output string) []string {
 
 // run runs one git command, with what keeps the programs of a repository out of it. It ends with ctx: TERM to its process group, which
 // lets git remove its lock files, then KILL.
-func (r *Repo) run(ctx context.Context, c call) (string, error) {
+func (r *runner) run(ctx context.Context, c call) (string, error) {
 	if ctx.Err() != nil {
 		return "", stopped(ctx, "git "+c.args[0])
 	}
@@ -173,12 +173,12 @@ func (r *Repo) run(ctx context.Context, c call) (string, error) {
 }
 
 // read runs a git command that changes nothing and returns its output.
-func (r *Repo) read(ctx context.Context, dir string, args ...string) (string, error) {
+func (r *runner) read(ctx context.Context, dir string, args ...string) (string, error) {
 	return r.run(ctx, call{dir: dir, args: args})
 }
 
 // gitDirOf is the git folder of a checkout of this repository, "" for any other folder.
-func (r *Repo) gitDirOf(dir string) string {
+func (r *runner) gitDirOf(dir string) string {
 	switch {
 	case dir == "" || r.place.CommonDir == "":
 		return ""

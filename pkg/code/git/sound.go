@@ -26,7 +26,7 @@ type Line struct {
 //
 // A commit is looked at when it is taken over from a run, when it is handed in, and before it is merged; what was sound
 // beside some commits is sound beside their descendants, and is not looked at again.
-func (r *Repo) Unsound(ctx context.Context, l Line) (string, error) {
+func (r *objects) Unsound(ctx context.Context, l Line) (string, error) {
 	known := slices.DeleteFunc(slices.Clone(l.Known), func(rev string) bool { return rev == "" })
 	if err := plainRevs(append(known, l.Commit)...); err != nil {
 		return "", err
@@ -49,7 +49,7 @@ func (r *Repo) Unsound(ctx context.Context, l Line) (string, error) {
 	return cmp.Or(stray, broken), nil
 }
 
-func (r *Repo) rememberSound(commit string, known []string) {
+func (r *objects) rememberSound(commit string, known []string) {
 	if isFullHash(commit) && !slices.ContainsFunc(known, func(rev string) bool { return !isFullHash(rev) }) {
 		r.answers.put(soundKey(commit), strings.Join(known, " "))
 	}
@@ -58,7 +58,7 @@ func (r *Repo) rememberSound(commit string, known []string) {
 func soundKey(commit string) string { return "sound " + commit }
 
 // goesOn reports whether each of the old commits is one of the new ones or an ancestor of one.
-func (r *Repo) goesOn(ctx context.Context, old, now []string) bool {
+func (r *objects) goesOn(ctx context.Context, old, now []string) bool {
 	for _, commit := range old {
 		if further, err := r.Reaches(ctx, commit, now...); err != nil || !further {
 			return false
@@ -68,13 +68,13 @@ func (r *Repo) goesOn(ctx context.Context, old, now []string) bool {
 }
 
 // stray finds a commit that is not the task's own.
-func (r *Repo) stray(ctx context.Context, l Line, known []string) (string, error) {
+func (r *objects) stray(ctx context.Context, l Line, known []string) (string, error) {
 	all, err := r.newCommits(ctx, l.Commit, known)
 	return strayOf(all), err
 }
 
 // newCommits are the commits up to one that the known ones have not, the newest first, each with its parents.
-func (r *Repo) newCommits(ctx context.Context, commit string, known []string, env ...string) (all [][]string, err error) {
+func (r *objects) newCommits(ctx context.Context, commit string, known []string, env ...string) (all [][]string, err error) {
 	args := append([]string{"rev-list", "--topo-order", "--parents", commit, "--not"}, known...)
 	out, err := r.run(ctx, call{dir: r.place.Root, args: append(args, "--"), env: env})
 	for line := range strings.Lines(out) {
@@ -113,7 +113,7 @@ const unsoundObjects = "git's check of its commits and trees: "
 
 // broken lets git check the commits and trees that are new, as it checks what is sent to it. Files are left out: but for
 // git's own ones they cannot be wrong. What git writes meanwhile goes to a folder that is removed.
-func (r *Repo) broken(ctx context.Context, commit string, known []string) (string, error) {
+func (r *objects) broken(ctx context.Context, commit string, known []string) (string, error) {
 	scratch, err := scratchFolder()
 	if err != nil {
 		return "", err

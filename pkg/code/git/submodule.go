@@ -26,7 +26,7 @@ import (
 type submodule struct{ name, dir, git string }
 
 // submodules are those of a worktree, with those that are in them.
-func (r *Repo) submodules(path string) (all []submodule) {
+func (r *runner) submodules(path string) (all []submodule) {
 	admin := r.adminDir(path)
 	if admin == "" {
 		return nil
@@ -71,7 +71,7 @@ func (s *session) registerSubmodules(ctx context.Context, path string) error {
 
 // knowsModules reports whether a branch that is not of a task has the same .gitmodules as a checkout. In that of a task a run
 // may have written any address, and git would fetch from there with the network and the keys of the person.
-func (r *Repo) knowsModules(ctx context.Context, path string) (bool, error) {
+func (r *references) knowsModules(ctx context.Context, path string) (bool, error) {
 	own, err := r.read(ctx, path, "rev-parse", "--verify", "--quiet", "HEAD:.gitmodules")
 	if err != nil {
 		return false, err
@@ -92,7 +92,7 @@ func (r *Repo) knowsModules(ctx context.Context, path string) (bool, error) {
 
 // updateSubmodules clones the submodules into the worktree's own administrative folder: those that are registered, so from the
 // addresses in the repository's configuration. A failure is a warning: the work may not need them.
-func (r *Repo) updateSubmodules(ctx context.Context, path string) (warnings []string, err error) {
+func (r *references) updateSubmodules(ctx context.Context, path string) (warnings []string, err error) {
 	if !exists(filepath.Join(path, ".gitmodules")) {
 		return nil, nil
 	}
@@ -138,7 +138,7 @@ var lfsObject = sync.OnceValue(func() *regexp.Regexp {
 
 // takeLarge brings the large files that git-lfs has put beside the objects of a git folder to those of the repository. Each is
 // named by the hash of its content, so that there is nothing to believe: what has another content is left.
-func (r *Repo) takeLarge(ctx context.Context, from private) (why string, err error) {
+func (r *runner) takeLarge(ctx context.Context, from private) (why string, err error) {
 	if _, err := from.root.Lstat("lfs/objects"); err != nil {
 		return "", nil
 	}

@@ -19,7 +19,7 @@ type Surroundings map[string]string
 
 // Surroundings looks at the refs but those of Liza itself, at the main checkout, and at the files of configuration. It
 // starts one process.
-func (r *Repo) Surroundings(ctx context.Context) (Surroundings, error) {
+func (r *references) Surroundings(ctx context.Context) (Surroundings, error) {
 	fail := func(err error) (Surroundings, error) {
 		return nil, fmt.Errorf("cannot look at the repository around a run: %w", err)
 	}

@@ -26,7 +26,7 @@ type Listed struct {
 }
 
 // ListWorktree lists what git tracks in the working folder dir, in byte order.
-func (r *Repo) ListWorktree(ctx context.Context, dir string) ([]Listed, error) {
+func (r *references) ListWorktree(ctx context.Context, dir string) ([]Listed, error) {
 	c := call{dir: r.place.Root, args: []string{"ls-files", "-z", "--stage", "--full-name", "--", ":/"}}
 	if admin := r.adminDir(dir); admin != "" {
 		c.env = []string{"GIT_INDEX_FILE=" + filepath.Join(admin, "index")}
@@ -46,7 +46,7 @@ func (r *Repo) ListWorktree(ctx context.Context, dir string) ([]Listed, error) {
 }
 
 // ListCommit lists the files of a commit or a tree, in byte order.
-func (r *Repo) ListCommit(ctx context.Context, commit string) ([]Listed, error) {
+func (r *objects) ListCommit(ctx context.Context, commit string) ([]Listed, error) {
 	if !plainRev(commit) {
 		return nil, about("the files of "+commit, ErrNotFound)
 	}
@@ -75,7 +75,7 @@ func (r *Repo) ListCommit(ctx context.Context, commit string) ([]Listed, error) 
 }
 
 // ReadObjects reads objects by their names, all in one git process.
-func (r *Repo) ReadObjects(ctx context.Context, objects []string) (map[string]string, error) {
+func (r *objects) ReadObjects(ctx context.Context, objects []string) (map[string]string, error) {
 	if len(objects) == 0 {
 		return nil, nil
 	}
@@ -135,7 +135,7 @@ const (
 
 // Uncommitted says in which way a file of the main checkout is not what HEAD has of it: Untracked,
 // Ignored or Modified; "" when it is the same. path is relative to the root.
-func (r *Repo) Uncommitted(ctx context.Context, path string) (string, error) {
+func (r *references) Uncommitted(ctx context.Context, path string) (string, error) {
 	out, err := r.read(ctx, r.Root(), "status", "--porcelain=v1", "-z", "--ignored", "--untracked-files=all", "--no-renames", "--", ":(top,literal)"+path)
 	if err != nil {
 		return "", fmt.Errorf("cannot see whether %s is committed: %w", path, err)
@@ -150,7 +150,7 @@ func (r *Repo) Uncommitted(ctx context.Context, path string) (string, error) {
 type NotCommitted struct{ Path, How string }
 
 // NotCommitted lists them; a folder stands for all that is in it when git knows nothing of that.
-func (r *Repo) NotCommitted(ctx context.Context) (list []NotCommitted, err error) {
+func (r *references) NotCommitted(ctx context.Context) (list []NotCommitted, err error) {
 	out, err := r.read(ctx, r.Root(), "status", "--porcelain=v1", "-z", "--ignored", "--untracked-files=normal", "--no-renames")
 	if err != nil {
 		return nil, fmt.Errorf("cannot see what is not committed: %w", err)
@@ -175,7 +175,7 @@ func howNotCommitted(line string) string {
 }
 
 // SameIn reports whether a commit has the file path, and has the same of it as the commit other.
-func (r *Repo) SameIn(ctx context.Context, commit, other, path string) (has, same bool, err error) {
+func (r *objects) SameIn(ctx context.Context, commit, other, path string) (has, same bool, err error) {
 	var objects [2]string
 	for i, c := range []string{commit, other} {
 		if !plainRev(c) {
@@ -191,7 +191,7 @@ func (r *Repo) SameIn(ctx context.Context, commit, other, path string) (has, sam
 }
 
 // Branches lists the local branches below a folder of names: "task" gives task/a, task/b.
-func (r *Repo) Branches(ctx context.Context, folder string) ([]string, error) {
+func (r *references) Branches(ctx context.Context, folder string) ([]string, error) {
 	all, err := r.refsIn(ctx, branches+folder+"/")
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the branches of %s: %w", folder, err)
@@ -205,7 +205,7 @@ func (r *Repo) Branches(ctx context.Context, folder string) ([]string, error) {
 }
 
 // refsIn is the object of each ref in the folders, which end with a slash. A ref that is a name of another one has that one's object.
-func (r *Repo) refsIn(ctx context.Context, folders ...string) (map[string]string, error) {
+func (r *references) refsIn(ctx context.Context, folders ...string) (map[string]string, error) {
 	if all, err := r.refFiles(folders); err == nil {
 		return all, nil
 	}
@@ -223,7 +223,7 @@ func (r *Repo) refsIn(ctx context.Context, folders ...string) (map[string]string
 
 // refFiles is refsIn without a process: each step of a team and both ends of each run look. An error means that git has to be
 // asked: refs are kept in another way, or a file is not as git writes it.
-func (r *Repo) refFiles(folders []string) (map[string]string, error) {
+func (r *references) refFiles(folders []string) (map[string]string, error) {
 	if !r.refsAreFiles() {
 		return nil, errors.ErrUnsupported
 	}
@@ -272,7 +272,7 @@ func (r *Repo) refFiles(folders []string) (map[string]string, error) {
 }
 
 // Tracked lists the files below the paths that the main checkout's index has.
-func (r *Repo) Tracked(ctx context.Context, paths ...string) ([]string, error) {
+func (r *references) Tracked(ctx context.Context, paths ...string) ([]string, error) {
 	key := ""
 	if info, err := os.Stat(filepath.Join(r.place.CommonDir, "index")); err == nil && time.Since(info.ModTime()) > time.Second {
 		key = fmt.Sprintf("index %d %d %d %q", info.Size(), info.ModTime().UnixNano(), inode(info), paths)

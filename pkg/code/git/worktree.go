@@ -27,7 +27,7 @@ type Worktree struct {
 }
 
 // Worktrees lists the worktrees that git knows, with their commits.
-func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
+func (r *references) Worktrees(ctx context.Context) ([]Worktree, error) {
 	all, err := r.list(ctx)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 
 // list reads what `git worktree list` reads, without a process: every claim and every merge looks at it several times.
 // Of a checkout that is on a branch Head is left empty.
-func (r *Repo) list(ctx context.Context) ([]Worktree, error) {
+func (r *references) list(ctx context.Context) ([]Worktree, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (w *Worktree) readHead(gitDir string) bool {
 }
 
 // listByCommand asks git.
-func (r *Repo) listByCommand(ctx context.Context) ([]Worktree, error) {
+func (r *references) listByCommand(ctx context.Context) ([]Worktree, error) {
 	out, err := r.read(ctx, r.place.Root, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the worktrees: %w", err)
@@ -130,7 +130,7 @@ func (r *Repo) listByCommand(ctx context.Context) ([]Worktree, error) {
 
 // CheckedOutAt tells in which checkout, the main one included, a branch is checked out. Worktrees whose folder is gone
 // do not count.
-func (r *Repo) CheckedOutAt(ctx context.Context, branch string) (path string, found bool, err error) {
+func (r *references) CheckedOutAt(ctx context.Context, branch string) (path string, found bool, err error) {
 	all, err := r.list(ctx)
 	if err != nil {
 		return "", false, err
@@ -144,7 +144,7 @@ func (r *Repo) CheckedOutAt(ctx context.Context, branch string) (path string, fo
 }
 
 // registered is git's entry for the worktree at path, nil when it has none.
-func (r *Repo) registered(ctx context.Context, path string) (*Worktree, error) {
+func (r *references) registered(ctx context.Context, path string) (*Worktree, error) {
 	all, err := r.list(ctx)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func realPath(path string) string {
 
 // adminDir is the folder that git keeps for the linked worktree at path (<common dir>/worktrees/NAME), or "" when path
 // is not a linked worktree of this repository. Both must name each other: a copied folder is not a worktree.
-func (r *Repo) adminDir(path string) string {
+func (r *runner) adminDir(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
 		return ""
@@ -207,7 +207,7 @@ func (r *Repo) adminDir(path string) string {
 }
 
 // adminOf is the folder that git keeps for the worktree with this .git, whatever that names, or "".
-func (r *Repo) adminOf(gitFile string) string {
+func (r *runner) adminOf(gitFile string) string {
 	worktrees := filepath.Join(r.place.CommonDir, "worktrees")
 	usual := filepath.Join(worktrees, filepath.Base(filepath.Dir(gitFile)))
 	if r.pairs(usual, gitFile) {
@@ -223,7 +223,7 @@ func (r *Repo) adminOf(gitFile string) string {
 }
 
 // pairs reports whether git's folder of a worktree names this .git and this repository.
-func (r *Repo) pairs(target, gitFile string) bool {
+func (r *runner) pairs(target, gitFile string) bool {
 	back, err := safefile.Read(filepath.Join(target, "gitdir"))
 	if err != nil || !sameFile(absolute(target, strings.TrimRight(string(back), "\n")), gitFile) {
 		return false
@@ -258,7 +258,7 @@ var folderName = sync.OnceValue(func() *regexp.Regexp {
 func folderOf(task, agent string) string { return task + "@" + agent }
 
 // hasFolder reports whether a path is that of a git folder of a run in this repository.
-func (r *Repo) hasFolder(path string) bool {
+func (r *runner) hasFolder(path string) bool {
 	return isFolder(path) && filepath.Dir(filepath.Dir(path)) == filepath.Join(r.place.CommonDir, foldersDir)
 }
 
@@ -301,7 +301,7 @@ func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) 
 }
 
 // At is Inspect without Dirty: nothing in the worktree is looked at.
-func (r *Repo) At(ctx context.Context, path string) (facts WorktreeFacts, err error) {
+func (r *references) At(ctx context.Context, path string) (facts WorktreeFacts, err error) {
 	path = absolute(r.place.Root, path)
 	admin := r.adminAt(path)
 	if facts.Exists = admin != ""; facts.Exists {
@@ -313,15 +313,15 @@ func (r *Repo) At(ctx context.Context, path string) (facts WorktreeFacts, err er
 }
 
 // adminAt is git's folder of the worktree at path, also when the project was moved with it: what Relink would make of it.
-func (r *Repo) adminAt(path string) string { return cmp.Or(r.adminDir(path), r.strayAdmin(path)) }
+func (r *runner) adminAt(path string) string { return cmp.Or(r.adminDir(path), r.strayAdmin(path)) }
 
 // HasWorktree reports whether path is a linked worktree of this repository.
-func (r *Repo) HasWorktree(path string) bool {
+func (r *runner) HasWorktree(path string) bool {
 	return r.adminAt(absolute(r.place.Root, path)) != ""
 }
 
 // headOf reads the branch and the commit of a worktree from git's folder of it.
-func (r *Repo) headOf(ctx context.Context, admin string) (branch, head string, err error) {
+func (r *references) headOf(ctx context.Context, admin string) (branch, head string, err error) {
 	var w Worktree
 	if !w.readHead(admin) {
 		return "", "", fmt.Errorf("cannot read HEAD of %s", filepath.Base(admin))
