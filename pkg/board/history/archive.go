@@ -37,7 +37,7 @@ type Archive struct {
 // archiveFile is what is known of one file.
 type archiveFile struct {
 	stamp safefile.Stamp
-	tasks []archivedTask
+	tasks []header
 	err   error // why it cannot be read
 }
 
@@ -97,12 +97,11 @@ func (a *Archive) read(sprint, id string) ([]*blackboard.Task, error) {
 		return nil, fmt.Errorf("cannot read the archive of %s: %w", sprint, err)
 	}
 	text := string(data)
-	if id != "" {
-		if found, ok := scanArchive(text); ok {
-			for _, t := range found {
-				if t.id == id {
-					text = "tasks:\n" + text[t.from:t.to]
-				}
+	if doc, err := archiveReader(scanHeader).Parse(data); id != "" && err == nil {
+		entries, _ := doc.Entries("tasks")
+		for _, e := range entries {
+			if h, ok := e.Value().(header); ok && h.ID == id && e.Text() != "" {
+				text = tasksKey + e.Text()
 			}
 		}
 	}
@@ -144,7 +143,7 @@ func (a *Archive) refresh() {
 	a.files, a.all = there, map[string]blackboard.Archived{}
 	for _, sprint := range a.sprints() {
 		for _, t := range a.files[sprint].tasks {
-			a.all[t.id] = blackboard.Archived{Status: t.status, Sprint: sprint, Supersedes: t.supersedes, AfterPlan: t.afterPlan}
+			a.all[t.ID] = blackboard.Archived{Status: t.Status, Sprint: sprint, Supersedes: t.Supersedes, AfterPlan: t.AfterPlan}
 		}
 	}
 }
@@ -165,11 +164,11 @@ func readArchive(path string) *archiveFile {
 	if err != nil {
 		return &archiveFile{err: err}
 	}
-	if tasks, ok := scanArchive(string(data)); ok {
-		return &archiveFile{tasks: tasks}
+	doc, err := archiveReader(scanHeader).Parse(data)
+	if err != nil {
+		return &archiveFile{err: err}
 	}
-	tasks, err := parseArchive(string(data))
-	return &archiveFile{tasks: tasks, err: err}
+	return &archiveFile{tasks: headers(doc)}
 }
 
 // Item is a task to archive.
@@ -215,33 +214,48 @@ func (a *Archive) Put(sprint, head string, items []Item) error {
 	return safefile.Replace(a.path(sprint), []byte(b.String()), 0o644)
 }
 
-// without are the tasks of a file but those that will be rewritten, and the column in
-// which they begin: -1 when there is none.
+// without returns the tasks in the text of a file but those that items replace, and the column in
+// which they begin, or -1 if there are none.
 func without(text string, items []Item) (body string, indent int, err error) {
 	if strings.TrimSpace(text) == "" || strings.HasSuffix(text, "\ntasks: []\n") {
 		return "", -1, nil
 	}
-	tasks, ok := scanArchive(text)
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	tasks, tail, ok := tasksOf(text)
 	if !ok {
 		if text, err = reformed(text); err != nil {
 			return "", -1, err
 		}
-		if tasks, ok = scanArchive(text); !ok {
+		if tasks, tail, ok = tasksOf(text); !ok {
 			return "", -1, errors.New("it does not have the form in which Liza writes it; move the file away")
 		}
 	}
-	from := tasksLine(text) + len(tasksKey)
-	var b strings.Builder
-	for _, t := range tasks {
-		if !slices.ContainsFunc(items, func(i Item) bool { return i.Task.ID == t.id }) {
-			b.WriteString(text[max(from, t.from):t.to])
+	_, above, _ := strings.Cut(tasks.Text, tasksKey) // the comments of the first task
+	for _, e := range tasks.Entries {
+		h, _ := e.Value().(header)
+		text := above + e.Text()
+		if above = ""; !slices.ContainsFunc(items, func(i Item) bool { return i.Task.ID == h.ID }) {
+			body += text
 		}
 	}
-	body = b.String()
-	if body != "" && !strings.HasSuffix(body, "\n") {
-		body += "\n"
+	return body + tail, tasks.Indent, nil
+}
+
+// tasksOf finds the list of tasks in a text, and the comments behind it. ok is false if the text has
+// another form than Put writes.
+func tasksOf(text string) (tasks yamldoc.Part, tail string, ok bool) {
+	doc, err := archiveReader(scanHeader).Parse([]byte(text))
+	if err != nil {
+		return tasks, "", false
 	}
-	return body, columnOf(body), nil
+	parts, tail, _ := doc.Parts()
+	if len(parts) == 0 || parts[len(parts)-1].Key != "tasks" {
+		return tasks, "", false
+	}
+	tasks = parts[len(parts)-1]
+	return tasks, tail, tasks.Apart && tasks.List
 }
 
 // reformed writes the tasks of a file that a person has edited in the form of Put.
@@ -300,14 +314,14 @@ func (i Item) fit(column int) (text string, at int, err error) {
 
 // found reports whether a scan and a parser both read this one task from the text.
 func (i Item) found(text string) bool {
-	scanned, ok := scanArchive(tasksKey + text)
-	parsed, err := parseArchive(tasksKey + text)
-	if !ok || err != nil || len(scanned) != 1 || len(parsed) != 1 {
-		return false
-	}
-	scanned[0].from, scanned[0].to = 0, 0
-	for _, t := range []archivedTask{scanned[0], parsed[0]} {
-		if t.id != i.Task.ID || t.status != i.Task.Status || t.afterPlan != i.Task.AfterPlan || !slices.Equal(t.supersedes, i.Task.Supersedes) {
+	for _, fast := range []func(string, *yamldoc.Entry, string, bool, int) (any, bool){scanHeader, nil} {
+		doc, err := archiveReader(fast).Parse([]byte(tasksKey + text))
+		if err != nil || doc.Whole() {
+			return false
+		}
+		tasks := headers(doc)
+		if len(tasks) != 1 || tasks[0].ID != i.Task.ID || tasks[0].Status != i.Task.Status ||
+			tasks[0].AfterPlan != i.Task.AfterPlan || !slices.Equal(tasks[0].Supersedes, i.Task.Supersedes) {
 			return false
 		}
 	}
@@ -346,16 +360,6 @@ func makeFolder(dir string) error {
 	return parent.Sync()
 }
 
-// archivedTask is what the index of an archive knows of a task. from and to are the
-// offsets of its lines, when the file was scanned.
-type archivedTask struct {
-	id         string
-	status     blackboard.Status
-	supersedes blackboard.List
-	afterPlan  bool
-	from, to   int
-}
-
 // header is what is decoded of a task for the index.
 type header struct {
 	ID         string            `yaml:"id"`
@@ -364,104 +368,56 @@ type header struct {
 	AfterPlan  bool              `yaml:"after_plan"`
 }
 
-func (h header) task() archivedTask {
-	return archivedTask{id: h.ID, status: h.Status, supersedes: h.Supersedes, afterPlan: h.AfterPlan}
+const tasksKey = "tasks:\n"
+
+// archiveReader cuts the file of a sprint into tasks and reads the header of each: with fast, which may be nil, or by
+// parsing it. Values that do not fit are left out.
+func archiveReader(fast func(section string, entry *yamldoc.Entry, text string, list bool, indent int) (any, bool)) *yamldoc.Reader {
+	return &yamldoc.Reader{Split: []string{"tasks"}, Fast: fast, Decode: func(_ string, entry *yamldoc.Entry, node *yaml.Node) any {
+		var h header
+		if entry != nil {
+			_ = node.Decode(&h)
+		}
+		return h
+	}}
 }
 
-// parseArchive makes the index of a file in any form. What does not fit is left out.
-func parseArchive(text string) ([]archivedTask, error) {
-	var file struct{ Tasks []*header }
-	var partly *yaml.TypeError
-	if err := yaml.Unmarshal([]byte(text), &file); err != nil && !errors.As(err, &partly) {
-		return nil, err
-	}
-	var tasks []archivedTask
-	for _, h := range file.Tasks {
-		if h != nil && h.ID != "" {
-			tasks = append(tasks, h.task())
+// headers returns the headers of the tasks with an id.
+func headers(doc *yamldoc.Document) (tasks []header) {
+	entries, _ := doc.Entries("tasks")
+	for _, e := range entries {
+		if h, ok := e.Value().(header); ok && h.ID != "" {
+			tasks = append(tasks, h)
 		}
 	}
-	return tasks, nil
+	return tasks
 }
 
-// scanArchive makes the index of a file in the form in which Put writes it, by looking at
-// its lines: an archive may be large, and few of its keys are needed. ok is false when the
-// file has another form. Put proves of each task that the scan finds what a parser would.
-func scanArchive(text string) (tasks []archivedTask, ok bool) {
-	at := tasksLine(text)
-	if at < 0 {
-		return nil, false
+// scanHeader reads the header of a task by looking at its lines. An archive of 1,000 tasks takes 4 ms
+// of processor, where a parser takes 139 ms. Put proves of each task that a parser finds the same.
+func scanHeader(section string, entry *yamldoc.Entry, text string, list bool, indent int) (any, bool) {
+	if entry == nil || !list {
+		return header{}, section != "tasks"
 	}
-	at += len(tasksKey)
-	var (
-		indent = -1
-		wanted strings.Builder // the lines of the present task that are needed
-		taking bool            // the lines of a key that is needed
-		begun  = at            // of the comments above the next task
-	)
-	end := func(to int) bool {
-		if len(tasks) == 0 {
-			return true
-		}
-		t := &tasks[len(tasks)-1]
-		from := t.from
-		head, found := headerOf(wanted.String())
-		if !found {
-			return false
-		}
-		*t = head.task()
-		t.from, t.to = from, to
-		return true
-	}
-	for at < len(text) {
-		to := at + strings.IndexByte(text[at:], '\n') + 1
-		if to == at {
-			to = len(text)
-		}
-		line := text[at:to]
+	var wanted strings.Builder
+	taking := false // the lines of a key that is needed
+	for line := range strings.Lines(text) {
 		body := strings.TrimLeft(line, " ")
 		column := len(line) - len(body)
 		switch {
-		case strings.TrimSpace(line) == "" || body[0] == '#' && (indent < 0 || column <= indent):
-			at = to
-			continue // it belongs to what follows
-		case strings.HasPrefix(body, "- ") && (indent < 0 || column == indent):
-			if !end(begun) {
-				return nil, false
-			}
-			indent = column
-			tasks = append(tasks, archivedTask{from: begun})
-			wanted.Reset()
-			taking = isWanted(body[2:])
-			if taking {
-				wanted.WriteString(body[2:])
-			}
-		case indent < 0 || column <= indent:
-			return nil, false
+		case strings.TrimSpace(line) == "" || body[0] == '#' && column <= indent:
+			continue
+		case column == indent:
+			line, column = strings.Replace(line, "-", " ", 1), indent+2
+			taking = isWanted(line[column:])
 		case column == indent+2 && body[0] != '-':
 			taking = isWanted(body)
-			fallthrough
-		default:
-			if taking {
-				wanted.WriteString(line[min(indent+2, column):])
-			}
 		}
-		at, begun = to, to
+		if taking {
+			wanted.WriteString(line[min(indent+2, column):])
+		}
 	}
-	return tasks, end(len(text))
-}
-
-const tasksKey = "tasks:\n"
-
-// tasksLine is where the tasks begin, -1 when the file has no such line.
-func tasksLine(text string) int {
-	if strings.HasPrefix(text, tasksKey) {
-		return 0
-	}
-	if i := strings.Index(text, "\n"+tasksKey); i >= 0 {
-		return i + 1
-	}
-	return -1
+	return headerOf(wanted.String())
 }
 
 func isWanted(line string) bool {
@@ -472,7 +428,7 @@ func isWanted(line string) bool {
 var plainLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(id|status): ([A-Za-z0-9][A-Za-z0-9._-]*)$`) })
 
 // headerOf decodes the lines that are needed. Most tasks have two plain ones.
-func headerOf(text string) (h header, ok bool) {
+func headerOf(text string) (any, bool) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) == 2 {
 		a, b := plainLine().FindStringSubmatch(lines[0]), plainLine().FindStringSubmatch(lines[1])
@@ -480,6 +436,7 @@ func headerOf(text string) (h header, ok bool) {
 			return header{ID: a[2], Status: blackboard.Status(b[2])}, true
 		}
 	}
+	var h header
 	err := yaml.Unmarshal([]byte(text), &h)
 	return h, err == nil && h.ID != ""
 }

@@ -12,14 +12,23 @@ import (
 
 const head = "version: 1\nsprint:\n  id: sprint-1\n"
 
+// parsed is the index of a file that a parser makes.
+func parsed(text string) ([]header, error) {
+	doc, err := archiveReader(nil).Parse([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return headers(doc), nil
+}
+
 // item is a task with its text, as the store gives it.
 func item(t *testing.T, text string) Item {
 	t.Helper()
-	tasks, err := parseArchive(tasksKey + text)
+	tasks, err := parsed(tasksKey + text)
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("the test's own text does not parse: %v\n%s", err, text)
 	}
-	is := &blackboard.Task{ID: tasks[0].id, Status: tasks[0].status, Supersedes: tasks[0].supersedes, AfterPlan: tasks[0].afterPlan}
+	is := &blackboard.Task{ID: tasks[0].ID, Status: tasks[0].Status, Supersedes: tasks[0].Supersedes, AfterPlan: tasks[0].AfterPlan}
 	return Item{Task: is, Text: text, Plain: func() string {
 		return fmt.Sprintf("  - id: %q\n    status: %s\n", is.ID, is.Status)
 	}}
@@ -117,8 +126,8 @@ func TestOtherColumnsAndFormsFitTogether(t *testing.T) {
 			if got := a.Archived(); len(got) != 3 || got["task-2"].Status != blackboard.Superseded {
 				t.Errorf("the archive has %v:\n%s", got, content(t, a.path("sprint-1")))
 			}
-			if parsed, err := parseArchive(content(t, a.path("sprint-1"))); err != nil || len(parsed) != 3 {
-				t.Errorf("a parser finds %v, %v", parsed, err)
+			if tasks, err := parsed(content(t, a.path("sprint-1"))); err != nil || len(tasks) != 3 {
+				t.Errorf("a parser finds %v, %v", tasks, err)
 			}
 		})
 	}
