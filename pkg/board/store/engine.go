@@ -170,19 +170,19 @@ func (e *Engine) CheckSeal(t *blackboard.Task, tree string) error {
 	return e.checkSeal(record{}, t, tree)
 }
 
-// ErrNotJSON says that a value has no JSON form.
-var ErrNotJSON = errors.New("the value cannot be JSON")
+// errNotJSON says that a value has no JSON form.
+var errNotJSON = errors.New("the value cannot be JSON")
 
 // JSON returns the JSON of an entry, or of a section without entries, for people's queries. read is the result of
 // Entry.Value or Document.Section.
 func JSON(read any) ([]byte, error) {
 	p, ok := read.(*piece)
 	if !ok || !p.norm.IsValid() || p.norm.Kind() == reflect.Pointer && p.norm.IsNil() {
-		return nil, ErrNotJSON
+		return nil, errNotJSON
 	}
 	var value any
 	if err := yamldoc.Encode(p.norm.Interface()).Decode(&value); err != nil {
-		return nil, errors.Join(ErrNotJSON, err)
+		return nil, errors.Join(errNotJSON, err)
 	}
 	return json.Marshal(value)
 }

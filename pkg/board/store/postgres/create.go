@@ -150,8 +150,8 @@ var migrations embed.FS
 // migrationLock keeps two programs from running migrations at once.
 const migrationLock = 0x6c697a61
 
-// Migrate runs the migrations that the tables lack.
-func Migrate(ctx context.Context, conn *pgx.Conn) error {
+// migrate runs the migrations that the tables lack.
+func migrate(ctx context.Context, conn *pgx.Conn) error {
 	if version, err := version(ctx, conn); err != nil || version == schema {
 		return err
 	} else if version > schema {
@@ -203,7 +203,7 @@ func (s *Store) Upgrade(ctx context.Context) error {
 			return err
 		}
 		defer func() { _ = conn.Close(ctx) }()
-		return Migrate(ctx, conn)
+		return migrate(ctx, conn)
 	})
 }
 
