@@ -90,7 +90,7 @@ func (s *Supervisor) codeOne(soft, hard context.Context, st *blackboard.State) (
 			return true, waiting{}, nil
 		}
 		if failures == maxClaimFailures {
-			return false, waiting{}, fmt.Errorf("%w: %d claims failed in a row: %w", ErrGaveUp, failures+1, err)
+			return false, waiting{}, gaveUp(fmt.Sprintf("%d claims failed in a row", failures+1), err)
 		}
 		if !sleep(hard, time.Second+rand.N(4*time.Second)) {
 			return false, waiting{}, ErrAborted

@@ -173,7 +173,7 @@ func (s *Supervisor) cannotStart(ctx context.Context, u *unit, err error) error 
 	if _, remote := errors.AsType[*git.RemoteError](err); remote {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrGaveUp, err)
+	return gaveUp("", err)
 }
 
 // cost says how long a run took and what it cost; unknown is not zero.
@@ -412,13 +412,9 @@ func (s *Supervisor) tellGaveUp(err error) {
 	defer cancel()
 	g, ok := errors.AsType[*GaveUp](err)
 	if !ok {
-		why, next, found := strings.Cut(strings.TrimPrefix(err.Error(), ErrGaveUp.Error()+": "), "; next: ")
-		if !found {
-			next = "liza status"
-		}
-		g = &GaveUp{Why: why, Next: next}
+		g = &GaveUp{Why: err.Error()}
 	}
-	extra := map[string]any{"next": g.Next}
+	extra := map[string]any{"next": g.next()}
 	for k, v := range g.Extra {
 		extra[k] = v
 	}
@@ -438,7 +434,7 @@ func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting,
 	if err := s.contained(func() error { return s.giveBack(ctx, failed) }); boardWaits(err) {
 		return s.cutOff(err), nil // it is released when the board is back
 	} else if err != nil {
-		return waiting{}, fmt.Errorf("%w: %w", ErrGaveUp, err)
+		return waiting{}, gaveUp("", err)
 	}
 	limit, window := 3, 5*time.Minute
 	if st, err := s.Service.View(ctx); err == nil {

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -60,8 +61,18 @@ func (s *Supervisor) contained(do func() error) (err error) {
 type GaveUp struct {
 	Task  string // "" when it was about none
 	Why   string
-	Next  string
+	Next  string         // "" when nothing better than a look at the board is known
 	Extra map[string]any // for the journal
+
+	cause error // nil: none
+}
+
+// gaveUp is a GaveUp because of cause, after "why: " where there is a why.
+func gaveUp(why string, cause error) *GaveUp {
+	if why != "" {
+		why += ": "
+	}
+	return &GaveUp{Why: why + cause.Error(), cause: cause}
 }
 
 func (g *GaveUp) Error() string {
@@ -69,7 +80,25 @@ func (g *GaveUp) Error() string {
 	if g.Task != "" {
 		text += " on " + g.Task
 	}
-	return text + ": " + g.Why + "; next: " + g.Next
+	text += ": " + g.Why
+	if g.Next != "" {
+		text += "; next: " + g.Next
+	}
+	return text
+}
+
+func (g *GaveUp) Unwrap() error { return g.cause }
+
+// next is the command that helps: its own, else that of the cause, else a look at the board.
+func (g *GaveUp) next() string {
+	if r, ok := errors.AsType[*transition.Refusal](g.cause); ok && g.Next == "" && r.Next != "" {
+		return r.Next
+	}
+	var helps interface{ Next() string }
+	if g.Next == "" && errors.As(g.cause, &helps) {
+		return helps.Next()
+	}
+	return cmp.Or(g.Next, "liza status")
 }
 
 // Is makes every GaveUp an ErrGaveUp.

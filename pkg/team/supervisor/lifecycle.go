@@ -20,6 +20,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -40,6 +41,7 @@ func (s *Supervisor) register(ctx context.Context) error {
 		}
 		s.ID = r.Agent
 		s.Service.Caller.AgentID, s.Service.Caller.Token = r.Agent, r.Token
+		s.beats.enter(r.Agent, board.HashToken(r.Token))
 		_, lease, margin := s.intervals(ctx)
 		s.lease.renewed(started.Add(lease - margin))
 	} else if err := s.Service.Update(ctx, "ready", func(st *blackboard.State, a transition.Actor) error {
@@ -70,6 +72,7 @@ func (s *Supervisor) leave(cause error) error {
 	if err := s.releaseAll(ctx, reason); err != nil {
 		return err
 	}
+	s.beats.leave(s.ID)
 	err := s.Service.Unregister(ctx, s.ID, false)
 	if err == nil || isLost(err) {
 		return nil
@@ -96,8 +99,7 @@ func (s *Supervisor) beat(ctx context.Context) {
 		if !sleep(ctx, interval) {
 			return
 		}
-		started := s.Service.Now()
-		_, err := s.Service.Heartbeat(ctx)
+		started, err := s.beats.beat(ctx, s, s.Service.Caller.AgentID, interval)
 		failed = err != nil
 		switch {
 		case err == nil:
@@ -361,6 +363,7 @@ func (s *Supervisor) has(st *blackboard.State) bool {
 }
 
 func (s *Supervisor) forgetRegistration() {
+	s.beats.leave(s.ID)
 	s.Service.Caller.AgentID, s.Service.Caller.Token, s.ID = "", "", ""
 }
 

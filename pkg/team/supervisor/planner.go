@@ -161,7 +161,7 @@ func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []transiti
 		return planned{}, err
 	}
 	if _, err := s.Adapter(p.program); err != nil {
-		return planned{}, fmt.Errorf("%w: %w", ErrGaveUp, err)
+		return planned{}, gaveUp("", err)
 	}
 	s.Service.Scripted = p.program == "scripted"
 	root := s.Service.Project.Root
@@ -239,7 +239,7 @@ func (s *Supervisor) planningFailed(ctx context.Context, u *unit, problem string
 	if _, err := outcome.Unanswered(ctx, s.Service, outcome.Run{Kind: string(s.Role)}, problem, u.reasks+1); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s", ErrGaveUp, outcome.PlanningFailed(u.reasks+1, problem))
+	return &GaveUp{Why: outcome.PlanningFailed(u.reasks+1, problem)}
 }
 
 // replanStopped ends a chain of plans that leads nowhere (specs/roles-and-knowledge.md#5.9).
@@ -247,7 +247,7 @@ func (s *Supervisor) replanStopped(ctx context.Context, due transition.Trigger, 
 	if err := outcome.StopReplan(context.WithoutCancel(ctx), s.Service, due, why); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: replanning: %s; next: liza show %s, then liza note TEXT or liza resume", ErrGaveUp, why, due.IDs[0])
+	return &GaveUp{Why: "replanning: " + why, Next: fmt.Sprintf("liza show %s, then liza note TEXT or liza resume", due.IDs[0])}
 }
 
 // triggerFacts are what wake triggers depend on besides the board.

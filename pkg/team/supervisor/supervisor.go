@@ -72,6 +72,7 @@ type Supervisor struct {
 	refused     verb.Refused // summaries
 	historyTold bool         // people know that the history cannot be written
 	lease       leaseKeeper
+	beats       *heartbeat // of the team; nil: its own
 	recovered   time.Time
 	moved       bool                                     // somebody moved the integration branch
 	mergeTold   string                                   // why nothing was merged, as it was said
@@ -307,8 +308,8 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 			return false, err
 		}
 		if c == transition.CompletionMissing {
-			missing, _ := s.Service.MissingWork(ctx)
-			return true, fmt.Errorf("%w: the goal is not complete: %s", ErrGaveUp, missing)
+			missing, next, _ := s.Service.FindMissingWork(ctx)
+			return true, &GaveUp{Why: "the goal is not complete: " + missing, Next: next}
 		}
 		if st, err = s.Service.View(ctx); err != nil {
 			return false, err
@@ -322,7 +323,7 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 		s.say("", "goal aborted")
 		return true, errComplete
 	case st.Sprint != nil && st.Sprint.Status == blackboard.Completed:
-		return true, fmt.Errorf("%w: every task is terminal and none was merged; next: liza status", ErrGaveUp)
+		return true, &GaveUp{Why: "every task is terminal and none was merged", Next: "liza status"}
 	}
 	return false, nil
 }
@@ -356,6 +357,9 @@ func (s *Supervisor) recover(ctx context.Context) error {
 	}
 	first := s.recovered.IsZero()
 	s.recovered = now
+	if !s.beats.recovers(s.Role, now) {
+		return nil
+	}
 	s.recoverHistory(ctx)
 	did, err := s.Service.Recover(ctx)
 	for _, d := range did {

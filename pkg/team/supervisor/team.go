@@ -31,11 +31,11 @@ func (t *Team) Run(soft, hard context.Context) error {
 	soft, stop := context.WithCancelCause(soft)
 	defer stop(nil)
 	t.Service.ClearStrays()
-	running := &Running{}
+	running, beats := &Running{}, newHeartbeat()
 	ended := make(chan end, len(t.Members))
 	var all sync.WaitGroup
 	for _, m := range t.Members {
-		m.Running = running
+		m.Running, m.beats = running, beats
 		all.Go(func() { ended <- end{m, m.kept(soft, hard)} })
 	}
 	merging := func() {}
@@ -113,7 +113,7 @@ func (t *Team) collect(ended <-chan end, stop context.CancelCauseFunc) error {
 			errs = append(errs, fmt.Errorf("%s: %w", e.member.ID, e.err))
 			e.member.warn("", "ended: %v", e.err)
 			if left[e.member.Role] == 0 {
-				stop(fmt.Errorf("%w: no %s is left", ErrGaveUp, e.member.Role))
+				stop(&GaveUp{Why: fmt.Sprintf("no %s is left", e.member.Role)})
 			}
 		}
 	}
@@ -128,7 +128,11 @@ func (t *Team) watch(ctx context.Context) error {
 	changes := t.Service.Store.Watch(ctx)
 	var quiet quiet
 	for {
-		timer := time.NewTimer(time.Second)
+		look := watchEvery
+		if !quiet.since.IsZero() {
+			look = quietTime
+		}
+		timer := time.NewTimer(look)
 		select {
 		case <-changes:
 		case <-timer.C:
@@ -144,6 +148,9 @@ func (t *Team) watch(ctx context.Context) error {
 		}
 	}
 }
+
+// watchEvery is how often a team looks whether it should end while nothing changes.
+const watchEvery = 5 * time.Second
 
 // How long a board has to stay as it is before the team ends: those who wait may not have
 // looked yet at what the last change left to do.
@@ -195,12 +202,12 @@ func (t *Team) verdict(s *blackboard.State) error {
 	}
 	all := transition.Triggers(s, facts, now)
 	if asked := transition.AskedOfPeople(s); len(all) == 0 && len(asked) > 0 && !waitsForPeople(s) {
-		return fmt.Errorf("%w: nothing goes on before a person answers about %s; next: liza questions", ErrGaveUp, prose.Few(asked, 5))
+		return &GaveUp{Why: "nothing goes on before a person answers about " + prose.Few(asked, 5), Next: "liza questions"}
 	}
 	if len(all) == 0 || !next.IsZero() || waitsForPeople(s) {
 		return nil
 	}
-	return fmt.Errorf("%w: the planner did not resolve %s; next: %s", ErrGaveUp, kinds(all), nextFor(s, all))
+	return &GaveUp{Why: "the planner did not resolve " + kinds(all), Next: nextFor(s, all)}
 }
 
 // plans reports whether the team has a planner.

@@ -174,10 +174,16 @@ type Beat struct {
 
 // Heartbeat extends the leases of the caller and of its claim in one write.
 func (d *Service) Heartbeat(ctx context.Context) (Beat, error) {
-	var out Beat
+	out, _, err := d.HeartbeatWith(ctx, nil)
+	return out, err
+}
+
+// HeartbeatWith is Heartbeat, which renews the leases of others of the same process in the same write. renewed has those whose
+// registration holds.
+func (d *Service) HeartbeatWith(ctx context.Context, others []transition.Actor) (out Beat, renewed []string, err error) {
 	contact, err := d.contact()
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	err = d.Update(ctx, "heartbeat", func(s *blackboard.State, a transition.Actor) error {
 		if err := transition.Beat(s, a, d.Now()); err != nil {
@@ -186,8 +192,13 @@ func (d *Service) Heartbeat(ctx context.Context) (Beat, error) {
 		if err := transition.NoteContact(s, contact, d.Now()); err != nil {
 			return err
 		}
-		out = Beat{Agent: a.ID, Lease: s.Agents[a.ID].LeaseExpires}
+		out, renewed = Beat{Agent: a.ID, Lease: s.Agents[a.ID].LeaseExpires}, nil
+		for _, other := range others {
+			if other.Facts = a.Facts; transition.Beat(s, other, d.Now()) == nil {
+				renewed = append(renewed, other.ID)
+			}
+		}
 		return nil
 	})
-	return out, err
+	return out, renewed, err
 }
