@@ -145,8 +145,8 @@ func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
 	x.Service = d
 	if x.State, err = d.View(ctx); err == nil {
 		examineShared(ctx, x)
-		for _, h := range e.hiddenSettings(x.Project, d.Config(), x.State) {
-			x.Add("config", findings.Warning, h.key, h.next, "", "%s", h.message)
+		for _, h := range d.Config().Hidden(x.Project.Liza, boardSettings(x.State)) {
+			x.Add("config", findings.Warning, h.Key, h.Next, "", "%s", h.Message)
 		}
 		return
 	}

@@ -492,8 +492,8 @@ func (c *factory) warnHidden(ctx context.Context) {
 	if err != nil {
 		return // who needs the board says so
 	}
-	for _, h := range c.env.hiddenSettings(c.service.Project, c.service.Config(), s) {
-		c.env.Log().Warn(h.message + "; next: " + h.next)
+	for _, h := range c.service.Config().Hidden(c.service.Project.Liza, s.Config) {
+		c.env.Log().Warn(h.Message + "; next: " + h.Next)
 	}
 }
 

@@ -13,16 +13,9 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/store/postgres"
 	"liza/pkg/team/assembly"
+	"liza/pkg/team/move"
 	"liza/pkg/verb/verb"
 )
-
-// storePlace is the result of `liza store`.
-type storePlace struct {
-	Kind     string  `json:"kind"`  // file or postgres
-	Board    string  `json:"board"` // path, or address without password
-	Revision int     `json:"revision"`
-	Clock    float64 `json:"clock_offset_seconds,omitempty"` // how far this host's clock is ahead of the database's
-}
 
 func newStore(env *Env) *urfave.Command {
 	return &urfave.Command{
@@ -42,7 +35,7 @@ func newStoreShow(env *Env) *urfave.Command {
 			if err != nil {
 				return err
 			}
-			place := storePlace{Kind: "file", Board: ".liza/state.yaml", Revision: s.Revision}
+			place := move.Place{Kind: "file", Board: ".liza/state.yaml", Revision: s.Revision}
 			shared, ok := d.Store.(store.Shared)
 			if !ok {
 				return env.Print(place, "board  %s, revision %d\nnext: liza store move URL puts it into a database, for a team on several hosts\n", place.Board, place.Revision)
@@ -55,6 +48,23 @@ func newStoreShow(env *Env) *urfave.Command {
 			place.Kind, place.Board, place.Clock = "postgres", at.String(), offset.Seconds()
 			return env.Print(place, "board  %s, revision %d\ncopy   .liza/state.yaml\nclock  this host's is %s of the database\n", place.Board, place.Revision, aheadOrBehind(offset))
 		}),
+	}
+}
+
+func newStoreMove(env *Env) *urfave.Command {
+	return &urfave.Command{
+		Name: "move", ArgsUsage: "URL|file", Usage: "move the board into a PostgreSQL database, or back into a file",
+		Description: "With URL (postgres://USER@HOST/DATABASE[/BOARD]) the board of this project goes into the database, with its journal and archive; other hosts then\n" +
+			"use liza join. With file it becomes .liza/state.yaml of this host again, byte for byte, and the other hosts have no board any more; the database keeps\n" +
+			"what it had under a name that ends in ~moved. Refused while agents work. When it is interrupted, do it again." +
+			examples("liza store move postgres://liza@db/liza/payments", "liza store move file") + exitsText(0, 1, 2, 3, 4, 8),
+		Action: env.do(env.slow("moving the board", func(ctx context.Context, args []string) error {
+			done, err := move.Board(ctx, &env.Environment, args[0])
+			if err != nil {
+				return err
+			}
+			return env.Print(done, "%s", done.Text)
+		})),
 	}
 }
 
