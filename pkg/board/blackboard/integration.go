@@ -43,7 +43,7 @@ func (s *State) ForeignTip(tip string) bool {
 	return true
 }
 
-// MovedText says in one line where the branch is instead of where Liza left it.
+// MovedText returns a line that names the tip of the integration branch and the tip at which Liza left it.
 func MovedText(s *State, tip string) string {
 	branch, known := s.IntegrationBranch(), ShortCommit(s.Tip())
 	if tip == "" {
@@ -52,7 +52,7 @@ func MovedText(s *State, tip string) string {
 	return branch + " is at " + ShortCommit(tip) + ", which Liza did not make; Liza left it at " + known
 }
 
-// DecideTip is the command for a branch that was moved.
+// DecideTip returns the command with which a person decides about a branch that was moved to tip.
 func DecideTip(tip string) string {
 	if tip == "" {
 		return "liza integration restore"

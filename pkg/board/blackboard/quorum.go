@@ -43,7 +43,7 @@ func QuorumFor(rules []QuorumRule, files []string, match func(glob, file string)
 	return q
 }
 
-// Missing is how many approvals are still needed.
+// Missing returns the number of approvals that a change with the approvals given still needs.
 func (q *Quorum) Missing(given []*Approval) int {
 	if q == nil {
 		return 0
@@ -82,7 +82,7 @@ func (q *Quorum) Describe() string {
 	return text
 }
 
-// Standing are the approvals of what is submitted now.
+// Standing lists the approvals of the commit under review.
 func (t *Task) Standing() []*Approval {
 	var list []*Approval
 	for _, a := range t.Approvals {
@@ -93,7 +93,7 @@ func (t *Task) Standing() []*Approval {
 	return list
 }
 
-// Given are the standing approvals, with the approvals of a task that needed no more than one.
+// Given lists the standing approvals and, for a task that needed one approval only, that one.
 func (t *Task) Given(s *State, tree string) []*Approval {
 	list := t.Standing()
 	add := func(a Approval) {

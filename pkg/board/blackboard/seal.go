@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -45,14 +46,19 @@ func (a *Approval) sealed(task string) []string {
 
 // SealFits says why the seal of an approval of that task does not count, "" when it does.
 func (a *Approval) SealFits(task string, k Sealer) string {
+	return sealFits(k, a.Key, a.MAC, func() []string { return a.sealed(task) })
+}
+
+// sealFits says why a seal does not count for what it says, "" when it does. Without a key every seal counts.
+func sealFits(k Sealer, key, mac string, says func() []string) string {
 	switch {
 	case k == nil:
 		return ""
-	case a.MAC == "":
+	case mac == "":
 		return "there is no seal"
-	case a.Key != k.Name():
-		return "its seal was made with another key, " + a.Key
-	case !k.Fits(a.MAC, a.sealed(task)...):
+	case key != k.Name():
+		return "its seal was made with another key, " + key
+	case !k.Fits(mac, says()...):
 		return "its seal does not fit what the board says"
 	}
 	return ""
@@ -89,17 +95,8 @@ func (t *Task) sealed() []string {
 // SealFits says why the seal of a task does not count, "" when it does. Without a key every
 // seal counts.
 func (t *Task) SealFits(k Sealer) string {
-	switch s := t.Seal; {
-	case k == nil:
-		return ""
-	case s == nil:
-		return "there is no seal"
-	case s.Key != k.Name():
-		return "its seal was made with another key, " + s.Key
-	case !k.Fits(s.MAC, t.sealed()...):
-		return "its seal does not fit what the board says"
-	}
-	return ""
+	s := cmp.Or(t.Seal, &Seal{})
+	return sealFits(k, s.Key, s.MAC, t.sealed)
 }
 
 // sign gives the task a seal. generation is that of the reviewer's registration.
@@ -183,13 +180,6 @@ func (i *Integration) SameTip(old *Integration) bool { return slices.Equal(old.s
 
 // SealFits says why the seal of the tip does not count, "" when it does.
 func (i *Integration) SealFits(k Sealer) string {
-	switch {
-	case i.Seal == nil:
-		return "there is no seal"
-	case i.Seal.Key != k.Name():
-		return "its seal was made with another key, " + i.Seal.Key
-	case !k.Fits(i.Seal.MAC, i.sealed()...):
-		return "its seal does not fit what the board says"
-	}
-	return ""
+	s := cmp.Or(i.Seal, &TipSeal{})
+	return sealFits(k, s.Key, s.MAC, i.sealed)
 }

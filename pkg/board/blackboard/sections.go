@@ -41,7 +41,7 @@ func (s *State) ActiveFacts() []*Fact {
 	return list
 }
 
-// NewNotes are those for the task of an agent's run that its prompt did not have yet.
+// NewNotes lists the notes for the task of an agent's run that were not in its prompt.
 func (s *State) NewNotes(agent string) []*Note {
 	a := s.Agents[agent]
 	if a == nil || a.Child == nil || a.Child.Task == "" {
@@ -70,7 +70,7 @@ func (n *Note) Finding() *Finding {
 // Commenter is who commented, for a finding that was made from a comment.
 func (f *Finding) Commenter() (name string, ok bool) { return strings.CutPrefix(f.Check, commentCheck) }
 
-// OpenComments are the comments on a task that no submission came after.
+// OpenComments lists the comments on a task that are newer than its last submission.
 func (s *State) OpenComments(t *Task) []*Note {
 	var list []*Note
 	submitted := t.TimeOfLast(HistoryReadyForReview, HistorySubmittedForReview)
@@ -110,7 +110,7 @@ func (s *State) Import(source string) *Import {
 	return s.Imports[i]
 }
 
-// ImportOf is what a task was imported from, nil for one that was not.
+// ImportOf returns the import of which a task was made, nil for other tasks.
 func (s *State) ImportOf(task string) *Import {
 	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i.Task == task })
 	if i < 0 {

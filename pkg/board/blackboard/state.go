@@ -22,7 +22,7 @@ func (s *State) EachTask() iter.Seq2[int, *Task] { return slices.All(s.tasks) }
 // TaskList is a copy of the list, for looking at its tasks.
 func (s *State) TaskList() []*Task { return slices.Clone(s.tasks) }
 
-// TaskCount is how many tasks there are.
+// TaskCount returns the number of tasks on the board.
 func (s *State) TaskCount() int { return len(s.tasks) }
 
 // TaskAt returns the task in that place, from 0, for looking.
@@ -75,19 +75,19 @@ func (s *State) AddTasks(tasks ...*Task) {
 	}
 }
 
-// With is the state with tasks added.
+// With adds tasks to s and returns s.
 func (s *State) With(tasks ...*Task) *State {
 	s.AddTasks(tasks...)
 	return s
 }
 
-// RemoveTasks takes the tasks out of the list that drop names.
+// RemoveTasks removes the tasks for which drop returns true.
 func (s *State) RemoveTasks(drop func(*Task) bool) {
 	s.tasks = slices.DeleteFunc(s.tasks, drop)
 }
 
-// SetTasks puts another list in the place of the tasks. like is a state in which most of
-// them are in the same places, or nil.
+// SetTasks replaces the list of tasks. like, if not nil, is a state with most of these tasks at the same
+// places: its index is used again.
 func (s *State) SetTasks(tasks []*Task, like *State) {
 	s.tasks = tasks
 	if like != nil && len(like.tasks) == len(tasks) {
@@ -102,7 +102,7 @@ func (s *State) SetTasks(tasks []*Task, like *State) {
 	}
 }
 
-// SprintTimes are the times of the sprint, which may be changed.
+// SprintTimes returns the times of the sprint, made when there are none. They may be changed.
 func (s *State) SprintTimes() *Timeline {
 	if s.Sprint.Timeline == nil {
 		s.Sprint.Timeline = &Timeline{}
@@ -110,11 +110,10 @@ func (s *State) SprintTimes() *Timeline {
 	return s.Sprint.Timeline
 }
 
-// UseArchive tells the rules where to find the tasks that have left the board; forks of s
-// know it too.
+// UseArchive sets the archive in which s and its forks find the tasks that have left the board.
 func (s *State) UseArchive(a Archive) { s.archive = a }
 
-// ArchivedTasks are the tasks that have left the board, by id; nobody may change the map.
+// ArchivedTasks returns the tasks that have left the board, by id. The map must not be changed.
 func (s *State) ArchivedTasks() map[string]Archived {
 	if s.archive == nil {
 		return nil
@@ -156,7 +155,7 @@ func (s *State) firstSprint() bool {
 	return !ok || n < 2
 }
 
-// SprintNumber is the number of a sprint of the form sprint-3.
+// SprintNumber returns the number in a sprint id of the form sprint-3.
 func SprintNumber(id string) (int, bool) {
 	rest, ok := strings.CutPrefix(id, "sprint-")
 	n, err := strconv.Atoi(rest)
@@ -223,7 +222,7 @@ func (t *Task) Ended() time.Time {
 	return at
 }
 
-// Leave takes tasks off the board that are kept in the archive from then on.
+// Leave removes tasks from the board whose copies are in the archive.
 func (s *State) Leave(ids []string) {
 	if s.leaving == nil {
 		s.leaving = map[string]Status{}
@@ -236,13 +235,13 @@ func (s *State) Leave(ids []string) {
 	s.RemoveTasks(func(t *Task) bool { _, leaves := s.leaving[t.ID]; return leaves })
 }
 
-// Leaving is the status of a task that this change takes off the board for the archive.
+// Leaving returns the status of a task that Leave removed in this change.
 func (s *State) Leaving(id string) (Status, bool) {
 	status, ok := s.leaving[id]
 	return status, ok
 }
 
-// EnsureScope is the scope of the sprint, which may be changed; it is made when there is none.
+// EnsureScope returns the scope of the sprint, made when there is none. It may be changed.
 func (sp *Sprint) EnsureScope() *SprintScope {
 	if sp == nil {
 		return &SprintScope{}

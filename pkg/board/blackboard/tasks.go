@@ -14,7 +14,7 @@ func (t *Task) KindOf() TaskKind { return cmp.Or(t.Kind, CodeTask) }
 // BlockedFor is what a BLOCKED task waits for; an answer when it does not say.
 func (t *Task) BlockedFor() BlockedKind { return cmp.Or(t.BlockedKind, BlockedByQuestion) }
 
-// Bases are the commits that the work of a task may be based on besides the integration branch; "" among them.
+// Bases lists the commits other than the integration branch on which the work of a task may be based. Some may be "".
 func (t *Task) Bases() []string { return []string{t.BaseCommit, t.FixOnto, t.Merges} }
 
 // ChangesFiles reports whether the task's work is commits: kind code and everything with

@@ -319,7 +319,7 @@ func NextGoal(s *blackboard.State, g *blackboard.Goal, a Actor, now time.Time) (
 	return was, archived, nil
 }
 
-// Ended is a goal that is over, with its last sprint.
+// Ended is a finished goal with its last sprint and the usage of that sprint.
 type Ended struct {
 	Goal   *blackboard.Goal
 	Sprint *blackboard.Sprint
@@ -347,7 +347,7 @@ func mayEndGoal(s *blackboard.State, a Actor, now time.Time) error {
 		return refuse("G06", ExitInvalid, "liza validate", "the state has no goal or no sprint")
 	case s.Sprint.Status == blackboard.AtCheckpoint:
 		return refuse("G06", ExitRefused, "liza resume", "%s is CHECKPOINT; decide about it first", s.Sprint.ID)
-	case s.CircuitBreaker != nil && s.CircuitBreaker.Status == blackboard.BreakerTripped:
+	case tripped(s.CircuitBreaker):
 		return refuse("G07", ExitRefused, "liza ack", "the circuit breaker is TRIGGERED; acknowledge it first")
 	}
 	if open := OpenTasks(s); len(open) > 0 {
@@ -427,7 +427,7 @@ func mayEndSprint(s *blackboard.State, a Actor, now time.Time) error {
 		return refuse("G06", ExitRefused, "liza resume", "%s is CHECKPOINT; the next sprint needs it COMPLETED or ABORTED", s.Sprint.ID)
 	case s.Sprint.Status != blackboard.Completed && s.Sprint.Status != blackboard.Aborted:
 		return refuse("G06", ExitRefused, "liza status", "%s is %s; the next sprint needs it COMPLETED or ABORTED", s.Sprint.ID, sprintStatus(s))
-	case s.CircuitBreaker != nil && s.CircuitBreaker.Status == blackboard.BreakerTripped:
+	case tripped(s.CircuitBreaker):
 		return refuse("G07", ExitRefused, "liza ack", "the circuit breaker is TRIGGERED; acknowledge it first")
 	}
 	for t := range s.Tasks() {

@@ -88,7 +88,7 @@ func IntendMove(s *blackboard.State, i blackboard.MoveIntent) error {
 	return nil
 }
 
-// FinishMove records that the branch is at the intent. It reports false when there is none.
+// FinishMove records that the branch is at the commit of the intent, and reports whether there was an intent.
 func FinishMove(s *blackboard.State, now time.Time) bool {
 	if s.Integration == nil || s.Integration.Intent == nil {
 		return false
@@ -127,7 +127,7 @@ type Contact struct {
 	Name string
 }
 
-// Contact notes a host. It is refused while another clone is known by the same name: what belongs to a host goes by that.
+// NoteContact records that a host was there. It refuses a name under which another clone is known: what belongs to a host is found by its name.
 func NoteContact(s *blackboard.State, c Contact, now time.Time) error {
 	if c.Name == "" {
 		return nil
@@ -144,8 +144,8 @@ func NoteContact(s *blackboard.State, c Contact, now time.Time) error {
 	return nil
 }
 
-// TakeTurn gives a host the next turn; held is the one of another host that is not over. A host's own former turn is over,
-// because its merges are one after the other by a lock of that host.
+// TakeTurn gives host the next turn and returns its term. While the turn of another host lasts it returns that turn
+// as held instead. A host takes over its own former turn: a lock of the host lets it merge once at a time.
 func TakeTurn(s *blackboard.State, host, by string, length time.Duration, now time.Time) (term int, held *blackboard.MergeTurn) {
 	if s.Integration == nil {
 		s.Integration = &blackboard.Integration{}
@@ -162,7 +162,7 @@ func TakeTurn(s *blackboard.State, host, by string, length time.Duration, now ti
 	return next.Term, nil
 }
 
-// KeepTurn extends a turn; false: it is over.
+// KeepTurn extends the turn of a term by length, and reports whether that turn is still the present one.
 func KeepTurn(s *blackboard.State, term int, length time.Duration, now time.Time) bool {
 	if !s.Integration.HasTurn(term) {
 		return false
@@ -173,7 +173,7 @@ func KeepTurn(s *blackboard.State, term int, length time.Duration, now time.Time
 	return true
 }
 
-// EndTurn lets the next one merge.
+// EndTurn ends the turn of a term, so that another host can take the next one.
 func EndTurn(s *blackboard.State, term int, now time.Time) {
 	if s.Integration.HasTurn(term) {
 		s.Integration.Turn = &blackboard.MergeTurn{Term: term, Until: blackboard.TimeOf(now)}

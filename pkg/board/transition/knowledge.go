@@ -9,7 +9,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// MayKnow refuses who may not add facts: people and planners may (specs/roles-and-knowledge.md#6.1).
+// MayKnow refuses an actor who may not use verb on facts: people may, and planners with planner (specs/roles-and-knowledge.md#6.1).
 func MayKnow(s *blackboard.State, a Actor, verb string, planner bool, now time.Time) error {
 	by, err := identify(s, a, now)
 	switch {
@@ -36,7 +36,7 @@ func Learn(s *blackboard.State, f blackboard.Fact, archived int, a Actor, now ti
 	return &f
 }
 
-// UseFacts notes that a prompt had these facts.
+// UseFacts counts a prompt that had the facts ids, and sets when they were used last.
 func UseFacts(s *blackboard.State, ids []string, now time.Time) {
 	for _, f := range s.Facts {
 		if slices.Contains(ids, f.ID) {
@@ -89,11 +89,7 @@ func factsOf(s *blackboard.State, ids []string) ([]*blackboard.Fact, error) {
 			}
 		}
 		if found == nil {
-			hint := ""
-			if near := blackboard.Nearest(id, known); near != "" {
-				hint = "; did you mean '" + near + "'?"
-			}
-			return nil, refuse("G05", ExitRefused, "liza facts list --all", "no fact '%s'%s", id, hint)
+			return nil, refuse("G05", ExitRefused, "liza facts list --all", "no fact '%s'%s", id, didYouMean(id, known))
 		}
 		if !slices.Contains(list, found) {
 			list = append(list, found)
@@ -308,11 +304,7 @@ func openDiscovery(s *blackboard.State, id, verb string, a Actor, now time.Time)
 		}
 		ids = append(ids, d.ID)
 	}
-	hint := ""
-	if near := blackboard.Nearest(id, ids); near != "" {
-		hint = "; did you mean '" + near + "'?"
-	}
-	return nil, by, refuse("G05", ExitRefused, "liza status", "no discovery '%s'%s", id, hint)
+	return nil, by, refuse("G05", ExitRefused, "liza status", "no discovery '%s'%s", id, didYouMean(id, ids))
 }
 
 // ChangeSpec records that a person changed a spec (specs/protocol.md#13.10). Every task whose
@@ -391,7 +383,7 @@ func mayComment(t *blackboard.Task) error {
 // seeComments is the reason of a person who has said what is wrong in comments.
 const seeComments = "see the comments"
 
-// TakeNotes marks them as seen, and returns copies.
+// TakeNotes marks the new notes of an agent as seen by it, and returns copies of them.
 func TakeNotes(s *blackboard.State, agent string, now time.Time) []*blackboard.Note {
 	var taken []*blackboard.Note
 	for _, n := range s.NewNotes(agent) {

@@ -1,6 +1,7 @@
 package transition
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -140,23 +141,16 @@ func (l *limitReached) halt(now time.Time) *blackboard.Halt {
 	return &blackboard.Halt{Kind: l.kind, Value: l.value, Limit: l.limit, At: blackboard.TimeOf(now)}
 }
 
+// haltKindOf names the kind of halt of each limit that ends a task; meters has them first.
+var haltKindOf = map[string]string{"cost_cents": "cost", "time_minutes": "time", "tokens": "cost", "max_agent_runs": "iteration"}
+
 func reached(s *blackboard.State, t *blackboard.Task, more Spent, reserve blackboard.Amount) *limitReached {
-	u := t.Usage
-	if u == nil {
-		u = &blackboard.Usage{}
-	}
-	for _, x := range []struct {
-		key, kind      string
-		value, reserve blackboard.Amount
-	}{
-		{"cost_cents", "cost", u.CostCents.Plus(more.Cents), reserve},
-		{"time_minutes", "time", blackboard.Amount((u.Seconds + more.Seconds) / 60), 0},
-		{"tokens", "cost", blackboard.Amount(u.TokensIn + u.TokensOut + more.Tokens), 0},
-		{"max_agent_runs", "iteration", blackboard.Amount(u.AgentRuns), 0},
-	} {
-		limit := LimitOf(s, t, x.key)
-		if x.value.Reaches(limit, x.reserve) {
-			return &limitReached{key: x.key, kind: x.kind, value: x.value, limit: limit, enough: max(2*limit, int(x.value.Plus(x.reserve))+1)}
+	for _, m := range meters(s, t, more)[:len(haltKindOf)] {
+		if m.key != "cost_cents" {
+			reserve = 0
+		}
+		if m.value.Reaches(m.limit, reserve) {
+			return &limitReached{key: m.key, kind: haltKindOf[m.key], value: m.value, limit: m.limit, enough: max(2*m.limit, int(m.value.Plus(reserve))+1)}
 		}
 	}
 	return nil
@@ -221,13 +215,13 @@ func maxReviewCycles(s *blackboard.State, t *blackboard.Task) int {
 var unitOf = map[string]string{"cost_cents": "cents", "time_minutes": "minutes", "tokens": "tokens", "max_agent_runs": "runs", "max_iterations": "iterations",
 	"max_review_cycles": "review cycles"}
 
-// Spent is what runs have used that are not settled yet.
+// Spent is the usage of runs that are not settled yet.
 type Spent struct {
 	Cents           blackboard.Amount
 	Seconds, Tokens int
 }
 
-// Add counts another one's.
+// Add returns the sum of a and b.
 func (a Spent) Add(b Spent) Spent {
 	return Spent{Cents: a.Cents.Plus(b.Cents), Seconds: a.Seconds + b.Seconds, Tokens: a.Tokens + b.Tokens}
 }
@@ -247,22 +241,14 @@ func (o *Overspent) String() string {
 // SprintReached returns the limit of the sprint or of the UTC day that is reached with what
 // is running, or that reserve would go beyond, else nil (specs/roles-and-knowledge.md#8.1).
 func SprintReached(s *blackboard.State, running Spent, reserve blackboard.Amount, now time.Time) *Overspent {
-	u := s.Usage
-	if u == nil {
-		u = &blackboard.Usage{}
-	}
-	day := CostOf(u, now)
-	for _, x := range []struct {
-		key, unit      string
-		value, reserve blackboard.Amount
-	}{
-		{"sprint_cost_cents", "cents", u.CostCents.Plus(running.Cents), reserve},
-		{"sprint_time_minutes", "minutes", blackboard.Amount((u.Seconds + running.Seconds) / 60), 0},
-		{"sprint_tokens", "tokens", blackboard.Amount(u.TokensIn + u.TokensOut + running.Tokens), 0},
-		{"day_cost_cents", "cents", day.Plus(running.Cents), reserve},
-	} {
-		if limit := s.Int(x.key); x.value.Reaches(limit, x.reserve) {
-			return &Overspent{Key: x.key, Unit: x.unit, Value: x.value, Limit: limit}
+	for _, m := range sprintMeters(s, running, now) {
+		_, unit, _ := strings.Cut(m.key, "_")
+		more := blackboard.Amount(0)
+		if unit == "cost_cents" {
+			more = reserve
+		}
+		if m.value.Reaches(m.limit, more) {
+			return &Overspent{Key: m.key, Unit: unitOf[unit], Value: m.value, Limit: m.limit}
 		}
 	}
 	return nil
@@ -273,7 +259,7 @@ func LimitsSprint(s *blackboard.State) bool {
 	return s.Int("sprint_cost_cents")+s.Int("sprint_time_minutes")+s.Int("sprint_tokens")+s.Int("day_cost_cents") > 0
 }
 
-// Reserved is what the runs of the other agents may cost that are under way.
+// Reserved returns the cost that is set aside for the runs under way of all agents but except.
 func Reserved(s *blackboard.State, except string) blackboard.Amount {
 	var sum blackboard.Amount
 	for id, e := range s.Agents {
@@ -299,21 +285,23 @@ func meterOf(key string, value blackboard.Amount, limit int) meter {
 	return meter{key, value, limit, value, limit}
 }
 
-func meters(s *blackboard.State, t *blackboard.Task) []meter {
-	u := t.Usage
-	if u == nil {
-		u = &blackboard.Usage{}
-	}
+// meters say how much of each limit of a task is used: by its settled runs, and by more.
+func meters(s *blackboard.State, t *blackboard.Task, more Spent) []meter {
+	u := cmp.Or(t.Usage, &blackboard.Usage{})
 	plain := func(key string, value, limit int) meter { return meterOf(key, blackboard.Amount(value), limit) }
-	minutes := LimitOf(s, t, "time_minutes")
 	return []meter{
-		meterOf("cost_cents", u.CostCents, LimitOf(s, t, "cost_cents")),
-		{"time_minutes", blackboard.Amount(u.Seconds / 60), minutes, blackboard.Amount(u.Seconds), 60 * minutes},
-		plain("tokens", u.TokensIn+u.TokensOut, LimitOf(s, t, "tokens")),
+		meterOf("cost_cents", u.CostCents.Plus(more.Cents), LimitOf(s, t, "cost_cents")),
+		minutesOf("time_minutes", u.Seconds+more.Seconds, LimitOf(s, t, "time_minutes")),
+		plain("tokens", u.TokensIn+u.TokensOut+more.Tokens, LimitOf(s, t, "tokens")),
 		plain("max_agent_runs", u.AgentRuns, LimitOf(s, t, "max_agent_runs")),
 		plain("max_iterations", t.Iteration, maxIterations(s, t)),
 		plain("max_review_cycles", t.ReviewCyclesCurrent, maxReviewCycles(s, t)),
 	}
+}
+
+// minutesOf measures seconds against a limit in minutes.
+func minutesOf(key string, seconds, limit int) meter {
+	return meter{key, blackboard.Amount(seconds / 60), limit, blackboard.Amount(seconds), 60 * limit}
 }
 
 func (m meter) near(percent int) bool { return m.limit > 0 && m.part.Is(percent, m.whole) }
@@ -324,34 +312,30 @@ func warnOfLimits(s *blackboard.State, t *blackboard.Task, before []meter, now t
 	if s.WarnPercent <= 0 {
 		return
 	}
-	for i, m := range meters(s, t) {
+	for i, m := range meters(s, t, Spent{}) {
 		if m.near(s.WarnPercent) && !before[i].near(s.WarnPercent) {
 			warning(s, t.ID, now, keyOf(s, t, m.key), fmt.Sprintf("%s of %d %s are used; %s changes the limit", m.value, m.limit, unitOf[m.key], keyOf(s, t, m.key)))
 		}
 	}
 }
 
-// sprintMeters say how much of each limit of the sprint and of the UTC day is used.
-func sprintMeters(s *blackboard.State, now time.Time) []meter {
-	u := s.Usage
-	if u == nil {
-		u = &blackboard.Usage{}
-	}
-	day, minutes := CostOf(u, now), s.Int("sprint_time_minutes")
+// sprintMeters say how much of each limit of the sprint and of the UTC day is used, with what is running.
+func sprintMeters(s *blackboard.State, running Spent, now time.Time) []meter {
+	u := cmp.Or(s.Usage, &blackboard.Usage{})
 	return []meter{
-		meterOf("sprint_cost_cents", u.CostCents, s.Int("sprint_cost_cents")),
-		{"sprint_time_minutes", blackboard.Amount(u.Seconds / 60), minutes, blackboard.Amount(u.Seconds), 60 * minutes},
-		meterOf("sprint_tokens", blackboard.Amount(u.TokensIn+u.TokensOut), s.Int("sprint_tokens")),
-		meterOf("day_cost_cents", day, s.Int("day_cost_cents")),
+		meterOf("sprint_cost_cents", u.CostCents.Plus(running.Cents), s.Int("sprint_cost_cents")),
+		minutesOf("sprint_time_minutes", u.Seconds+running.Seconds, s.Int("sprint_time_minutes")),
+		meterOf("sprint_tokens", blackboard.Amount(u.TokensIn+u.TokensOut+running.Tokens), s.Int("sprint_tokens")),
+		meterOf("day_cost_cents", CostOf(u, now).Plus(running.Cents), s.Int("day_cost_cents")),
 	}
 }
 
-// warnOfSprint is warnOfLimits for those of the sprint and of the day.
+// warnOfSprint records a warning for each limit of the sprint or of the day that has come near since before.
 func warnOfSprint(s *blackboard.State, before []meter, now time.Time) {
 	if s.WarnPercent <= 0 {
 		return
 	}
-	for i, m := range sprintMeters(s, now) {
+	for i, m := range sprintMeters(s, Spent{}, now) {
 		if m.near(s.WarnPercent) && !before[i].near(s.WarnPercent) {
 			span, unit, _ := strings.Cut(m.key, "_")
 			warning(s, "", now, "limits."+m.key, fmt.Sprintf("%s of %d %s of the %s are used; limits.%s changes the limit", m.value, m.limit, unitOf[unit], span, m.key))
@@ -359,7 +343,7 @@ func warnOfSprint(s *blackboard.State, before []meter, now time.Time) {
 	}
 }
 
-// CostOf is the cost of the UTC day, as far as it is known.
+// CostOf returns the known cost of the UTC day of now.
 func CostOf(u *blackboard.Usage, now time.Time) blackboard.Amount {
 	if u == nil || u.Day == nil || u.Day.Date != dayOf(now) {
 		return 0
@@ -399,7 +383,7 @@ func warning(s *blackboard.State, task string, now time.Time, limit, detail stri
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: blackboard.System, Action: blackboard.ActionLimitWarning, Task: task, Detail: detail, Extra: map[string]any{"level": "warning", "limit": limit}})
 }
 
-// Pause lets nothing of an agent program start before a time (specs/protocol.md#13.3).
+// Pause keeps an agent program from being started before until (specs/protocol.md#13.3).
 func Pause(s *blackboard.State, program, reason string, until, now time.Time) {
 	if s.Programs == nil {
 		s.Programs = map[string]*blackboard.Program{}
@@ -408,8 +392,8 @@ func Pause(s *blackboard.State, program, reason string, until, now time.Time) {
 	s.Programs[program] = &blackboard.Program{PausedUntil: blackboard.TimeOf(until), Reason: reason, At: blackboard.TimeOf(now)}
 }
 
-// PausedUntil is the time before which nothing of the program may start, and why; the zero
-// time when it may.
+// PausedUntil returns the time before which an agent program may not be started, and the reason; the
+// zero time when it may be started.
 func PausedUntil(s *blackboard.State, program string, now time.Time) (until time.Time, reason string) {
 	p := s.Programs[program]
 	if p == nil {

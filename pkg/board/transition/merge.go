@@ -104,8 +104,8 @@ var approvingRunOver = Guard{"G67", "the run of the reviewer's program that appr
 	return nil
 }}
 
-// ApprovingRun is a reviewer whose program approved a task and still runs, "" for none: how
-// that run ends can contradict the approval. A supervisor that died waits for nothing.
+// ApprovingRun returns a reviewer whose program approved the task and still runs, "" for none: the end
+// of that run can contradict the approval. The run of a dead supervisor does not count.
 func ApprovingRun(s *blackboard.State, t *blackboard.Task, now time.Time, facts blackboard.ProcessFacts) string {
 	if t.Status != blackboard.Approved {
 		return ""

@@ -150,7 +150,7 @@ func lostBy(t *blackboard.Task, agent string) (at blackboard.Time, how string, l
 // apply carries out the rule: registration, effects, status, history, metrics, journal.
 func (m *move) apply() {
 	admit(m.state, m.actor, m.by, m.now)
-	before, meters := contributionOf(m.task), meters(m.state, m.task)
+	before, meters := contributionOf(m.task), meters(m.state, m.task, Spent{})
 	mark := len(m.state.Entries())
 	for _, e := range m.rule.Does {
 		e.Apply(m)

@@ -16,7 +16,7 @@ func control(s *blackboard.State, in Input) string {
 	return in.Control
 }
 
-// PauseSprint lets nothing new start, on any host.
+// PauseSprint records an order that lets nothing new start on any host. It refuses a sprint that is paused already.
 func PauseSprint(s *blackboard.State, reason string, a Actor, now time.Time) error {
 	if s.Sprint == nil {
 		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")
@@ -35,8 +35,8 @@ type Order struct {
 	Since        blackboard.Time
 }
 
-// Orders are those of the board itself, the one that wins first. They count where several hosts share the board; where it is
-// a file, control files are orders.
+// Orders lists the orders in the sprint of the board, the strongest first. They apply to a board that several hosts
+// share; on a board in a file the control files take their place.
 func Orders(s *blackboard.State) (list []Order) {
 	sp := s.Sprint
 	if sp == nil {

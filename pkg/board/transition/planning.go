@@ -196,7 +196,7 @@ func EnterPlan(s *blackboard.State, p *blackboard.Plan, event, summary string, a
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionPlanApplied, Detail: oneLine(summary), Extra: via(a)})
 }
 
-// UnseenNotes are the notes for nobody in particular that no planner run has seen.
+// UnseenNotes lists the notes without a task that no run of a planner has seen.
 func UnseenNotes(s *blackboard.State) []*blackboard.Note {
 	var list []*blackboard.Note
 	for _, n := range s.HumanNotes {
@@ -225,7 +225,7 @@ func RequestCaller(s *blackboard.State) *blackboard.Caller {
 	return nil
 }
 
-// CallerOf is the person behind a task, by its plan; nil for nobody known.
+// CallerOf returns the person behind the plan of a task, nil when none is known.
 func CallerOf(s *blackboard.State, t *blackboard.Task) *blackboard.Caller {
 	if p := Plan(s, t.Plan); p != nil {
 		return p.Caller
@@ -244,7 +244,7 @@ func Replans(s *blackboard.State, p *blackboard.Plan) int {
 	return n
 }
 
-// Chain are the plans that go back to the same first one, oldest first.
+// Chain lists the plans with the same root as p, the oldest first.
 func Chain(s *blackboard.State, p *blackboard.Plan) []*blackboard.Plan {
 	var list []*blackboard.Plan
 	root := cmp.Or(p.Root, p.ID)

@@ -59,10 +59,7 @@ func (m *move) approvalNow() *blackboard.Approval {
 		a.Program = m.state.ProgramOf(m.task, m.actor.ID)
 	}
 	if v := m.in.Verdict; v != nil {
-		for _, f := range v.Findings {
-			own := *f
-			a.Findings = append(a.Findings, &own)
-		}
+		a.Findings = copies(v.Findings)
 	}
 	return a
 }

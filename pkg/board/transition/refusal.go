@@ -63,9 +63,13 @@ func unknownTask(s *blackboard.State, id string) error {
 	for t := range s.Tasks() {
 		ids = append(ids, t.ID)
 	}
-	hint := ""
-	if near := blackboard.Nearest(id, ids); near != "" {
-		hint = fmt.Sprintf("; did you mean '%s'?", near)
+	return refuse("G05", ExitRefused, "liza status", "no task '%s'%s", id, didYouMean(id, ids))
+}
+
+// didYouMean ends a refusal with the known id that is nearest to id, "" when none is near.
+func didYouMean(id string, known []string) string {
+	if near := blackboard.Nearest(id, known); near != "" {
+		return "; did you mean '" + near + "'?"
 	}
-	return refuse("G05", ExitRefused, "liza status", "no task '%s'%s", id, hint)
+	return ""
 }

@@ -6,7 +6,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// NextRun is the number of the agent's next run.
+// NextRun returns the number of the agent's next run, from 1.
 func NextRun(s *blackboard.State, agent string) int {
 	if a := s.Agents[agent]; a != nil {
 		return a.IterationsTotal + 1
@@ -75,7 +75,7 @@ func ReserveCost(s *blackboard.State, a Actor, cents blackboard.Amount, now time
 	return nil
 }
 
-// WaitForProvider records what the agent's program says that it waits for; nil: it goes on.
+// WaitForProvider records the wait of an agent's program for its provider; nil ends the wait.
 func WaitForProvider(s *blackboard.State, a Actor, w *blackboard.ProviderWait, now time.Time) error {
 	e, err := own(s, a, now, nil)
 	if err != nil {
@@ -122,7 +122,7 @@ func endRun(s *blackboard.State, agent string, e *blackboard.Agent, r RunResult,
 	if s.Usage == nil {
 		s.Usage = &blackboard.Usage{}
 	}
-	spent := sprintMeters(s, now)
+	spent := sprintMeters(s, Spent{}, now)
 	add(s.Usage, r)
 	day := dayOf(now)
 	if s.Usage.Day == nil || s.Usage.Day.Date != day {
@@ -133,7 +133,7 @@ func endRun(s *blackboard.State, agent string, e *blackboard.Agent, r RunResult,
 	}
 	warnOfSprint(s, spent, now)
 	if t := s.Task(r.Task); t != nil {
-		before := meters(s, t)
+		before := meters(s, t, Spent{})
 		if t.Usage == nil {
 			t.Usage = &blackboard.Usage{}
 		}
@@ -296,7 +296,7 @@ func outcomeSoFar(t *blackboard.Task) string {
 	return finishedRun
 }
 
-// Wrote lists the agent programs whose commits are in the task's work.
+// Wrote lists the agent programs that committed work of the task.
 func Wrote(t *blackboard.Task) blackboard.List {
 	var names blackboard.List
 	for _, a := range t.Attempts {
@@ -308,8 +308,8 @@ func Wrote(t *blackboard.Task) blackboard.List {
 	return names
 }
 
-// Conversation is the one in which the coder's last run of the task took place with that
-// program, nil when there is none, or when the work was another agent's since.
+// Conversation returns the conversation of the last coder's run of the task, nil when another agent
+// or another program made that run.
 func Conversation(t *blackboard.Task, agent, program string) *blackboard.Conversation {
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
 		a := t.Attempts[i]

@@ -75,7 +75,7 @@ func statusesOf(event Event, p Party) map[blackboard.Status]bool {
 	return may
 }
 
-// dependenciesMerged tells quickly whether a task waits for none of its dependencies.
+// nothingToWaitFor tells quickly whether a task waits for none of its dependencies.
 func nothingToWaitFor(s *blackboard.State, t *blackboard.Task, in Input) bool {
 	for _, d := range t.DependsOn {
 		if st, ok := statusOf(s, d, in); !ok || st != blackboard.Merged {
@@ -164,13 +164,17 @@ func claimableSince(s *blackboard.State, t *blackboard.Task, in Input) time.Time
 }
 
 func effectivePriority(s *blackboard.State, t *blackboard.Task, in Input, now time.Time) int {
+	return aged(s, t, now, func() time.Time { return claimableSince(s, t, in) })
+}
+
+// aged returns the priority of a task that has waited since some time.
+func aged(s *blackboard.State, t *blackboard.Task, now time.Time, since func() time.Time) int {
 	p := t.PriorityOf()
 	step := s.Duration("aging_step")
 	if p <= 1 || step <= 0 {
 		return p
 	}
-	waited := now.Sub(claimableSince(s, t, in))
-	return max(1, p-int(waited/step))
+	return max(1, p-int(now.Sub(since())/step))
 }
 
 // filesInWork are the files that the claimed tasks of other agents name.
@@ -342,12 +346,7 @@ func ApprovedTasks(s *blackboard.State) []Candidate {
 
 // MergePriority is the priority of an approved task in a train of merges; waiting raises it, as for claims.
 func MergePriority(s *blackboard.State, c Candidate, now time.Time) int {
-	p := c.Task.PriorityOf()
-	step := s.Duration("aging_step")
-	if p <= 1 || step <= 0 {
-		return p
-	}
-	return max(1, p-int(now.Sub(c.Since)/step))
+	return aged(s, c.Task, now, func() time.Time { return c.Since })
 }
 
 // lastReviewer is who claimed the review of what is submitted now, "" for nobody yet.

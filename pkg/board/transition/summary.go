@@ -17,7 +17,7 @@ type RawEntry struct {
 	Note *blackboard.Note // when it is one
 }
 
-// RawEntries are those newer than what the summary has, the oldest first.
+// RawEntries lists the entries that are newer than the summary, the oldest first.
 func RawEntries(s *blackboard.State) []RawEntry {
 	var list []RawEntry
 	if s.Goal == nil {

@@ -64,7 +64,7 @@ func EditTask(s *blackboard.State, id string, e TaskEdit, a Actor, now time.Time
 // tellerTime is how long an import is left to the host that has begun to tell it outside: longer than its calls can last.
 const tellerTime = 5 * time.Minute
 
-// Tell notes that a host tells an import outside, and reports whether it may: no other one has begun, nor told it.
+// Tell records that host reports the end of an import to its tracker. It returns false when the import is not open, or another host began less than five minutes ago.
 func Tell(s *blackboard.State, source, host string, now time.Time) bool {
 	i := s.Import(source)
 	if i == nil || i.Status != blackboard.ImportOpen {
@@ -77,7 +77,7 @@ func Tell(s *blackboard.State, source, host string, now time.Time) bool {
 	return true
 }
 
-// PutImport adds an import, or puts it into the place of the one of its source.
+// PutImport adds an import, or replaces the import of the same source.
 func PutImport(s *blackboard.State, i blackboard.Import, now time.Time) {
 	i.At = blackboard.TimeOf(now)
 	if old := s.Import(i.Source); old != nil {
@@ -87,12 +87,12 @@ func PutImport(s *blackboard.State, i blackboard.Import, now time.Time) {
 	s.Imports = append(s.Imports, &i)
 }
 
-// Reword gives a task that nobody has begun another title and description.
+// Reword replaces title and description of a task that nobody has begun.
 func Reword(t *blackboard.Task, title, description string) {
 	t.Title, t.Description = title, description
 }
 
-// PutRequest adds a request, or puts it into the place of the one with its id.
+// PutRequest adds a request, or replaces the request with the same id.
 func PutRequest(s *blackboard.State, r blackboard.Request, now time.Time) {
 	r.At = blackboard.TimeOf(now)
 	if old := s.Request(r.ID); old != nil {
@@ -130,6 +130,15 @@ func plural(n int, noun string) string {
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// copies returns copies of what a list points to, nil for an empty list.
+func copies[T any](list []*T) (out []*T) {
+	for _, x := range list {
+		own := *x
+		out = append(out, &own)
+	}
+	return out
+}
 
 func clone(list blackboard.List) blackboard.List { return append(blackboard.List(nil), list...) }
 

@@ -212,11 +212,7 @@ func (m *move) storeReview(status string) *blackboard.Review {
 				findings = append(findings, a.Findings...)
 			}
 		}
-		for _, f := range v.Findings {
-			own := *f
-			findings = append(findings, &own)
-		}
-		r.Findings, r.Suggestions = findings, clone(v.Suggestions)
+		r.Findings, r.Suggestions = append(findings, copies(v.Findings)...), clone(v.Suggestions)
 	}
 	t.Review = r
 	t.ReviewFailures = 0
@@ -276,14 +272,7 @@ var storeRejection = Effect{"rejection_reason, fixes, with the open comments of 
 	t.RejectionReason = &blackboard.Rejection{Summary: m.in.Reason, Findings: r.Findings, Checks: failedChecks(r.Checks), Anomalies: anomaliesBy(m.state, m.actor.ID, t.ID)}
 	t.Fixes = nil
 	if v := m.in.Verdict; v != nil {
-		for _, p := range v.Prior {
-			own := *p
-			t.RejectionReason.Prior = append(t.RejectionReason.Prior, &own)
-		}
-		for _, f := range v.Inject {
-			own := *f
-			t.Fixes = append(t.Fixes, &own)
-		}
+		t.RejectionReason.Prior, t.Fixes = copies(v.Prior), copies(v.Inject)
 	}
 	if len(t.Fixes) == 0 {
 		for _, f := range r.Findings {
