@@ -58,7 +58,7 @@ func TestAnotherMergesWhenTheReviewerIsGone(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.Approved("task-1")
-	if err := p.Service("").Unregister(context.Background(), "code-reviewer-9", true); err != nil {
+	if err := p.Service("").Agents.Unregister(context.Background(), "code-reviewer-9", true); err != nil {
 		t.Fatal(err)
 	}
 	m := merger(p)
@@ -131,8 +131,8 @@ func TestATaskWithoutFilesMovesNothing(t *testing.T) {
 		Kind: "exec", Command: "echo 42", ReviewRequired: true}}))
 	done(p.Service("coder-9").Claim(ctx, "task-1"))
 	done(p.Service("coder-9").Deliver(ctx, "task-1", blackboard.Output{Text: "42"}, ""))
-	done(p.Service("code-reviewer-9").ClaimReview(ctx, "task-1"))
-	done(p.Service("code-reviewer-9").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"}))
+	done(p.Service("code-reviewer-9").Reviews.ClaimReview(ctx, "task-1"))
+	done(p.Service("code-reviewer-9").Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"}))
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", p.Git(p.Dir, "commit-tree", "-m", "rewritten", "main^{tree}"))
 	before := head(p)
 	r := mustMerge(t, p, "task-1")

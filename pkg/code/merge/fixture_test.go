@@ -34,8 +34,8 @@ func approve(t *testing.T, p *verbtest.Place, id string, files ...string) {
 		p.Git(dir, "commit", "-q", "-m", name)
 	}
 	done(coder.Submit(ctx, verb.SubmitInput{Task: id}))
-	done(reviewer.ClaimReview(ctx, id))
-	done(reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: "approve"}))
+	done(reviewer.Reviews.ClaimReview(ctx, id))
+	done(reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: "approve"}))
 }
 
 // outside commits a file with a mode to the integration branch, as somebody else's push would.

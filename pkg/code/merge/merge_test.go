@@ -17,7 +17,7 @@ import (
 )
 
 // merger is what a person's `liza merge` uses.
-func merger(p *verbtest.Place) *merge.Merger { return p.Service("").Merger("human") }
+func merger(p *verbtest.Place) *merge.Merger { return p.Service("").Merges.Merger("human") }
 
 func head(p *verbtest.Place) string { return p.Git(p.Dir, "rev-parse", "integration") }
 
@@ -249,7 +249,7 @@ func TestOnlyApprovedWorkIsMerged(t *testing.T) {
 		t.Errorf("an unknown task: %v", err)
 	}
 	for _, as := range []string{"coder-1", "planner-1"} {
-		if _, err := p.Service(as).Merge(context.Background(), "task-1"); !errors.As(err, &refused) || refused.Exit != transition.ExitRefused {
+		if _, err := p.Service(as).Merges.Merge(context.Background(), "task-1"); !errors.As(err, &refused) || refused.Exit != transition.ExitRefused {
 			t.Errorf("%s merges: %v", as, err)
 		}
 	}
@@ -258,7 +258,7 @@ func TestOnlyApprovedWorkIsMerged(t *testing.T) {
 	if r := mustMerge(t, p, "task-2"); !r.Already {
 		t.Error("the second merge does not say that it was done")
 	}
-	if _, err := p.Service("").Merge(context.Background(), ""); err == nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), ""); err == nil {
 		t.Error("merging nothing is to be told")
 	}
 }

@@ -171,7 +171,7 @@ func TestAGoalWithoutItsMergedWorkIsNotComplete(t *testing.T) {
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", "main")
 	for _, want := range []string{"which Liza did not make", "the work of task-1 is merged, but not on integration; next: liza merge --again task-1"} {
 		c, err := sprint.Complete(ctx, d, transition.CompletionFacts{})
-		missing, _ := d.MissingWork(ctx)
+		missing, _ := d.Integration.MissingWork(ctx)
 		if err != nil || c != transition.CompletionMissing || p.State().Goal.Status != blackboard.InProgress || !strings.Contains(missing, want) {
 			t.Fatalf("completion is %q (%v), the goal %s: %s", c, err, p.State().Goal.Status, missing)
 		}
@@ -179,7 +179,7 @@ func TestAGoalWithoutItsMergedWorkIsNotComplete(t *testing.T) {
 			p.Accept()
 		}
 	}
-	if _, err := d.MergeAgain(ctx, "task-1"); err != nil {
+	if _, err := d.Merges.MergeAgain(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := sprint.Complete(ctx, d, transition.CompletionFacts{}); err != nil || c != transition.CompletionComplete {
@@ -196,7 +196,7 @@ func TestTheBranchIsNeverForeignDuringAMerge(t *testing.T) {
 	before := p.State() // a snapshot from before the merge
 	m.At = func(point string) {
 		for _, s := range []*blackboard.State{before, p.State()} {
-			if b, err := p.Service("").LookAtIntegration(context.Background(), s); err != nil || b.Moved {
+			if b, err := p.Service("").Integration.LookAtIntegration(context.Background(), s); err != nil || b.Moved {
 				t.Errorf("at %s the branch is called moved: %s, %v", point, b.Text, err)
 			}
 		}
@@ -222,16 +222,16 @@ func TestAnInterruptedDecisionConverges(t *testing.T) {
 			d := p.Service("")
 			func() {
 				type death string
-				d.At = func(at string) {
+				d.Board.At = func(at string) {
 					if at == point {
 						panic(death(at))
 					}
 				}
 				defer func() { _ = recover() }()
-				_, _ = d.RestoreIntegration(context.Background(), "")
+				_, _ = d.Merges.RestoreIntegration(context.Background(), "")
 				t.Errorf("it did not come to %s", point)
 			}()
-			_, err := p.Service("").RestoreIntegration(context.Background(), "")
+			_, err := p.Service("").Merges.RestoreIntegration(context.Background(), "")
 			var refused *transition.Refusal
 			if moved := point == "I2"; moved != (errors.As(err, &refused) && refused.Exit == transition.ExitNothing) || !moved && err != nil {
 				t.Fatalf("the second call ended with %v", err)

@@ -22,15 +22,15 @@ func TestATrainTakesOnlyWhatItsQuorumApproved(t *testing.T) {
 	second := func(id string) {
 		t.Helper()
 		d := p.Service("code-reviewer-2")
-		if _, err := d.ClaimReview(context.Background(), id); err != nil {
+		if _, err := d.Reviews.ClaimReview(context.Background(), id); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Verdict(context.Background(), verb.VerdictInput{Task: id, Verdict: verb.Approve}); err != nil {
+		if _, err := d.Reviews.Verdict(context.Background(), verb.VerdictInput{Task: id, Verdict: verb.Approve}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p.Config.Merge.Train = 3
-	if _, err := p.Service("").Merge(context.Background(), ""); err != nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), ""); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]blackboard.Status{"task-1": blackboard.ReadyForReview, "task-2": blackboard.ReadyForReview, "task-3": blackboard.Merged} {
@@ -39,7 +39,7 @@ func TestATrainTakesOnlyWhatItsQuorumApproved(t *testing.T) {
 		}
 	}
 	second("task-2")
-	if _, err := p.Service("").Merge(context.Background(), ""); err != nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), ""); err != nil {
 		t.Fatal(err)
 	}
 	body := p.Git(p.Dir, "log", "-1", "--format=%B", "integration")

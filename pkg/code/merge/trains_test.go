@@ -223,8 +223,8 @@ func TestEqualTreesAreCheckedOnce(t *testing.T) {
 	p.Git(dir, "add", "-A")
 	p.Git(dir, "commit", "-q", "-m", "the same")
 	must(t)(coder.Submit(context.Background(), verb.SubmitInput{Task: "same"}))
-	must(t)(reviewer.ClaimReview(context.Background(), "same"))
-	must(t)(reviewer.Verdict(context.Background(), verb.VerdictInput{Task: "same", Verdict: "approve"}))
+	must(t)(reviewer.Reviews.ClaimReview(context.Background(), "same"))
+	must(t)(reviewer.Reviews.Verdict(context.Background(), verb.VerdictInput{Task: "same", Verdict: "approve"}))
 	approve(t, p, "task-2", "two.md")
 
 	func() {

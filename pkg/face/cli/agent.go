@@ -91,7 +91,7 @@ func (o *agentOptions) run(ctx context.Context) error {
 		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Text: text, Warning: true})
 	})
 	delivered := o.env.DeliverBeside(ctx, c.service)
-	exported := o.env.exportBeside(c.service.Project, c.liza)
+	exported := o.env.exportBeside(c.service.Board.Project, c.liza)
 	guarded := c.guardSettings(ctx)
 	err = s.Run(soft, hard)
 	guarded()
@@ -131,7 +131,7 @@ func unknownRole(role string) error {
 // terminal is this one, for programs that can be opened in it. While one has it, steps wait
 // to be shown.
 func (o *agentOptions) terminal(c *factory) (*agent.Terminal, error) {
-	name := cmp.Or(o.cli, c.service.Config().Agents.Default)
+	name := cmp.Or(o.cli, c.service.Board.Config().Agents.Default)
 	adapter, err := c.adapter(name)
 	if err == nil {
 		_, err = adapter.Interactive(agent.Spec{PromptFile: "prompt"})

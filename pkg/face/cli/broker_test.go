@@ -20,6 +20,7 @@ import (
 	"liza/pkg/run/broker"
 	"liza/pkg/team/assembly"
 	"liza/pkg/team/supervisor"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
 )
@@ -33,13 +34,13 @@ type aRun struct {
 
 func inRun(t testing.TB, p *verbtest.Place, d *verb.Service) *aRun {
 	t.Helper()
-	id := d.Caller.AgentID
-	token, hash, err := d.NewToken()
+	id := d.Board.Caller.AgentID
+	token, hash, err := d.Agents.NewToken()
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.Update(context.Background(), "spawn", func(s *blackboard.State, a transition.Actor) error {
-		return transition.Spawned(s, a, blackboard.Child{PID: os.Getpid(), PIDStart: s.Agents[id].PIDStart, Run: 1, RunID: verb.RunMark(s.Agents[id].Generation, 1), TokenHash: hash}, d.Now())
+	err = d.Board.Update(context.Background(), "spawn", func(s *blackboard.State, a transition.Actor) error {
+		return transition.Spawned(s, a, blackboard.Child{PID: os.Getpid(), PIDStart: s.Agents[id].PIDStart, Run: 1, RunID: board.RunMark(s.Agents[id].Generation, 1), TokenHash: hash}, d.Board.Now())
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -49,15 +49,15 @@ func gallery(t *testing.T) *verbtest.Place {
 	must(t, nil, err)
 	change(p, "name", "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\n// main greets.\nfunc main() {\n\tname := \"world\"\n\tif len(os.Args) > 1 {\n\t\tname = os.Args[1]\n\t}\n\tfmt.Println(\"hello, \" + name)\n}\n")
 	must2(t)(coder.Submit(ctx, verb.SubmitInput{Task: "name", NoTests: "an example", Summary: "The first argument is the name."}))
-	must2(t)(reviewer.ClaimReview(ctx, "name"))
-	must2(t)(reviewer.Verdict(ctx, verb.VerdictInput{Task: "name", Verdict: verb.Reject, Reason: "greet.go:12 takes an empty argument for a name",
+	must2(t)(reviewer.Reviews.ClaimReview(ctx, "name"))
+	must2(t)(reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: "name", Verdict: verb.Reject, Reason: "greet.go:12 takes an empty argument for a name",
 		Findings: []*blackboard.Finding{{Severity: "error", Check: "review", File: "greet.go", Line: 12, Message: "an empty argument greets nobody", Fix: "treat it as no argument"}}}))
 	must2(t)(coder.Claim(ctx, "name"))
 	change(p, "name", "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\n// main greets.\nfunc main() {\n\tname := \"world\"\n\tif len(os.Args) > 1 && os.Args[1] != \"\" {\n\t\tname = os.Args[1]\n\t}\n\tfmt.Println(\"hello, \" + name)\n}\n")
 	must2(t)(coder.Submit(ctx, verb.SubmitInput{Task: "name", NoTests: "an example", Summary: "An empty argument is none."}))
-	must2(t)(reviewer.ClaimReview(ctx, "name"))
-	must2(t)(reviewer.Verdict(ctx, verb.VerdictInput{Task: "name", Verdict: verb.Approve}))
-	must2(t)(p.Service("").Comment(ctx, verb.Comment{Task: "name", Path: "greet.go", Line: 14, Text: "A full stop at the end, please."}))
+	must2(t)(reviewer.Reviews.ClaimReview(ctx, "name"))
+	must2(t)(reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: "name", Verdict: verb.Approve}))
+	must2(t)(p.Service("").Reviews.Comment(ctx, verb.Comment{Task: "name", Path: "greet.go", Line: 14, Text: "A full stop at the end, please."}))
 
 	must2(t)(coder.Claim(ctx, "config"))
 	must2(t)(coder.Block(ctx, verb.BlockInput{Task: "config", Reason: "the spec does not say where the file is", Questions: []string{"Is it ~/.greet or $XDG_CONFIG_HOME/greet?"}}))

@@ -119,8 +119,8 @@ func aTaskHasItsPage(b *tab) {
 	p.Git(dir, "add", "-A")
 	p.Git(dir, "commit", "-q", "-m", "Count")
 	must2(b.T)(coder.Submit(b.ctx, verb.SubmitInput{Task: "task-1"}))
-	must2(b.T)(reviewer.ClaimReview(b.ctx, "task-1"))
-	must2(b.T)(reviewer.Verdict(b.ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Reason: "task-1.md:2 is wrong",
+	must2(b.T)(reviewer.Reviews.ClaimReview(b.ctx, "task-1"))
+	must2(b.T)(reviewer.Reviews.Verdict(b.ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Reason: "task-1.md:2 is wrong",
 		Findings: []*blackboard.Finding{{Severity: "error", Check: "review", File: "task-1.md", Line: 2, Message: "two is not a word", Fix: "write 2"}}}))
 	b.site(p, "task/task-1")
 	for _, part := range []string{"rejected", "Write task-1", "task-1.md contains a word", "IN: task-1.md", "task-1.md:2 is wrong", "two is not a word", "specs/vision.md", "task-2"} {
@@ -161,8 +161,8 @@ func aCommentReachesTheCoder(b *tab) {
 	must2(b.T)(coder.Claim(b.ctx, "task-00"))
 	s.Commit("task-00")
 	must2(b.T)(coder.Submit(b.ctx, verb.SubmitInput{Task: "task-00"}))
-	must2(b.T)(reviewer.ClaimReview(b.ctx, "task-00"))
-	must2(b.T)(reviewer.Verdict(b.ctx, verb.VerdictInput{Task: "task-00", Verdict: verb.Approve}))
+	must2(b.T)(reviewer.Reviews.ClaimReview(b.ctx, "task-00"))
+	must2(b.T)(reviewer.Reviews.Verdict(b.ctx, verb.VerdictInput{Task: "task-00", Verdict: verb.Approve}))
 	b.site(s.Place, "task/task-00/diff")
 	b.click("tr[data-line='1'] button")
 	b.fill(".ask textarea", "Say it in Frisian, please.")
@@ -386,7 +386,7 @@ func textsAreShownAsTexts(b *tab) {
 	p.Git(dir, "add", "-A")
 	p.Git(dir, "commit", "-q", "-m", "Nasty")
 	must2(b.T)(coder.Submit(b.ctx, verb.SubmitInput{Task: "task-1"}))
-	must2(b.T)(p.Service("").Comment(b.ctx, verb.Comment{Task: "task-1", Path: "task-1.md", Line: 1, Text: nasty}))
+	must2(b.T)(p.Service("").Reviews.Comment(b.ctx, verb.Comment{Task: "task-1", Path: "task-1.md", Line: 1, Text: nasty}))
 	must2(b.T)(coder.Claim(b.ctx, "task-2"))
 	must2(b.T)(coder.Block(b.ctx, verb.BlockInput{Task: "task-2", Reason: nasty, Questions: []string{nasty}}))
 	b.site(p, "board")

@@ -11,7 +11,8 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/code/git"
 	"liza/pkg/face/dashboard"
-	"liza/pkg/verb/verb"
+
+	"liza/pkg/verb/integration"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 )
 
 // builtText says at the end of a run what was built, where it is, and how to take it over; "" when nothing was.
-func builtText(b verb.Built, titles map[string]string) string {
+func builtText(b integration.Built, titles map[string]string) string {
 	if len(b.Tasks) == 0 {
 		return ""
 	}
@@ -119,7 +120,7 @@ func openText(open []openTask) string {
 // greet says at the start of a run what the person should know of the integration branch.
 func (c *factory) greet(ctx context.Context, s *blackboard.State) error {
 	adopts := s.Tip() == ""
-	b, err := c.service.SeeIntegration(ctx, s)
+	b, err := c.service.Integration.SeeIntegration(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -136,9 +137,9 @@ type ran struct {
 	Counts map[string]int `json:"tasks"`
 	Time   string         `json:"time"`
 
-	Unverified string     `json:"unverified,omitempty"` // how many merges the checks did not verify
-	Built      verb.Built `json:"built"`
-	Open       []openTask `json:"open"` // what is not done, and the command that moves it
+	Unverified string            `json:"unverified,omitempty"` // how many merges the checks did not verify
+	Built      integration.Built `json:"built"`
+	Open       []openTask        `json:"open"` // what is not done, and the command that moves it
 
 	cost   string            // a line for people
 	titles map[string]string // of tasks
@@ -147,13 +148,13 @@ type ran struct {
 // summary gives the state of the board at the end of a run.
 func (c *factory) summary(ctx context.Context, began time.Time) ran {
 	r := ran{Counts: map[string]int{}, Open: []openTask{}, Time: c.env.Now().Sub(began).Round(100 * time.Millisecond).String()}
-	s, err := c.service.View(ctx)
+	s, err := c.service.Board.View(ctx)
 	if err != nil || s.Goal == nil {
 		return r
 	}
 	r.Goal, r.Status = s.Goal.ID, s.Goal.Status
-	r.Built = c.service.Built(ctx, s)
-	if tasks, err := c.service.SprintTasks(s); err == nil {
+	r.Built = c.service.Integration.Built(ctx, s)
+	if tasks, err := c.service.Board.Histories().SprintTasks(s); err == nil {
 		r.Unverified = blackboard.UnverifiedText(tasks)
 	}
 	if v, err := c.env.source(c.service, "liza").View(ctx); err == nil {

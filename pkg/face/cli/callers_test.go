@@ -58,7 +58,7 @@ var words = map[string][]string{
 func TestWhatIsForPeopleIsRefusedToAgents(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	agent := p.Supervised("coder-1").Caller
+	agent := p.Supervised("coder-1").Board.Caller
 	registered := []string{"LIZA_AGENT_ID=" + agent.AgentID, "LIZA_AGENT_TOKEN=" + agent.Token}
 	for path, who := range callers {
 		if who != verbs.People && who != verbs.Gated {

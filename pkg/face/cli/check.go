@@ -12,6 +12,7 @@ import (
 	"liza/pkg/base/prose"
 	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
+	"liza/pkg/verb/checks"
 	"liza/pkg/verb/verb"
 )
 
@@ -40,11 +41,11 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 	if o.base && task != "" {
 		return usagef("liza help check", "--base is the integration branch without the work of a task: give one of them")
 	}
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return err
 	}
-	done, err := d.CheckNow(ctx, s, task)
+	done, err := d.Checks.CheckNow(ctx, s, task)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 		what = task + " merged with " + s.IntegrationBranch()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s at %.9s, in %s\n", what, done.Commit, filepath.Dir(d.Rel(d.Project.Worktree("x")))+"/")
+	fmt.Fprintf(&b, "%s at %.9s, in %s\n", what, done.Commit, filepath.Dir(d.Board.Rel(d.Board.Project.Worktree("x")))+"/")
 	if len(done.Ends) == 0 {
 		b.WriteString("no command of a check is configured, and none was detected; next: edit review.checks in .liza/config.yaml\n")
 	}
@@ -65,7 +66,7 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 			for line := range strings.Lines(c.Tail) {
 				b.WriteString("    " + line)
 			}
-			fmt.Fprintf(&b, "\n    log: %s\n", d.Rel(c.End.Log))
+			fmt.Fprintf(&b, "\n    log: %s\n", d.Board.Rel(c.End.Log))
 		}
 	}
 	if red == 0 {
@@ -90,7 +91,7 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 }
 
 // why is the last line that a red check printed, and the command that shows all of it.
-func why(r *verb.BaseResult) string {
+func why(r *checks.BaseResult) string {
 	if !r.End.Failed && r.End.Setup == "" {
 		return ""
 	}
@@ -111,24 +112,24 @@ func (e *Env) tryProject(ctx context.Context, root string) (lines []string, diff
 		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
 		return nil, nil
 	}
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err == nil {
-		var checks []verb.BaseCheck
-		checks, _, err = d.TryChecks(ctx, s)
-		for _, c := range checks {
+		var list []checks.BaseCheck
+		list, _, err = d.Checks.TryChecks(ctx, s)
+		for _, c := range list {
 			switch {
 			case c.Cut:
-				lines = append(lines, fmt.Sprintf("%q did not end within %s; next: liza check", c.Command, verb.TryTime))
+				lines = append(lines, fmt.Sprintf("%q did not end within %s; next: liza check", c.Command, checks.TryTime))
 			case c.Result != nil:
-				lines = append(lines, fmt.Sprintf("%q: %s", c.Command, verb.CheckEnd{End: c.Result.End}.Text())+why(c.Result))
+				lines = append(lines, fmt.Sprintf("%q: %s", c.Command, checks.CheckEnd{End: c.Result.End}.Text())+why(c.Result))
 			}
 		}
 	}
 	if err != nil && ctx.Err() == nil {
 		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
 	}
-	if differ, err = maintain.Unlike(ctx, d.Repo, d.Config().Git.Sign); err == nil {
-		if kept, err := verb.SettingsKept(ctx, d.Project, d.Repo); err == nil && !kept {
+	if differ, err = maintain.Unlike(ctx, d.Board.Repo, d.Board.Config().Git.Sign); err == nil {
+		if kept, err := verb.SettingsKept(ctx, d.Board.Project, d.Board.Repo); err == nil && !kept {
 			differ = append(differ, findings.Finding{Check: "settings", Text: ".liza/config.yaml is not committed: git clean -fdx would take it away", Next: verb.KeepSettings})
 		}
 	}

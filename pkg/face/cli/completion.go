@@ -194,7 +194,7 @@ func (e *Env) idsOf(ctx context.Context, of func(*blackboard.State) []string) []
 	if err != nil {
 		return nil
 	}
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return nil
 	}

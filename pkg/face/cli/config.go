@@ -184,7 +184,7 @@ func (o *configOptions) set(ctx context.Context, args []string) error {
 		return err
 	}
 	if d, err := o.env.Service(ctx); err == nil { // a broken file names no callers; anybody may mend it
-		if err := d.AdminOnly("change settings"); err != nil {
+		if err := d.Board.AdminOnly("change settings"); err != nil {
 			return err
 		}
 	}
@@ -266,7 +266,7 @@ func newConfigGet(o *configOptions) *urfave.Command {
 }
 
 func (o *configOptions) get(ctx context.Context, d *verb.Service, args []string) error {
-	values, key := d.Config().Values(), config.Canonical(args[0])
+	values, key := d.Board.Config().Values(), config.Canonical(args[0])
 	o.fromState(ctx, d, values)
 	i := slices.IndexFunc(values, func(v config.Value) bool { return v.Key == key })
 	if i < 0 { // the names that state.yaml has for them, as `config set` takes them
@@ -296,7 +296,7 @@ func newConfigList(o *configOptions) *urfave.Command {
 }
 
 func (o *configOptions) list(ctx context.Context, d *verb.Service, args []string) error {
-	all := d.Config().Values()
+	all := d.Board.Config().Values()
 	o.fromState(ctx, d, all)
 	if len(args) == 0 {
 		first := slices.DeleteFunc(slices.Clone(all), func(v config.Value) bool { return !slices.Contains(config.First, v.Key) })
@@ -392,7 +392,7 @@ func (o *configOptions) show(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg := d.Config()
+	cfg := d.Board.Config()
 	values := cfg.Values()
 	o.fromState(ctx, d, values)
 	if len(args) > 0 {
@@ -417,8 +417,8 @@ func noSetting(key string) error {
 
 // fromState puts in what the section config of state.yaml says: it wins over the file.
 func (o *configOptions) fromState(ctx context.Context, d *verb.Service, values []config.Value) {
-	cfg := d.Config()
-	board, ok := d.Store.(store.Inspector)
+	cfg := d.Board.Config()
+	board, ok := d.Board.Store.(store.Inspector)
 	if !ok {
 		return
 	}

@@ -233,7 +233,7 @@ type story struct {
 // follow tells until ctx ends, and then what is left. done is closed at the end.
 func (s *story) follow(ctx context.Context) (done chan struct{}) {
 	done = make(chan struct{})
-	changes := s.service.Store.Watch(ctx)
+	changes := s.service.Board.Store.Watch(ctx)
 	go func() {
 		defer close(done)
 		for {
@@ -250,11 +250,11 @@ func (s *story) follow(ctx context.Context) (done chan struct{}) {
 }
 
 func (s *story) tell(ctx context.Context) {
-	entries, err := (history.Journal{Path: s.service.Project.Journal()}).Read(history.Filter{AfterRev: s.rev})
+	entries, err := (history.Journal{Path: s.service.Board.Project.Journal()}).Read(history.Filter{AfterRev: s.rev})
 	if err != nil || len(entries) == 0 {
 		return // half written: the next look sees all of it
 	}
-	st, err := s.service.View(ctx)
+	st, err := s.service.Board.View(ctx)
 	if err != nil || st.Revision < entries[len(entries)-1].Rev {
 		return
 	}

@@ -76,7 +76,7 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	o.env.openConfig(x)
 	o.env.openBoard(ctx, x)
 	if x.Service != nil {
-		x.Programs = assembly.Programs(x.Service.Config())
+		x.Programs = assembly.Programs(x.Service.Board.Config())
 	}
 	if err := x.Examine(ctx, o.checks); err != nil {
 		return err
@@ -143,9 +143,9 @@ func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
 		return
 	}
 	x.Service = d
-	if x.State, err = d.View(ctx); err == nil {
+	if x.State, err = d.Board.View(ctx); err == nil {
 		examineShared(ctx, x)
-		for _, h := range d.Config().Hidden(x.Project.Liza, boardSettings(x.State)) {
+		for _, h := range d.Board.Config().Hidden(x.Project.Liza, boardSettings(x.State)) {
 			x.Add("config", findings.Warning, h.Key, h.Next, "", "%s", h.Message)
 		}
 		return
@@ -157,7 +157,7 @@ func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
 		}
 	}
 	x.Add("state", findings.Error, "state.yaml", r.next, "", "%s; nothing is written until it is put right", r.message)
-	if kept, ok := d.Store.(store.Recoverer); ok {
+	if kept, ok := d.Board.Store.(store.Recoverer); ok {
 		if last, lost := kept.LastValid(ctx); lost == nil {
 			x.State = last
 			x.Add("state", findings.Info, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
@@ -168,7 +168,7 @@ func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
 // examineShared looks whether a host of a board in a database works by the same settings, roles and instructions as those that
 // joined with it.
 func examineShared(ctx context.Context, x *maintain.Doctor) {
-	board, ok := x.Service.Store.(store.Shared)
+	board, ok := x.Service.Board.Store.(store.Shared)
 	if !ok {
 		return
 	}
@@ -195,7 +195,7 @@ func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // preflight says at the start of a team what is wrong; nothing of it keeps the team from its work.
 func (c *factory) preflight(ctx context.Context, s *blackboard.State, reviewers int) {
-	x := &maintain.Doctor{Project: c.service.Project, Service: c.service, State: s, Programs: assembly.Programs(c.service.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.Now, Explain: sentence, Try: true}
+	x := &maintain.Doctor{Project: c.service.Board.Project, Service: c.service, State: s, Programs: assembly.Programs(c.service.Board.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.Now, Explain: sentence, Try: true}
 	found := x.Preflight(ctx)
 	x.Found = nil
 	c.env.examineSettings(ctx, x)
@@ -212,10 +212,10 @@ func sentence(err error) (message, next string) {
 
 // examineWall says which level of sandbox this machine reaches, and proves it by trying what must be refused.
 func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
-	if x.Service.Repo == nil { // a wall is made around the worktrees, which nobody can list
+	if x.Service.Board.Repo == nil { // a wall is made around the worktrees, which nobody can list
 		return
 	}
-	cfg := x.Service.Config()
+	cfg := x.Service.Board.Config()
 	level, reason, err := e.Walls(x.Service, nil).Level(ctx, "")
 	if bad, ok := errors.AsType[*sandbox.Unavailable](err); ok {
 		x.Add("sandbox", findings.Error, "level", bad.Next, "", "level %s is required, and %s is the strongest here: %s; no program is started", bad.Want, bad.Have, bad.Why)
@@ -240,7 +240,7 @@ func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
 
 // examineSettings tells what the person's own settings of the program name and its runs do not get.
 func (e *Env) examineSettings(ctx context.Context, x *maintain.Doctor) {
-	program := cmp.Or(x.CLI, x.Service.Config().Agents.Default)
+	program := cmp.Or(x.CLI, x.Service.Board.Config().Agents.Default)
 	missing, err := e.Missing(ctx, x.Service, program)
 	if err != nil {
 		return // the level or the program is told of anyway
@@ -294,7 +294,7 @@ func sayAttempts(x *maintain.Doctor, level sandbox.Level, tried []sandbox.Attemp
 // tryWall makes a wall like that of a run, without a program, around a folder of its own, and tries it.
 func (e *Env) tryWall(ctx context.Context, d *verb.Service, level sandbox.Level) ([]sandbox.Attempt, error) {
 	name := fmt.Sprintf("doctor-%d", os.Getpid())
-	run, err := broker.MakeFolder(e.BrokerBase(), d.Project.Root, name)
+	run, err := broker.MakeFolder(e.BrokerBase(), d.Board.Project.Root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -315,12 +315,12 @@ func (e *Env) tryWall(ctx context.Context, d *verb.Service, level sandbox.Level)
 		return nil, err
 	}
 	defer outside.Close()
-	t := sandbox.Targets{Board: d.Project.State(), Private: d.Project.Journal(), Folders: []string{d.Project.Root}, Address: outside.Addr().String(), Pid: os.Getpid()}
-	all, _ := d.Repo.Worktrees(ctx)
+	t := sandbox.Targets{Board: d.Board.Project.State(), Private: d.Board.Project.Journal(), Folders: []string{d.Board.Project.Root}, Address: outside.Addr().String(), Pid: os.Getpid()}
+	all, _ := d.Board.Repo.Worktrees(ctx)
 	if i := slices.IndexFunc(all, func(w git.Worktree) bool { return !w.Main && !w.Prunable }); i >= 0 {
 		t.Folders = append(t.Folders, all[i].Path)
 	}
-	if at := d.Config().Store.URL; at != "" {
+	if at := d.Board.Config().Store.URL; at != "" {
 		if t.Database, err = postgres.Bare(at); err != nil {
 			t.Database = "" // told with the board
 		}

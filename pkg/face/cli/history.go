@@ -13,6 +13,7 @@ import (
 	"liza/pkg/base/prose"
 	"liza/pkg/board/history"
 	"liza/pkg/run/role"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -41,7 +42,7 @@ func newHistory(env *Env) *urfave.Command {
 
 func (o *historyOptions) run(ctx context.Context, d *verb.Service, args []string) error {
 	task := args[0]
-	list, err := d.History(ctx, task)
+	list, err := d.Board.Histories().History(ctx, task)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (o *historyOptions) run(ctx context.Context, d *verb.Service, args []string
 	if o.n == "" && !o.raw {
 		return o.table(list, task)
 	}
-	in, err := verb.InteractionOf(list, task, "--n", o.n)
+	in, err := board.InteractionOf(list, task, "--n", o.n)
 	switch {
 	case err != nil:
 		return err
@@ -152,7 +153,7 @@ func (o *historyOptions) compare(list []history.Interaction, task string, rest [
 	var pair [2]history.Interaction
 	for i, number := range []string{o.diff, rest[0]} {
 		var err error
-		if pair[i], err = verb.InteractionOf(list, task, "--diff", number); err != nil {
+		if pair[i], err = board.InteractionOf(list, task, "--diff", number); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string)
 		return usagef("liza help import", "--keep is here or outside, not %q", o.keep)
 	}
 	o.in.Keep = o.keep
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func fileAt(d *verb.Service, name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(d.Project.Root, filepath.FromSlash(name))
+	return filepath.Join(d.Board.Project.Root, filepath.FromSlash(name))
 }
 
 // listed is what check lists say.
@@ -328,12 +328,12 @@ func (l *listed) add(d *verb.Service, path, only string) error {
 		return noList(path, "it has more than 1 MB")
 	}
 	items := checklist.Parse(string(data))
-	name := nameIn(d.Project.Root, path)
+	name := nameIn(d.Board.Project.Root, path)
 	spec := ""
 	for _, beside := range []string{"spec.md", "proposal.md"} {
 		at := filepath.Join(filepath.Dir(path), beside)
 		if _, err := os.Stat(at); err == nil && spec == "" && !filepath.IsAbs(filepath.FromSlash(name)) {
-			spec = nameIn(d.Project.Root, at)
+			spec = nameIn(d.Board.Project.Root, at)
 		}
 	}
 	taken := false
@@ -376,7 +376,7 @@ func nameIn(root, path string) string {
 
 // trackerOptions say where a tracker is, and bring the token along: a forge is that of land when it is of this kind.
 func (e *Env) trackerOptions(ctx context.Context, d *verb.Service, kind, repo string) (forge.Options, error) {
-	land, own := d.Config().Land, d.Config().Import
+	land, own := d.Board.Config().Land, d.Board.Config().Import
 	switch {
 	case kind == forge.Jira || kind == forge.Linear:
 		o := forge.Options{Kind: kind, API: own.API, Now: e.Now, Wait: pause, Email: e.Get("JIRA_EMAIL")}

@@ -31,7 +31,7 @@ func TestAnImportThatIsKilledAtEachStepDoublesNothing(t *testing.T) {
 			if s.TaskCount() != 2 || len(s.Imports) != 2 || s.Task("issue-1") == nil || s.Task("issue-2") == nil {
 				t.Fatalf("after %d kills the board has %d tasks and %+v", kills, s.TaskCount(), s.Imports)
 			}
-			err := k.Service("").Update(t.Context(), "edit", func(s *blackboard.State, _ transition.Actor) error {
+			err := k.Service("").Board.Update(t.Context(), "edit", func(s *blackboard.State, _ transition.Actor) error {
 				task := s.Task("issue-1")
 				task.SpecRef, task.DoneWhen, task.Scope, task.Type = "specs/vision.md", "issue-1.md has a word", "IN: all", "docs"
 				return nil

@@ -74,10 +74,10 @@ func (e *Env) introduce(ctx context.Context, root string) {
 	d, err := from.Service(ctx)
 	if err == nil {
 		var s *blackboard.State
-		if d.Remote() == "" {
+		if d.Board.Remote() == "" {
 			err = errors.New("there is no remote origin, and git.remote names none")
-		} else if s, err = d.View(ctx); err == nil {
-			err = d.FollowRemote(ctx, s)
+		} else if s, err = d.Board.View(ctx); err == nil {
+			err = d.Integration.FollowRemote(ctx, s)
 		}
 	}
 	if err != nil {

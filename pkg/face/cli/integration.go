@@ -58,7 +58,7 @@ func newWorktreeAliases(env *Env) []*urfave.Command {
 }
 
 func (o *worktreeOptions) list(ctx context.Context, d *verb.Service, _ []string) error {
-	all, err := d.Worktrees(ctx)
+	all, err := d.Worktrees.Worktrees(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,12 +77,12 @@ func (o *worktreeOptions) list(ctx context.Context, d *verb.Service, _ []string)
 }
 
 func (o *worktreeOptions) create(ctx context.Context, d *verb.Service, args []string) error {
-	w, err := d.CreateWorktree(ctx, args[0])
+	w, err := d.Worktrees.CreateWorktree(ctx, args[0])
 	return o.show(w, err, "%s is at %s on %s\n", w.Task, w.Path, w.Branch)
 }
 
 func (o *worktreeOptions) remove(ctx context.Context, d *verb.Service, args []string) error {
-	err := d.RemoveWorktree(ctx, args[0])
+	err := d.Worktrees.RemoveWorktree(ctx, args[0])
 	return o.show(verb.TaskWorktree{Task: args[0], Path: ".worktrees/" + args[0]}, err, "the worktree and the branch of %s are gone\n", args[0])
 }
 

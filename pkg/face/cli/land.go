@@ -48,7 +48,7 @@ func newLand(env *Env) *urfave.Command {
 				if err != nil {
 					return forgeTrouble(err)
 				}
-				if !watch || len(landed.Made) > 0 || !landed.Waiting(d.Config().Land) {
+				if !watch || len(landed.Made) > 0 || !landed.Waiting(d.Board.Config().Land) {
 					told, err := env.returner(d).Round(ctx, true)
 					if err != nil {
 						told = append(told, err.Error())
@@ -91,7 +91,7 @@ type teamLanding struct {
 
 // landing is nil when nothing lands by itself.
 func (c *factory) landing(ctx context.Context) (*teamLanding, error) {
-	if cfg := c.service.Config().Land; cfg.Forge == "none" || !cfg.Auto {
+	if cfg := c.service.Board.Config().Land; cfg.Forge == "none" || !cfg.Auto {
 		return nil, nil
 	}
 	l, err := c.env.lander(ctx, c.service)
@@ -103,7 +103,7 @@ func (c *factory) landing(ctx context.Context) (*teamLanding, error) {
 
 // begin follows the base branch before the team starts.
 func (l *teamLanding) begin(ctx context.Context) {
-	if l.lander.Config().Land.Sync == "off" {
+	if l.lander.Service.Board.Config().Land.Sync == "off" {
 		return
 	}
 	made, err := l.lander.Follow(ctx)
@@ -121,7 +121,7 @@ func (l *teamLanding) beside(ctx context.Context) func() {
 	go func() {
 		defer close(ended)
 		for pause(ctx, landPoll) == nil {
-			_, _ = l.round(ctx, l.lander.Config().Land.Per == "task")
+			_, _ = l.round(ctx, l.lander.Service.Board.Config().Land.Per == "task")
 		}
 	}()
 	return func() { cancel(); <-ended }
@@ -168,7 +168,7 @@ func (l *teamLanding) finish(ctx context.Context) (again bool, err error) {
 			if failures++; failures == 5 {
 				return false, forgeTrouble(err)
 			}
-		case !landed.Waiting(l.lander.Config().Land):
+		case !landed.Waiting(l.lander.Service.Board.Config().Land):
 			return false, inConflict(landed)
 		default:
 			failures = 0
@@ -251,7 +251,7 @@ func forgeTrouble(err error) error {
 
 // lander is what lands with the settings of the project and the person's token.
 func (e *Env) lander(ctx context.Context, d *verb.Service) (*landing.Lander, error) {
-	cfg := d.Config().Land
+	cfg := d.Board.Config().Land
 	o, err := e.forgeOptions(ctx, d, cfg, "land")
 	if err != nil {
 		return nil, err
@@ -281,7 +281,7 @@ func (e *Env) forgeOptions(ctx context.Context, d *verb.Service, cfg config.Land
 	}
 	o.API = cmp.Or(o.API, forge.API(cfg.Forge, host))
 	if o.Repo == "" {
-		remote, err := d.Repo.RemoteURL(ctx, cfg.Remote)
+		remote, err := d.Board.Repo.RemoteURL(ctx, cfg.Remote)
 		if err != nil {
 			return o, err
 		}
@@ -341,14 +341,14 @@ func (e *Env) forgeToken(ctx context.Context, kind, host string) string {
 // hideTokens takes the tokens of forges and trackers, and the password of the board's database, out of the environment, which agents,
 // checks and hooks inherit: they are the supervisor's alone. Without a forge, imported issues and such a board they are the person's, as before.
 func (e *Env) hideTokens(ctx context.Context, d *verb.Service) {
-	if assembly.IsShared(d.Store) {
+	if assembly.IsShared(d.Board.Store) {
 		e.Secrets() // which masks those of the environment
 		e.Password = cmp.Or(e.Get(assembly.PasswordVariable), e.Password)
 		for _, name := range []string{assembly.PasswordVariable, "PGSSLPASSWORD"} {
 			e.unset(name)
 		}
 	}
-	if d.Config().Land.Forge == "none" && !importsIssues(ctx, d) {
+	if d.Board.Config().Land.Forge == "none" && !importsIssues(ctx, d) {
 		return
 	}
 	e.Secrets() // which masks those of the environment
@@ -370,7 +370,7 @@ func (e *Env) unset(name string) {
 
 // importsIssues reports whether something on the board came from a tracker.
 func importsIssues(ctx context.Context, d *verb.Service) bool {
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	return err == nil && slices.ContainsFunc(s.Imports, func(i *blackboard.Import) bool {
 		kind := ""
 		if i != nil {

@@ -134,12 +134,12 @@ func (k *deadly) finish(t *testing.T, id string) {
 		func() error { _, err := coder.Claim(ctx, id); return err },
 		func() error { k.Commit(id); return nil },
 		func() error { _, err := coder.Submit(ctx, verb.SubmitInput{Task: id}); return err },
-		func() error { _, err := reviewer.ClaimReview(ctx, id); return err },
+		func() error { _, err := reviewer.Reviews.ClaimReview(ctx, id); return err },
 		func() error {
-			_, err := reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve})
+			_, err := reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve})
 			return err
 		},
-		func() error { _, err := k.Service("").Merge(ctx, id); return err },
+		func() error { _, err := k.Service("").Merges.Merge(ctx, id); return err },
 	} {
 		if err := step(); err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ func newTimedLanding(t *testing.T, f *forgetest.Forge, per string) (*verbtest.Pl
 	p.Git(p.Dir, "remote", "add", "origin", f.Git)
 	p.Git(p.Dir, "push", "-q", "origin", "main")
 	p.Approved("task-1")
-	if _, err := p.Service("").Merge(t.Context(), "task-1"); err != nil {
+	if _, err := p.Service("").Merges.Merge(t.Context(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	client, err := forge.New(forge.Options{Kind: forge.GitHub, API: f.API(forge.GitHub), Repo: forgetest.Owner + "/" + forgetest.Name, Token: forgetest.Token,

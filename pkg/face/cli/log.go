@@ -77,7 +77,7 @@ func (o *logOptions) tail(ctx context.Context, journal history.Journal) error {
 	if err != nil {
 		return err
 	}
-	changed := d.Store.Watch(ctx)
+	changed := d.Board.Store.Watch(ctx)
 	shown := newest(journal) // what comes while the first ones are read is shown by the filter below
 	for first := true; ; first = false {
 		f := o.filter

@@ -43,9 +43,9 @@ func (e *Env) serveMCP(ctx context.Context) error {
 	}
 	e.Lasting()
 	if e.Ancestors != nil { // those of a server change when a parent ends
-		d.Proc.Ancestors = e.Ancestry
+		d.Board.Proc.Ancestors = e.Ancestry
 	}
-	return mcp.Serve(ctx, mcp.Options{Version: version, Service: d, Role: role, Inside: d.InRun(ctx), Task: e.Get("LIZA_TASK_ID"),
+	return mcp.Serve(ctx, mcp.Options{Version: version, Service: d, Role: role, Inside: d.Board.InRun(ctx), Task: e.Get("LIZA_TASK_ID"),
 		Notes: e.notesFor(d),
 		Explain: func(err error) mcp.Problem {
 			r := explain(err)

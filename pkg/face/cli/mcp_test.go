@@ -184,7 +184,7 @@ func TestAnAgentHasTheVerbsOfItsRoleUntilItsClaimIsLost(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	registered, err := p.Service("coder-1").Register(t.Context(), verb.RegisterInput{ID: "coder-1", Role: blackboard.RoleCoder})
+	registered, err := p.Service("coder-1").Agents.Register(t.Context(), verb.RegisterInput{ID: "coder-1", Role: blackboard.RoleCoder})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestAnAgentHasTheVerbsOfItsRoleUntilItsClaimIsLost(t *testing.T) {
 		t.Errorf("the agent's own task is %+v, %v", got, err)
 	}
 
-	if err := p.Service("").Unregister(t.Context(), "coder-1", true); err != nil {
+	if err := p.Service("").Agents.Unregister(t.Context(), "coder-1", true); err != nil {
 		t.Fatal(err)
 	}
 	if a := call(t, s, "discover", map[string]any{"text": "late", "task": "task-1"}); a.OK || a.Error.Code != "refused" && a.Error.Code != "lease_lost" {
@@ -234,7 +234,7 @@ func TestAClientThatLizaDidNotStartTakesWorkOverMCP(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	register := func(id string) *sdk.ClientSession {
-		r, err := p.Service(id).Register(t.Context(), verb.RegisterInput{ID: id})
+		r, err := p.Service(id).Agents.Register(t.Context(), verb.RegisterInput{ID: id})
 		if err != nil {
 			t.Fatal(err)
 		}

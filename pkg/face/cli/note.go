@@ -27,13 +27,13 @@ func (e *Env) tellNotes(ctx context.Context) {
 
 // newNotes takes the notes that a run has not got yet. A failure is not the command's: the next one tries again.
 func (e *Env) newNotes(ctx context.Context, d *verb.Service, agent string) (texts []string) {
-	taken, err := e.ServiceOn(d.Session).TakeNotes(context.WithoutCancel(ctx), agent)
+	taken, err := e.ServiceOn(d.Board).TakeNotes(context.WithoutCancel(ctx), agent)
 	if err != nil {
 		e.Log().Debug("cannot look for notes: " + err.Error())
 	}
 	for _, n := range taken {
 		texts = append(texts, "note from a person: "+n.Message)
-		activity.Append(d.Project.Activity(n.For), activity.Event{At: e.Now(), Kind: activity.Note, Text: d.Mask(n.Message)})
+		activity.Append(d.Board.Project.Activity(n.For), activity.Event{At: e.Now(), Kind: activity.Note, Text: d.Board.Mask(n.Message)})
 	}
 	return texts
 }

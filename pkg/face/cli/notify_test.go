@@ -48,14 +48,14 @@ func (e event) reviewed() *verb.Service {
 	e.must(coder.Claim(e.t.Context(), "task-1"))
 	e.Commit("task-1")
 	e.must(coder.Submit(e.t.Context(), verb.SubmitInput{Task: "task-1"}))
-	e.must(reviewer.ClaimReview(e.t.Context(), "task-1"))
+	e.must(reviewer.Reviews.ClaimReview(e.t.Context(), "task-1"))
 	return reviewer
 }
 
 // verdict judges the work of task-1.
 func (e event) verdict(verdict string) {
 	e.t.Helper()
-	e.must(e.reviewed().Verdict(e.t.Context(), verb.VerdictInput{Task: "task-1", Verdict: verb.Verdict(verdict), Reason: "the whole approach of it is wrong"}))
+	e.must(e.reviewed().Reviews.Verdict(e.t.Context(), verb.VerdictInput{Task: "task-1", Verdict: verb.Verdict(verdict), Reason: "the whole approach of it is wrong"}))
 }
 
 // run lets a coder do one unit of work; its program ends like that.
@@ -129,7 +129,7 @@ var raising = map[string]func(e event) (again func()){
 	"integration_failed": func(e event) func() {
 		e.Approved("task-1")
 		e.Outside("task-1.md", "another word\n")
-		if _, err := e.Service("").Merger(blackboard.Human).All(e.t.Context()); err == nil {
+		if _, err := e.Service("").Merges.Merger(blackboard.Human).All(e.t.Context()); err == nil {
 			e.t.Error("two words are merged into one file")
 		}
 		return e.look
@@ -161,7 +161,7 @@ var raising = map[string]func(e event) (again func()){
 	"goal_completed": func(e event) func() {
 		e.Approved("task-1")
 		d := e.Service("")
-		e.must(d.Merger(blackboard.Human).All(e.t.Context()))
+		e.must(d.Merges.Merger(blackboard.Human).All(e.t.Context()))
 		done := func() { e.must(sprint.Complete(e.t.Context(), d, transition.CompletionFacts{})) }
 		done()
 		return done

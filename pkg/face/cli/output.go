@@ -112,7 +112,7 @@ func (o *outputOptions) known(d *verb.Service, s *blackboard.State, name string)
 	if s.Task(name) != nil || s.Agents[name] != nil {
 		return nil
 	}
-	if _, err := os.Stat(d.Project.Activity(name)); err == nil && blackboard.ValidTaskID(name) {
+	if _, err := os.Stat(d.Board.Project.Activity(name)); err == nil && blackboard.ValidTaskID(name) {
 		return nil // archived, or an agent that has left
 	}
 	return notThere(s, name)
@@ -150,9 +150,9 @@ func (o *outputOptions) until(ctx context.Context, src *source.Source, name stri
 
 // printRaw shows the log of the newest run.
 func (o *outputOptions) printRaw(ctx context.Context, d *verb.Service, src *source.Source, name string, events []activity.Event) error {
-	path := d.Project.Output(name)
+	path := d.Board.Project.Output(name)
 	if len(events) > 0 {
-		path = d.Project.Output(cmp.Or(events[0].Task, name))
+		path = d.Board.Project.Output(cmp.Or(events[0].Task, name))
 	}
 	data, err := safefile.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -267,7 +267,7 @@ func (o *attachOptions) typed(ctx context.Context, d *verb.Service, agent string
 			continue
 		}
 		in := verb.NoteInput{Text: text}
-		if s, err := d.View(ctx); err == nil && s.Agents[agent] != nil {
+		if s, err := d.Board.View(ctx); err == nil && s.Agents[agent] != nil {
 			in.Task = s.Agents[agent].CurrentTask
 		}
 		done, err := d.Note(ctx, in)

@@ -53,9 +53,9 @@ func (o *planOptions) apply(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	d.NoSpecFiles = d.NoSpecFiles || o.noSpecFiles
-	if len(p.Secrets) > 0 && d.Caller.AgentID == "" {
-		if err := d.AdminOnly("give secrets"); err != nil {
+	d.Board.NoSpecFiles = d.Board.NoSpecFiles || o.noSpecFiles
+	if len(p.Secrets) > 0 && d.Board.Caller.AgentID == "" {
+		if err := d.Board.AdminOnly("give secrets"); err != nil {
 			return err
 		}
 	}

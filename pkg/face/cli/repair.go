@@ -63,7 +63,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	d, lost, err := o.service(ctx, false)
 	if err == nil && lost {
 		if _, err = maintain.Content(ctx, d, revision); err == nil {
-			err = d.Project.Revive()
+			err = d.Board.Project.Revive()
 		}
 	}
 	if err != nil {
@@ -223,10 +223,10 @@ func newSeal(env *Env) *urfave.Command {
 
 // exportKey writes the key of approvals for another machine that becomes a host of the board.
 func (e *Env) exportKey(ctx context.Context, d *verb.Service, file string) error {
-	if err := d.PersonOnly(ctx, "export the key of approvals"); err != nil {
+	if err := d.Board.PersonOnly(ctx, "export the key of approvals"); err != nil {
 		return err
 	}
-	k, err := (seal.Ring{Folder: e.Keys(), GitDir: d.Project.GitDir}).Key()
+	k, err := (seal.Ring{Folder: e.Keys(), GitDir: d.Board.Project.GitDir}).Key()
 	if err != nil {
 		return err
 	}

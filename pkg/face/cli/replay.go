@@ -223,7 +223,7 @@ func (o *stepOptions) run(ctx context.Context, task string) error {
 }
 
 func (o *stepOptions) merge(ctx context.Context, d *verb.Service, task string) error {
-	results, err := d.Merge(ctx, task)
+	results, err := d.Merges.Merge(ctx, task)
 	if _, failed := errors.AsType[*merge.FailedError](err); err != nil && !failed || len(results) == 0 {
 		return err
 	}
@@ -236,7 +236,7 @@ func (o *stepOptions) merge(ctx context.Context, d *verb.Service, task string) e
 // show says where the task is now.
 func (o *stepOptions) show(ctx context.Context, d *verb.Service, next replay.NextStep) error {
 	out := stepped{Task: next.Task, Before: string(next.Status)}
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -424,7 +424,7 @@ type previewed struct {
 }
 
 func (o *previewOptions) run(ctx context.Context, d *verb.Service, args []string) error {
-	if d.Repo == nil { // a prompt cannot be gathered without git
+	if d.Board.Repo == nil { // a prompt cannot be gathered without git
 		var err error
 		if d, err = o.env.Service(ctx); err != nil {
 			return err
@@ -455,7 +455,7 @@ func (o *previewOptions) run(ctx context.Context, d *verb.Service, args []string
 // adapters finds agent programs for who only wants to know their names.
 func adapters(d *verb.Service) func(name string) (agent.Adapter, error) {
 	return func(name string) (agent.Adapter, error) {
-		return agent.Lookup(name, agent.Options{Custom: assembly.Programs(d.Config()), Root: d.Project.Root})
+		return agent.Lookup(name, agent.Options{Custom: assembly.Programs(d.Board.Config()), Root: d.Board.Project.Root})
 	}
 }
 

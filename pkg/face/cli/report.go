@@ -56,7 +56,7 @@ func (o *reportOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if f.Runs, err = history.ReadUsage(d.Project.Usage()); err != nil {
+	if f.Runs, err = history.ReadUsage(d.Board.Project.Usage()); err != nil {
 		return err
 	}
 	f.Link = commitLinks(ctx, d, f.Tasks)
@@ -87,11 +87,11 @@ func (o *reportOptions) body(r dashboard.Report) (string, error) {
 
 // commitLinks finds the pages of merge commits on a known forge; those that were not pushed have none.
 func commitLinks(ctx context.Context, d *verb.Service, tasks []*blackboard.Task) func(string) string {
-	if d.Repo == nil {
+	if d.Board.Repo == nil {
 		return nil
 	}
 	const remote = "origin"
-	url, err := d.Repo.RemoteURL(ctx, remote)
+	url, err := d.Board.Repo.RemoteURL(ctx, remote)
 	pages := dashboard.CommitPages(url)
 	if err != nil || pages == "" {
 		return nil
@@ -102,7 +102,7 @@ func commitLinks(ctx context.Context, d *verb.Service, tasks []*blackboard.Task)
 			commits = append(commits, t.MergeCommit)
 		}
 	}
-	pushed, err := d.Repo.Pushed(ctx, remote, commits)
+	pushed, err := d.Board.Repo.Pushed(ctx, remote, commits)
 	if err != nil {
 		return nil // a report without links is whole
 	}
@@ -118,18 +118,18 @@ func commitLinks(ctx context.Context, d *verb.Service, tasks []*blackboard.Task)
 func (e *Env) reportFacts(d *verb.Service, s *blackboard.State) (dashboard.ReportFacts, error) {
 	f := dashboard.ReportFacts{Facts: e.viewFacts(d, s, "")}
 	var err error
-	if f.Tasks, err = d.SprintTasks(s); err != nil {
+	if f.Tasks, err = d.Board.Histories().SprintTasks(s); err != nil {
 		e.Log().Warn(err.Error())
 		f.Tasks = s.SprintTasks(nil)
 	}
-	f.Journal, err = d.SprintJournal(blackboard.ActionRunFailed)
+	f.Journal, err = d.Board.Histories().SprintJournal(blackboard.ActionRunFailed)
 	return f, err
 }
 
 // archivedReport is the board as it was when a sprint of the archive ended, as far as that is kept.
 func (e *Env) archivedReport(d *verb.Service, s *blackboard.State, sprint string) (*blackboard.State, dashboard.ReportFacts, error) {
 	f := dashboard.ReportFacts{Facts: e.viewFacts(d, s, "")}
-	x, err := d.ArchivedSprint(sprint)
+	x, err := d.Board.Histories().ArchivedSprint(sprint)
 	if err != nil {
 		return s, f, err
 	}

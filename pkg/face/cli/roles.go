@@ -16,6 +16,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/role"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -77,7 +78,7 @@ func (o *rolesOptions) taskArchive(ctx context.Context) (*verb.Service, *role.Li
 	if err != nil {
 		return nil, nil, err
 	}
-	return d, d.Roles(), nil
+	return d, d.Board.Roles(), nil
 }
 
 // roleRow is one line of `liza roles list`.
@@ -105,7 +106,7 @@ func (o *rolesOptions) list(ctx context.Context, _ []string) error {
 			r.State = "unusable: " + e.Broken.Why
 		} else {
 			r.Kind, r.Types, r.Hash = string(e.Role.Kind), list(e.Role.Types), e.Role.Hash
-			r.Adapter, r.Model = l.Program(e.Role, nil, d.RoleSettings(), "", "", isProgram(d))
+			r.Adapter, r.Model = l.Program(e.Role, nil, d.Board.RoleSettings(), "", "", isProgram(d))
 			r.Model = cmp.Or(r.Model, role.Default)
 		}
 		rows = append(rows, r)
@@ -134,7 +135,7 @@ func (o *rolesOptions) entry(l *role.Library, name string) (*role.Entry, error) 
 		return e, nil
 	}
 	_, err := l.Get(name)
-	return nil, verb.RoleRefusal(nil, err)
+	return nil, board.RoleRefusal(nil, err)
 }
 
 func (o *rolesOptions) show(ctx context.Context, args []string) error {
@@ -150,7 +151,7 @@ func (o *rolesOptions) show(ctx context.Context, args []string) error {
 		return o.env.Print(map[string]any{"name": e.Name, "file": e.File, "raw": string(l.Raw(e))}, "%s", l.Raw(e))
 	}
 	if e.Role == nil {
-		return verb.RoleRefusal(nil, e.Broken)
+		return board.RoleRefusal(nil, e.Broken)
 	}
 	origins := map[string]string{}
 	for key, from := range e.Role.Origins {
@@ -174,13 +175,13 @@ func (o *rolesOptions) validate(ctx context.Context, files []string) error {
 	if len(files) > 0 {
 		dir := ""
 		if d != nil {
-			dir = d.Project.Roles()
+			dir = d.Board.Project.Roles()
 		}
 		l = role.LoadWith(dir, files)
 	}
 	findings = append(findings, l.Findings()...)
 	if d != nil {
-		findings = slices.Concat(findings, unknownPrograms(d, l), l.Contradictions(d.RoleSettings()))
+		findings = slices.Concat(findings, unknownPrograms(d, l), l.Contradictions(d.Board.RoleSettings()))
 	}
 	return o.verdict(findings, files)
 }
@@ -239,7 +240,7 @@ func (o *rolesOptions) diff(ctx context.Context, args []string) error {
 	case e.File == "":
 		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza roles show " + e.Name, Message: fmt.Sprintf("the project has no file for the role %s: it is the built-in one", e.Name)}
 	case e.Role == nil:
-		return verb.RoleRefusal(nil, e.Broken)
+		return board.RoleRefusal(nil, e.Broken)
 	}
 	diff, ok := l.Diff(e.Role)
 	if !ok {
@@ -249,10 +250,10 @@ func (o *rolesOptions) diff(ctx context.Context, args []string) error {
 }
 
 func (o *rolesOptions) reset(ctx context.Context, d *verb.Service, args []string) error {
-	if err := d.AdminOnly("reset roles"); err != nil {
+	if err := d.Board.AdminOnly("reset roles"); err != nil {
 		return err
 	}
-	l := d.Roles()
+	l := d.Board.Roles()
 	e, err := o.entry(l, args[0])
 	if err != nil {
 		return err
@@ -260,8 +261,8 @@ func (o *rolesOptions) reset(ctx context.Context, d *verb.Service, args []string
 	if err := resettable(l, e); err != nil {
 		return err
 	}
-	from := filepath.Join(d.Project.Roles(), filepath.Base(e.File))
-	to := filepath.Join(d.Project.ArchiveDir(), "roles", fmt.Sprintf("%s.%s", filepath.Base(e.File), o.env.Now().UTC().Format("20060102T150405Z")))
+	from := filepath.Join(d.Board.Project.Roles(), filepath.Base(e.File))
+	to := filepath.Join(d.Board.Project.ArchiveDir(), "roles", fmt.Sprintf("%s.%s", filepath.Base(e.File), o.env.Now().UTC().Format("20060102T150405Z")))
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return fmt.Errorf("cannot make the archive of roles: %v", err)
 	}
@@ -271,12 +272,12 @@ func (o *rolesOptions) reset(ctx context.Context, d *verb.Service, args []string
 	if err := os.Rename(from, to); err != nil {
 		return fmt.Errorf("cannot move %s: %v", e.File, errText(err))
 	}
-	shown, err := filepath.Rel(d.Project.Root, to)
+	shown, err := filepath.Rel(d.Board.Project.Root, to)
 	if err != nil {
 		shown = to
 	}
 	now := "the built-in role again"
-	if left, _ := d.Roles().Entry(e.Name); left != nil && left.File != "" {
+	if left, _ := d.Board.Roles().Entry(e.Name); left != nil && left.File != "" {
 		now = "that of " + left.File
 	}
 	return o.env.Print(map[string]any{"name": e.Name, "moved": e.File, "to": shown}, "%s is %s; %s is now %s\n", e.Name, now, e.File, shown)
@@ -331,12 +332,12 @@ func (o *rolesOptions) resolve(ctx context.Context, args []string) error {
 	case blackboard.ExecTask, blackboard.SkillTask:
 		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza show " + t.ID, Message: fmt.Sprintf("task %s is of kind %s: the supervisor runs it itself, without a role", t.ID, t.KindOf())}
 	}
-	used, err := d.RoleOf(kind, t)
+	used, err := d.Board.RoleOf(kind, t)
 	if err != nil {
 		return err
 	}
 	r := resolvedRole{Task: t.ID, Role: used.Role.Name, Rule: used.Rule, Kind: string(kind), Source: used.Role.Source, File: used.Role.File, Hash: used.Role.Hash}
-	r.Adapter, r.Model = d.Roles().Program(used.Role, t, d.RoleSettings(), "", "", isProgram(d))
+	r.Adapter, r.Model = d.Board.Roles().Program(used.Role, t, d.Board.RoleSettings(), "", "", isProgram(d))
 	r.Model = cmp.Or(r.Model, role.Default)
 	return o.env.Print(r, "role     %s\nrule     %s\nkind     %s\nsource   %s\nmodel    %s\nadapter  %s\nhash     %s\n",
 		r.Role, r.Rule, r.Kind, strings.TrimSpace(r.Source+" "+r.File), r.Model, r.Adapter, r.Hash)

@@ -185,7 +185,7 @@ func (e *Env) personOnly(ctx context.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	return d.PersonOnly(ctx, what)
+	return d.Board.PersonOnly(ctx, what)
 }
 
 func newVersion(env *Env) *urfave.Command {

@@ -77,13 +77,13 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if err != nil {
 		return err
 	}
-	c.service.Held.Memory = true
-	s, err := c.service.View(ctx)
+	c.service.Board.Held.Memory = true
+	s, err := c.service.Board.View(ctx)
 	if err != nil {
 		return err
 	}
 	over := s.Goal != nil && s.Goal.Status == blackboard.Completed
-	if cfg := c.service.Config().Land; over && (cfg.Forge == "none" || !cfg.Auto || landing.AllLanded(s)) {
+	if cfg := c.service.Board.Config().Land; over && (cfg.Forge == "none" || !cfg.Auto || landing.AllLanded(s)) {
 		return &transition.Refusal{Exit: transition.ExitNothing, Next: `liza goal "TEXT", or liza add-task`, Message: "nothing to do: the goal is COMPLETED"}
 	}
 	if s.Goal == nil || s.Goal.Status != blackboard.InProgress && !over {
@@ -118,7 +118,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	})
 	unwatch := o.env.watchBeside(ctx, c)
 	delivered := o.env.DeliverBeside(ctx, c.service)
-	exported := o.env.exportBeside(c.service.Project, c.liza)
+	exported := o.env.exportBeside(c.service.Board.Project, c.liza)
 	guarded := c.guardSettings(ctx)
 	quiet := func() {}
 	if !o.plain && o.env.canLive() {
@@ -157,7 +157,7 @@ func (o *runOptions) team(c *factory, given func(string) bool) *supervisor.Team 
 	}
 	asked := given("planners") || given("coders") || given("reviewers")
 	slots := &supervisor.Slots{Limit: func() int {
-		cfg := c.service.Config()
+		cfg := c.service.Board.Config()
 		if !cfg.IsSet("orchestration.max_concurrent_agents") && asked {
 			return max(cfg.Orchestration.MaxConcurrentAgents, len(team.Members))
 		}
@@ -181,7 +181,7 @@ func (o *runOptions) finish(ctx, limited context.Context, c *factory, began time
 		done = true
 	case err == nil && r.Status == blackboard.Completed && r.Unverified != "":
 		err = &transition.Refusal{Exit: transition.ExitFailure, Next: "liza check", Message: "the goal is COMPLETED, " + r.Unverified + ": their checks were red before and after"}
-	case err == nil && !done, errors.Is(err, supervisor.ErrAborted) && c.service.Control() == "":
+	case err == nil && !done, errors.Is(err, supervisor.ErrAborted) && c.service.Board.Control() == "":
 		err = &transition.Refusal{Exit: 130, Next: "liza run", Message: "stopped before the goal was complete"}
 	}
 	text := r.String() + "\n" + builtText(r.Built, r.titles) + r.cost + openText(r.Open)
@@ -212,7 +212,7 @@ func (o *runOptions) withLanding(ctx, soft, hard context.Context, c *factory, l 
 				return err
 			}
 		}
-		s, err := c.service.View(ctx)
+		s, err := c.service.Board.View(ctx)
 		if err != nil || s.Goal == nil || s.Goal.Status != blackboard.Completed {
 			return err
 		}
@@ -247,7 +247,7 @@ func (e *Env) readyFactory(ctx context.Context, cliName, model, scenario string)
 		return nil, err
 	}
 	c.warnHidden(ctx)
-	return c, c.installed(cmp.Or(c.cli, c.service.Config().Agents.Default))
+	return c, c.installed(cmp.Or(c.cli, c.service.Board.Config().Agents.Default))
 }
 
 // newFactory is readyFactory without a look at the program: for what runs none.
@@ -256,7 +256,7 @@ func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (
 	if err != nil {
 		return nil, err
 	}
-	service.Caller.As = ""
+	service.Board.Caller.As = ""
 	e.hideTokens(ctx, service)
 	liza, err := e.Liza()
 	if err != nil {
@@ -286,7 +286,7 @@ func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (
 func (c *factory) installed(name string) error {
 	adapter, err := c.adapter(name)
 	if err != nil {
-		known := append(agent.Names(), slices.Collect(maps.Keys(c.service.Config().Agents.Custom))...)
+		known := append(agent.Names(), slices.Collect(maps.Keys(c.service.Board.Config().Agents.Custom))...)
 		slices.Sort(known)
 		if near := blackboard.Nearest(name, known); near != "" {
 			return usagef("liza run --cli "+near, "%v; did you mean %s?", err, near)
@@ -305,12 +305,12 @@ func (c *factory) installed(name string) error {
 }
 
 func (c *factory) adapter(name string) (agent.Adapter, error) {
-	return agent.Lookup(name, agent.Options{Custom: assembly.Programs(c.service.Config()), Root: c.service.Project.Root, Liza: c.liza, Scenario: c.scenario})
+	return agent.Lookup(name, agent.Options{Custom: assembly.Programs(c.service.Board.Config()), Root: c.service.Board.Project.Root, Liza: c.liza, Scenario: c.scenario})
 }
 
 // supervisor makes one of a role; each has a service of its own, because each is a caller.
 func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
-	service := c.service.With(func(s *board.Session) { s.Caller = verb.Caller{Person: s.Caller.Person} })
+	service := c.service.With(func(s *board.Session) { s.Caller = board.Caller{Person: s.Caller.Person} })
 	start, _ := agent.ProcessStart(os.Getpid())
 	s := &supervisor.Supervisor{Service: service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
 		Terminal: terminalName(), Walls: c.walls, Commands: c.commands, RunBase: c.env.BrokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
@@ -368,7 +368,7 @@ func (e *Env) interrupts(ctx context.Context, say func(string)) (soft, hard cont
 // sayLevel is the first line of every start: how strongly agents are contained. An error is that the settings require more
 // than this machine can do.
 func (c *factory) sayLevel(ctx context.Context) error {
-	level, reason, err := c.walls.Level(ctx, cmp.Or(c.cli, c.service.Config().Agents.Default))
+	level, reason, err := c.walls.Level(ctx, cmp.Or(c.cli, c.service.Board.Config().Agents.Default))
 	if weak, ok := errors.AsType[*sandbox.Unavailable](err); ok {
 		return &transition.Refusal{Exit: transition.ExitRefused, Next: weak.Next, Message: weak.Sentence()}
 	}
@@ -393,7 +393,7 @@ const goneLook = 200 * time.Millisecond
 // whatever fails, fails because of it. Nothing is written at the old place, because no writer makes .liza again.
 func (c *factory) whileThere(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	p := c.service.Project
+	p := c.service.Board.Project
 	away := func() bool {
 		_, err := os.Lstat(p.GitDir)
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -488,11 +488,11 @@ func (c *factory) inside(run supervisor.InRun, call *broker.Call) *Env {
 
 // warnHidden tells who starts a run which settings of config.yaml have no effect.
 func (c *factory) warnHidden(ctx context.Context) {
-	s, err := c.service.View(ctx)
+	s, err := c.service.Board.View(ctx)
 	if err != nil {
 		return // who needs the board says so
 	}
-	for _, h := range c.service.Config().Hidden(c.service.Project.Liza, s.Config) {
+	for _, h := range c.service.Board.Config().Hidden(c.service.Board.Project.Liza, s.Config) {
 		c.env.Log().Warn(h.Message + "; next: " + h.Next)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"liza/pkg/run/toolchain"
 	"liza/pkg/team/assembly"
 	"liza/pkg/team/wall"
+	"liza/pkg/verb/checks"
 	"liza/pkg/verb/verb"
 )
 
@@ -82,19 +83,19 @@ func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []st
 	if err != nil {
 		return err
 	}
-	name := d.Config().Agents.Default
+	name := d.Board.Config().Agents.Default
 	if len(args) > 0 {
 		name = args[0]
 	}
-	w, err := o.env.PlanFor(ctx, d, wall.Use{Name: "RUN", Program: name, Dir: d.Repo.WorktreePath("TASK"), Write: true, Sockets: filepath.Join(o.env.BrokerBase(), "RUN")})
+	w, err := o.env.PlanFor(ctx, d, wall.Use{Name: "RUN", Program: name, Dir: d.Board.Repo.WorktreePath("TASK"), Write: true, Sockets: filepath.Join(o.env.BrokerBase(), "RUN")})
 	if err != nil {
 		return err
 	}
-	a, err := agent.Lookup(name, agent.Options{Custom: assembly.Programs(d.Config()), Root: d.Project.Root, Scenario: "scenario.yaml"})
+	a, err := agent.Lookup(name, agent.Options{Custom: assembly.Programs(d.Board.Config()), Root: d.Board.Project.Root, Scenario: "scenario.yaml"})
 	if err != nil {
 		return err
 	}
-	v := explainWall(name, w, d.Project.Root, len(a.Info().Needs.Hosts) > 0 && !a.Info().Needs.Measured)
+	v := explainWall(name, w, d.Board.Project.Root, len(a.Info().Needs.Hosts) > 0 && !a.Info().Needs.Measured)
 	missing, err := o.env.Missing(ctx, d, name)
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []st
 
 // withGit is the project with its repository, which a reader may lack.
 func (o *sandboxOptions) withGit(ctx context.Context, d *verb.Service) (*verb.Service, error) {
-	if d.Repo != nil {
+	if d.Board.Repo != nil {
 		return d, nil
 	}
 	return o.env.Service(ctx)
@@ -226,7 +227,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	if d, err = o.withGit(ctx, d); err != nil {
 		return err
 	}
-	use := wall.Use{Name: fmt.Sprintf("person-%d", os.Getpid()), Program: cmp.Or(o.program, d.Config().Agents.Default), Dir: d.Project.Root, Write: o.here || o.task != ""}
+	use := wall.Use{Name: fmt.Sprintf("person-%d", os.Getpid()), Program: cmp.Or(o.program, d.Board.Config().Agents.Default), Dir: d.Board.Project.Root, Write: o.here || o.task != ""}
 	switch {
 	case o.here && o.program != "":
 		return usagef("liza help sandbox exec", "checks have no program's needs: give --here or --program")
@@ -240,11 +241,11 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 		}
 		use.Program, use.Dir = "", p.Dir
 	case o.task != "":
-		if use.Dir = d.Repo.WorktreePath(o.task); !isDir(use.Dir) {
+		if use.Dir = d.Board.Repo.WorktreePath(o.task); !isDir(use.Dir) {
 			return usagef("liza worktree list", "the task %s has no worktree", o.task)
 		}
 	}
-	run, err := broker.MakeFolder(o.env.BrokerBase(), d.Project.Root, use.Name)
+	run, err := broker.MakeFolder(o.env.BrokerBase(), d.Board.Project.Root, use.Name)
 	if err != nil {
 		return err
 	}
@@ -279,14 +280,14 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 }
 
 // openPlace is where checks run, with a word about a setup that failed there.
-func (o *sandboxOptions) openPlace(ctx context.Context, d *verb.Service) (*verb.Place, error) {
-	s, err := d.View(ctx)
+func (o *sandboxOptions) openPlace(ctx context.Context, d *verb.Service) (*checks.Place, error) {
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := d.OpenPlace(ctx, s, o.task)
+	p, err := d.Checks.OpenPlace(ctx, s, o.task)
 	if err == nil && p.Setup != "" {
-		o.env.Log().Warn(fmt.Sprintf("worktree.setup fails here: %q", p.Setup), "next", "less "+d.Rel(p.Log()))
+		o.env.Log().Warn(fmt.Sprintf("worktree.setup fails here: %q", p.Setup), "next", "less "+d.Board.Rel(p.Log()))
 	}
 	if err == nil {
 		var lacks []string

@@ -65,7 +65,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	if o.tokenEnv != "" {
-		d.Caller.Person = o.tokenEnv // who calls is known by the token's name (specs/roles-and-knowledge.md#9.7)
+		d.Board.Caller.Person = o.tokenEnv // who calls is known by the token's name (specs/roles-and-knowledge.md#9.7)
 	}
 	source := o.env.source(d, "liza")
 	if _, err := source.State(ctx); err != nil {

@@ -30,7 +30,7 @@ const recentEntries = 1000
 
 // gaveUp are the supervisors that ended by themselves lately and have not come back.
 func (e *Env) gaveUp(d *verb.Service) []findings.GaveUp {
-	entries, err := (history.Journal{Path: d.Project.Journal()}).Read(history.Filter{Last: recentEntries})
+	entries, err := (history.Journal{Path: d.Board.Project.Journal()}).Read(history.Filter{Last: recentEntries})
 	if err != nil {
 		return nil // liza validate says what is wrong with the journal
 	}
@@ -39,9 +39,9 @@ func (e *Env) gaveUp(d *verb.Service) []findings.GaveUp {
 
 // viewFacts is what a view shows besides the state.
 func (e *Env) viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Facts {
-	cfg := d.Config()
-	f := dashboard.Facts{Now: d.Now(), Process: d.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view, Checking: d.MergeChecks()}
-	for _, o := range d.Orders(s) {
+	cfg := d.Board.Config()
+	f := dashboard.Facts{Now: d.Board.Now(), Process: d.Board.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view, Checking: d.Merges.MergeChecks()}
+	for _, o := range d.Board.Orders(s) {
 		f.Control = append(f.Control, dashboard.Control{Name: string(o.Control), Since: o.Since, Reason: o.Reason})
 	}
 	return f
@@ -65,16 +65,16 @@ func (e *Env) lookAt(ctx context.Context) (d *verb.Service, s *blackboard.State,
 
 // lastValid is the state, or the last valid one together with what is wrong with the file.
 func lastValid(ctx context.Context, d *verb.Service) (s *blackboard.State, stale error, err error) {
-	s, err = d.View(ctx)
+	s, err = d.Board.View(ctx)
 	_, damaged := errors.AsType[*store.InvalidError](err)
 	_, cutOff := errors.AsType[*postgres.UnreachableError](err)
 	if !damaged && !cutOff {
 		if err == nil {
-			stale = store.Forged(ctx, d.Store)
+			stale = store.Forged(ctx, d.Board.Store)
 		}
 		return s, stale, err
 	}
-	kept, ok := d.Store.(store.Recoverer)
+	kept, ok := d.Board.Store.(store.Recoverer)
 	if !ok {
 		return nil, nil, err
 	}
@@ -82,9 +82,9 @@ func lastValid(ctx context.Context, d *verb.Service) (s *blackboard.State, stale
 	if lost != nil {
 		return nil, nil, err
 	}
-	d.Prepare(last)
+	d.Board.Prepare(last)
 	if cutOff {
-		err = fmt.Errorf("%w; %s", err, copyAge(d.Store))
+		err = fmt.Errorf("%w; %s", err, copyAge(d.Board.Store))
 	}
 	return last, err, nil
 }

@@ -34,7 +34,7 @@ func (c *factory) guardSettings(ctx context.Context) (stop func()) {
 	g.look(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	changes := c.service.Store.Watch(ctx)
+	changes := c.service.Board.Store.Watch(ctx)
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(settingsLook)
@@ -66,7 +66,7 @@ func (g *guarded) look(ctx context.Context) {
 	// see what it changed at its very end.
 	over := g.factory.runs.ended()
 	changed := g.files()
-	if s, err := g.factory.service.View(ctx); err == nil { // if not, the next look is as good
+	if s, err := g.factory.service.Board.View(ctx); err == nil { // if not, the next look is as good
 		if g.board != nil && !maps.EqualFunc(g.board, s.Config, func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
 			changed = append(changed, "state.yaml (config)")
 		}
@@ -83,12 +83,12 @@ func (g *guarded) look(ctx context.Context) {
 	if err := d.TellSettings(context.WithoutCancel(ctx), text); err != nil {
 		g.factory.env.Log().Warn("cannot write down that settings changed: " + err.Error())
 	}
-	g.factory.env.Notice(d.Project, blackboard.AlertSettingsChanged, strings.Join(changed, ", "), text+"; next: liza config show --origin")
+	g.factory.env.Notice(d.Board.Project, blackboard.AlertSettingsChanged, strings.Join(changed, ", "), text+"; next: liza config show --origin")
 }
 
 // files are those whose content is another one than at the last look.
 func (g *guarded) files() (changed []string) {
-	p := g.factory.service.Project
+	p := g.factory.service.Board.Project
 	there := map[string]bool{}
 	for _, root := range []string{filepath.Join(p.Liza, "config.yaml"), filepath.Join(p.Liza, "config.json"), p.Instructions(), p.Roles(), p.Skills()} {
 		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

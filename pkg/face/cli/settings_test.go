@@ -21,12 +21,12 @@ func TestWhatChangesDuringARunIsToldHoweverShortItWas(t *testing.T) {
 	g := &guarded{factory: c, stats: map[string]string{}, sums: map[string]string{}}
 	edit := func(text string) {
 		t.Helper()
-		e.must(nil, os.WriteFile(c.service.Project.Instructions(), []byte(text), 0o644))
+		e.must(nil, os.WriteFile(c.service.Board.Project.Instructions(), []byte(text), 0o644))
 	}
 	told := func(want ...string) {
 		t.Helper()
 		g.look(t.Context())
-		entries, err := history.Journal{Path: c.service.Project.Journal()}.Read(history.Filter{Action: "settings_changed"})
+		entries, err := history.Journal{Path: c.service.Board.Project.Journal()}.Read(history.Filter{Action: "settings_changed"})
 		e.must(nil, err)
 		var got []string
 		for _, one := range entries {

@@ -84,7 +84,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 
 // change leads to what a task changes, "" for one that has nothing to show.
 func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard.Task) string {
-	if d.Repo == nil || t.ReviewCommit == "" && t.Worktree == "" {
+	if d.Board.Repo == nil || t.ReviewCommit == "" && t.Worktree == "" {
 		return ""
 	}
 	if t.Status == blackboard.Claimed { // its worktree is not read for a number
@@ -117,13 +117,13 @@ func (o *showOptions) viewStatus(d *verb.Service, s *blackboard.State, t *blackb
 
 // fetch puts an archived task where the others are, and names the sprint that has it.
 func (o *showOptions) fetch(d *verb.Service, s *blackboard.State, id string) (sprint string, err error) {
-	if g, err := d.ArchivedGoal(id); err != nil {
+	if g, err := d.Board.Histories().ArchivedGoal(id); err != nil {
 		return "", err
 	} else if g != nil {
 		s.Goal = g
 		return "the sprints of `liza goal --list`", nil
 	}
-	t, sprint, err := d.ArchivedTask(id)
+	t, sprint, err := d.Board.Histories().ArchivedTask(id)
 	if err == nil && t == nil {
 		err = notThere(s, id)
 	}
@@ -186,7 +186,7 @@ func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) e
 		return err
 	}
 	if change == nil {
-		s, err := d.View(ctx)
+		s, err := d.Board.View(ctx)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
+	"liza/pkg/verb/integration"
 	"liza/pkg/verb/verb"
 )
 
@@ -80,23 +81,23 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 // radarTime is how long a command that shows something looks for conflicts.
 const radarTime = 200 * time.Millisecond
 
-func radar(ctx context.Context, d *verb.Service, s *blackboard.State, id string) []verb.Clash {
+func radar(ctx context.Context, d *verb.Service, s *blackboard.State, id string) []integration.Clash {
 	ctx, cancel := context.WithTimeout(ctx, radarTime)
 	defer cancel()
-	return d.Radar(ctx, s, id)
+	return d.Integration.Radar(ctx, s, id)
 }
 
 // branchFacts gives the state of the integration branch; what cannot be found out is left out.
 func (e *Env) branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *dashboard.Facts) {
-	if d.Repo == nil {
+	if d.Board.Repo == nil {
 		return
 	}
-	tip, err := verb.IntegrationTip(ctx, d.Repo, s, d.Remote(), d.Store.View)
+	tip, err := integration.IntegrationTip(ctx, d.Board.Repo, s, d.Board.Remote(), d.Board.Store.View)
 	if err != nil {
 		return
 	}
 	f.Tip = &tip
-	if lag, err := d.Behind(ctx, s); err == nil && lag.Behind > 0 {
+	if lag, err := d.Integration.Behind(ctx, s); err == nil && lag.Behind > 0 {
 		f.Warnings = append(f.Warnings, lag.String()+"; liza sync merges them")
 	}
 }

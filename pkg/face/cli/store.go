@@ -31,12 +31,12 @@ func newStoreShow(env *Env) *urfave.Command {
 		Name: "list", Usage: "say where the board is, and at which revision",
 		Description: "For a board in a database it also says how far the clock of this host is off." + examples("liza store", "liza store list --json") + exitsText(0, 1, 2, 3, 4, 8),
 		Action: env.onReader(func(ctx context.Context, d *verb.Service, _ []string) error {
-			s, err := d.View(ctx)
+			s, err := d.Board.View(ctx)
 			if err != nil {
 				return err
 			}
 			place := move.Place{Kind: "file", Board: ".liza/state.yaml", Revision: s.Revision}
-			shared, ok := d.Store.(store.Shared)
+			shared, ok := d.Board.Store.(store.Shared)
 			if !ok {
 				return env.Print(place, "board  %s, revision %d\nnext: liza store move URL puts it into a database, for a team on several hosts\n", place.Board, place.Revision)
 			}
@@ -96,7 +96,7 @@ func newStoreUpgrade(env *Env) *urfave.Command {
 		Description: "To be run once, by a role that may change the schema, when a new version of Liza says so. Programs of the version before are refused from then\n" +
 			"on, so stop the teams of all hosts first." + examples("liza store upgrade", "PGUSER=liza_owner liza store upgrade") + exitsText(0, 1, 2, 3, 4, 8),
 		Action: env.onReader(func(ctx context.Context, d *verb.Service, _ []string) error {
-			up, ok := d.Store.(interface{ Upgrade(context.Context) error })
+			up, ok := d.Board.Store.(interface{ Upgrade(context.Context) error })
 			if !ok {
 				return usagef("liza store", "the board of this project is a file: there is nothing to bring up to date")
 			}

@@ -49,7 +49,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	env.Lasting()
-	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.Verbs{Service: d}, Now: env.Now, Mask: d.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
+	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.VerbsOf(d), Now: env.Now, Mask: d.Board.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
 		Explain: func(err error) tui.Problem {
 			r := explainOffline(err)
 			return tui.Problem{Message: r.message, Next: r.next}
@@ -59,7 +59,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 		},
 		Shell: func(dir string) *exec.Cmd { return env.outside(dir, cmp.Or(env.Get("SHELL"), "sh")) },
 		Folder: func(task string) string {
-			if dir := d.Project.Worktree(task); task != "" && isFolder(dir) {
+			if dir := d.Board.Project.Worktree(task); task != "" && isFolder(dir) {
 				return dir
 			}
 			return ""

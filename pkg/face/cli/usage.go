@@ -42,7 +42,7 @@ func newUsage(env *Env) *urfave.Command {
 			if err != nil {
 				return err
 			}
-			lines, err := history.ReadUsage(d.Project.Usage())
+			lines, err := history.ReadUsage(d.Board.Project.Usage())
 			if err != nil {
 				return err
 			}

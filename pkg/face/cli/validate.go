@@ -136,20 +136,20 @@ func realFile(path string) string {
 
 // lookAtRemote lets a board be compared with what other hosts have merged.
 func (e *Env) lookAtRemote(ctx context.Context, d *verb.Service, p *maintain.Board) error {
-	if p.Remote = d.Remote(); p.Remote == "" {
+	if p.Remote = d.Board.Remote(); p.Remote == "" {
 		return nil
 	}
-	s, err := d.Store.View(ctx)
+	s, err := d.Board.Store.View(ctx)
 	if err != nil {
 		return nil // that is told
 	}
-	if d.Board() != nil {
+	if d.Board.Clocked() != nil {
 		machine, _ := os.Hostname()
-		if p.Processes.Host, err = verb.HostName(s, d.Project.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
+		if p.Processes.Host, err = verb.HostName(s, d.Board.Project.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
 			return err
 		}
 	}
-	return d.FetchTip(ctx, s)
+	return d.Integration.FetchTip(ctx, s)
 }
 
 func (e *Env) boardIn(ctx context.Context, found *project.Project) (*maintain.Board, error) {

@@ -64,7 +64,7 @@ func (o *watchOptions) run(ctx context.Context, _ []string) error {
 		return o.show(w.Pass(ctx))
 	}
 	w.Sinks = append(w.Sinks, &lines{out: o.env.Stdout, colour: o.env.colour()})
-	w.Run(ctx, d.Store.Watch(ctx))
+	w.Run(ctx, d.Board.Store.Watch(ctx))
 	return &errDone{130}
 }
 
@@ -135,7 +135,7 @@ func (e *Env) watchBeside(ctx context.Context, c *factory) (end func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.Run(ctx, c.service.Store.Watch(ctx))
+		w.Run(ctx, c.service.Board.Store.Watch(ctx))
 	}()
 	return func() {
 		cancel()
@@ -152,9 +152,9 @@ func (e *Env) watchBeside(ctx context.Context, c *factory) (end func()) {
 // watcherOf watches the project of a service. An agent's process only looks: stopping the
 // sprint at its deadline is for people's processes and for the team.
 func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
-	w := &watch.Watcher{Files: e.AlertFiles(d.Project), Sinks: []watch.Sink{assembly.AlertMail(&e.Environment, d.Project)}, Look: maintain.Observe(d, time.Now()).Facts,
+	w := &watch.Watcher{Files: e.AlertFiles(d.Board.Project), Sinks: []watch.Sink{assembly.AlertMail(&e.Environment, d.Board.Project)}, Look: maintain.Observe(d, time.Now()).Facts,
 		Problem: func(err error) { e.Log().Warn(err.Error()) }}
-	if d.Caller.AgentID == "" && d.Caller.As == "" {
+	if d.Board.Caller.AgentID == "" && d.Board.Caller.As == "" {
 		w.Deadline = func(ctx context.Context, message string) error {
 			_, err := sprint.SystemCheckpoint(ctx, d, message)
 			return err

@@ -59,7 +59,7 @@ func instructions(o Options) string {
 	}
 	who := "You act as a person: every verb is offered."
 	if o.Role != "" {
-		who = fmt.Sprintf("You are %s. What is offered are the verbs of this role.", cmp.Or(o.Service.Caller.AgentID, o.Service.Caller.As))
+		who = fmt.Sprintf("You are %s. What is offered are the verbs of this role.", cmp.Or(o.Service.Board.Caller.AgentID, o.Service.Board.Caller.As))
 	}
 	return "Liza keeps a board of tasks that agents work on. " + who +
 		" A tool is the verb of liza of the same name; a refusal says in error.next what helps. Read liza://board first."
@@ -280,7 +280,7 @@ func noTask(id string) error {
 }
 
 func (o Options) readSpec(ctx context.Context, id string) (string, error) {
-	s, err := o.Service.View(ctx)
+	s, err := o.Service.Board.View(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -294,7 +294,7 @@ func (o Options) readSpec(ctx context.Context, id string) (string, error) {
 	case id != "":
 		return "", noTask(id)
 	}
-	body, err := o.Service.SpecText(ref)
+	body, err := o.Service.Board.SpecText(ref)
 	if err != nil {
 		return "", &transition.Refusal{Exit: transition.ExitFailure, Next: "liza show " + cmp.Or(id, "goal"), Message: "cannot read the spec: " + err.Error()}
 	}
@@ -302,7 +302,7 @@ func (o Options) readSpec(ctx context.Context, id string) (string, error) {
 }
 
 func (o Options) readLog(_ context.Context, id string) (string, error) {
-	entries, err := history.Journal{Path: o.Service.Project.Journal()}.Read(history.Filter{Last: newest, Task: id})
+	entries, err := history.Journal{Path: o.Service.Board.Project.Journal()}.Read(history.Filter{Last: newest, Task: id})
 	if err != nil {
 		return "", err
 	}

@@ -189,7 +189,7 @@ type logArgs struct {
 }
 
 func (o Options) board(ctx context.Context) (dashboard.View, error) {
-	s, err := o.Service.View(ctx)
+	s, err := o.Service.Board.View(ctx)
 	if err != nil {
 		return dashboard.View{}, err
 	}
@@ -198,14 +198,14 @@ func (o Options) board(ctx context.Context) (dashboard.View, error) {
 
 // entry is what `liza show ID --json` has as its result.
 func (o Options) entry(ctx context.Context, id string) (map[string]any, error) {
-	s, err := o.Service.View(ctx)
+	s, err := o.Service.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if entry, what, ok := dashboard.Find(s, id); ok {
 		return map[string]any{"kind": what, what: dashboard.Plain(entry)}, nil
 	}
-	t, sprint, err := o.Service.ArchivedTask(id)
+	t, sprint, err := o.Service.Board.Histories().ArchivedTask(id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -219,7 +219,7 @@ func (o Options) log(f history.Filter) (map[string]any, error) {
 	if f.Last < 0 {
 		return nil, usage("liza help log", "last must not be negative")
 	}
-	entries, err := history.Journal{Path: o.Service.Project.Journal()}.Read(f)
+	entries, err := history.Journal{Path: o.Service.Board.Project.Journal()}.Read(f)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (o Options) log(f history.Filter) (map[string]any, error) {
 }
 
 func (o Options) questions(ctx context.Context) (map[string]any, error) {
-	s, err := o.Service.View(ctx)
+	s, err := o.Service.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}

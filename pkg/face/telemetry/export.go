@@ -36,8 +36,8 @@ const (
 func Export(ctx context.Context, o Options) error {
 	o.Problem = once(o.Problem)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(o.Problem))
-	p := o.Source.Service.Project
-	unlock, err := safefile.LockIn(ctx, p.TelemetryLock(), safefile.Holder{PID: os.Getpid(), Op: "telemetry", Since: o.Source.Service.Now()})
+	p := o.Source.Service.Board.Project
+	unlock, err := safefile.LockIn(ctx, p.TelemetryLock(), safefile.Holder{PID: os.Getpid(), Op: "telemetry", Since: o.Source.Service.Board.Now()})
 	if ctx.Err() != nil {
 		return nil // it ends while another process sends
 	}
@@ -137,13 +137,13 @@ func (x *exporter) follow(ctx context.Context) {
 
 // look gives the SDK what has ended since the last look.
 func (x *exporter) look(ctx context.Context) {
-	now := x.Source.Service.Now()
+	now := x.Source.Service.Board.Now()
 	s, err := x.Source.State(ctx)
 	if err != nil || s.Revision == x.seen {
 		return // what a damaged board hides is found at the next look
 	}
 	// The ledger has the line of a run before the board has its end, so it is read later.
-	p := x.Source.Service.Project
+	p := x.Source.Service.Board.Project
 	usage, err := history.ReadUsage(p.Usage())
 	if err != nil {
 		x.Problem(err)

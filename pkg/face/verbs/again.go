@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/replay"
 	"liza/pkg/verb/verb"
 )
@@ -16,7 +17,7 @@ var again = []*Verb{
 		Examples: []string{"liza restep task-3 --to 2", "liza restep task-3 --to 2 --json"}, Exits: ofPeople,
 	}, func(ctx context.Context, service *verb.Service, in restep) (replay.Restepped, error) {
 		if in.To == "" {
-			return replay.Restepped{}, verb.WrongUsage("liza history "+in.Task, "restep needs --to N: the number of an interaction")
+			return replay.Restepped{}, board.WrongUsage("liza history "+in.Task, "restep needs --to N: the number of an interaction")
 		}
 		return replay.Restep(ctx, service, in.Task, in.To)
 	}, func(in restep, done replay.Restepped) Text {

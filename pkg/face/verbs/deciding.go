@@ -11,6 +11,8 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/code/git"
 	"liza/pkg/code/merge"
+	"liza/pkg/verb/board"
+	"liza/pkg/verb/integration"
 	"liza/pkg/verb/verb"
 )
 
@@ -38,21 +40,21 @@ var deciding = []*Verb{
 		Help: "The coder gets it with its next prompt, as a finding when the work is rejected. PLACE is FILE:LINE of the file as the task leaves it, or FILE; without\n" +
 			"it the comment is about the whole change. Work that is approved then waits for you: `liza reject-merge TASK` sends it back with all comments, and needs no other reason.",
 		Examples: []string{"liza comment task-3 hello.py:12 'the flag must stay'", "liza comment task-3 'too much in one change'"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in comment) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in comment) (board.Done, error) {
 		if in.Place != "" {
 			in.Path, in.Line = cutLine(in.Place)
 		}
-		return service.Comment(ctx, verb.Comment{Task: in.Task, Path: in.Path, Line: in.Line, Text: in.Text})
-	}, func(in comment, done verb.Done) Text {
+		return service.Reviews.Comment(ctx, verb.Comment{Task: in.Task, Path: in.Path, Line: in.Line, Text: in.Text})
+	}, func(in comment, done board.Done) Text {
 		return ofTask(done, "%s (%s) has your comment on %s", done.Task, done.Status, cmp.Or(in.Place, "the change"))
 	}),
 	declare(Verb{
 		Name: "approve-merge", Group: "decide", Who: People, Usage: "release the merge of work that waits for a person", Route: "/api/tasks/{task}/approve-merge",
 		Help:     "For APPROVED work in review.mode strict or normal; in mode disabled, and where review.quorum asks for more reviewers, it approves what is READY_FOR_REVIEW. Any supervisor then merges it.",
 		Examples: []string{"liza approve-merge task-3", "liza approve-merge task-3 --override --reason 'the warning is about a fixture'"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in approval) (verb.Done, error) {
-		return service.ApproveMerge(ctx, verb.MergeDecision{Task: in.Task, Reason: in.Reason, Override: in.Override})
-	}, func(_ approval, done verb.Done) Text {
+	}, func(ctx context.Context, service *verb.Service, in approval) (board.Done, error) {
+		return service.Reviews.ApproveMerge(ctx, verb.MergeDecision{Task: in.Task, Reason: in.Reason, Override: in.Override})
+	}, func(_ approval, done board.Done) Text {
 		return ofTask(done, "%s is %s and may be merged", done.Task, done.Status)
 	}),
 	declare(Verb{
@@ -60,21 +62,21 @@ var deciding = []*Verb{
 		Help: "The task becomes REJECTED with your reason as the point to fix; it counts as a review cycle. Your comments (liza comment) are points to fix as well, and\n" +
 			"with them no other reason is needed.",
 		Examples: []string{"liza reject-merge task-3 --reason 'cli.py:12: the flag must stay'", "liza show task-3"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in rejection) (verb.Done, error) {
-		return service.RejectMerge(ctx, verb.MergeDecision{Task: in.Task, Reason: in.Reason})
-	}, func(_ rejection, done verb.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
+	}, func(ctx context.Context, service *verb.Service, in rejection) (board.Done, error) {
+		return service.Reviews.RejectMerge(ctx, verb.MergeDecision{Task: in.Task, Reason: in.Reason})
+	}, func(_ rejection, done board.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
 	declare(Verb{
 		Name: "release", Aliases: []string{"release-claim"}, Group: "decide", Who: ByVerb, Usage: "free a claim or a review claim", Route: "/api/tasks/{task}/release",
 		Help: "CLAIMED becomes UNCLAIMED (INTEGRATION_FAILED for a fix); a review becomes free for another reviewer. Work in the worktree is kept, and\n" +
 			"the next claimer goes on with it. A live lease is refused without --force; with it the holder's agent program is stopped first.",
 		Examples: []string{"liza release task-3 --reason 'the terminal is gone'", "liza release task-3 --reviewer --force --reason 'wrong model'"}, Exits: ofPeople,
 		Tool: &Tool{Roles: workers, People: true, Outside: true, About: "Give a claim or a review back. Work in the worktree is kept."},
-	}, func(ctx context.Context, service *verb.Service, in verb.ReleaseInput) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in verb.ReleaseInput) (board.Done, error) {
 		if in.Coder && in.Reviewer {
-			return verb.Done{}, verb.WrongUsage("liza help release", "--coder and --reviewer exclude each other")
+			return board.Done{}, board.WrongUsage("liza help release", "--coder and --reviewer exclude each other")
 		}
 		return service.Release(ctx, in)
-	}, func(_ verb.ReleaseInput, done verb.Done) Text {
+	}, func(_ verb.ReleaseInput, done board.Done) Text {
 		return ofTask(done, "%s is free again (%s)", done.Task, done.Status)
 	}),
 	declare(Verb{
@@ -82,16 +84,16 @@ var deciding = []*Verb{
 		Help: "BLOCKED by a limit becomes UNCLAIMED with the limits given; counters and worktree are kept, so the next\n" +
 			"coder goes on where the last one was stopped. Refused while a limit is still reached.",
 		Examples: []string{"liza resubmit task-3 --limit cost_cents=2000", "liza resubmit task-3 --limit max_iterations=20"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in resubmission) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in resubmission) (board.Done, error) {
 		if err := knownLimits(in.Limits); err != nil {
-			return verb.Done{}, err
+			return board.Done{}, err
 		}
 		limits := blackboard.Settings{}
 		for k, n := range in.Limits {
 			limits[k] = n
 		}
 		return service.Resubmit(ctx, in.Task, limits)
-	}, func(_ resubmission, done verb.Done) Text {
+	}, func(_ resubmission, done board.Done) Text {
 		return ofTask(done, "%s goes on (%s)", done.Task, done.Status)
 	}),
 	declare(Verb{
@@ -99,37 +101,37 @@ var deciding = []*Verb{
 		Help: "Alone it shows where the branch is, where Liza left it, how far it is behind its base branch, and whose merged work it lacks; that changes\n" +
 			"nothing. When somebody else moved the branch, merges wait until a person accepts or restores.",
 		Examples: []string{"liza integration", "liza integration accept --reason 'my own fix'", "liza integration restore"}, Exits: append(ofPeople, 7),
-	}, func(ctx context.Context, service *verb.Service, _ struct{}) (verb.Branch, error) {
-		if service.Repo == nil {
-			_, err := git.Open(ctx, service.Project.Root) // says why
-			return verb.Branch{}, err
+	}, func(ctx context.Context, service *verb.Service, _ struct{}) (integration.Standing, error) {
+		if service.Board.Repo == nil {
+			_, err := git.Open(ctx, service.Board.Project.Root) // says why
+			return integration.Standing{}, err
 		}
-		return service.Integration(ctx)
-	}, func(_ struct{}, b verb.Branch) Text { return branchText(b) }),
+		return service.Integration.Integration(ctx)
+	}, func(_ struct{}, b integration.Standing) Text { return branchText(b) }),
 	declare(Verb{
 		Name: "integration accept", Who: Gated, Usage: "the branch is right where it is", Route: "/api/integration/accept",
 		Help: "Remembers the tip as it is. What Liza had left there is saved under refs/liza/attic when the branch does not contain it; merged work that is\n" +
 			"missing is named, and `liza merge --again TASK` brings it back.",
 		Examples: []string{"liza integration accept", "liza integration accept --reason 'my own fix' --json"}, Exits: append(ofPeople, 7),
-	}, func(ctx context.Context, service *verb.Service, in branchDecision) (verb.Branch, error) {
-		return service.AcceptIntegration(ctx, in.Reason)
-	}, func(_ branchDecision, b verb.Branch) Text { return branchText(b) }),
+	}, func(ctx context.Context, service *verb.Service, in branchDecision) (integration.Standing, error) {
+		return service.Merges.AcceptIntegration(ctx, in.Reason)
+	}, func(_ branchDecision, b integration.Standing) Text { return branchText(b) }),
 	declare(Verb{
 		Name: "integration restore", Who: Gated, Usage: "put the branch back to where Liza left it", Route: "/api/integration/restore",
 		Help:     "The branch moves by compare-and-swap; the tip at which it was is saved under refs/liza/attic first. A branch that was deleted is made again.",
 		Examples: []string{"liza integration restore", "liza integration restore --reason 'not reviewed' --json"}, Exits: append(ofPeople, 7),
-	}, func(ctx context.Context, service *verb.Service, in branchDecision) (verb.Branch, error) {
-		return service.RestoreIntegration(ctx, in.Reason)
-	}, func(_ branchDecision, b verb.Branch) Text { return branchText(b) }),
+	}, func(ctx context.Context, service *verb.Service, in branchDecision) (integration.Standing, error) {
+		return service.Merges.RestoreIntegration(ctx, in.Reason)
+	}, func(_ branchDecision, b integration.Standing) Text { return branchText(b) }),
 	declare(Verb{
 		Name: "analyze", Group: "decide", Who: People, Usage: "let the circuit breaker look for patterns in the anomalies now",
 		Help: "The circuit breaker looks by itself after each anomaly; this looks once more and notes it in its history. A pattern stops the sprint at a\n" +
 			"checkpoint and is described in .liza/circuit_breaker_report.md. `liza ack` goes on.",
 		Examples: []string{"liza analyze", "liza analyze --json"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, _ struct{}) (verb.Seen, error) {
-		return service.Analyze(ctx)
+	}, func(ctx context.Context, service *verb.Service, _ struct{}) (board.Seen, error) {
+		return service.Board.Breaker().Analyze(ctx)
 	},
-		func(_ struct{}, seen verb.Seen) Text { return analysisText(seen) }),
+		func(_ struct{}, seen board.Seen) Text { return analysisText(seen) }),
 	declare(Verb{
 		Name: "ack", Group: "decide", Who: People, Usage: "acknowledge what tripped the circuit breaker, and go on", Route: "/api/ack",
 		Help: "The anomalies so far are acknowledged: alone they never trip the breaker again, but they still count when a new one joins them. The checkpoint ends\n" +
@@ -150,7 +152,7 @@ var deciding = []*Verb{
 			"their base, as after any merge. Your checkout is not touched. A branch of a remote (origin/main) is fetched first.",
 		Examples: []string{"liza sync", "liza sync --from origin/main --dry-run --json"}, Exits: ofPeople,
 	}, func(ctx context.Context, service *verb.Service, in syncInput) (any, error) {
-		r, err := service.Sync(ctx, in.From, in.DryRun)
+		r, err := service.Merges.Sync(ctx, in.From, in.DryRun)
 		if err != nil {
 			return moved(err)
 		}
@@ -230,7 +232,7 @@ func syncText(_ syncInput, result any) Text {
 	return line("%snothing to do: %s has everything of %s", guess, r.Branch, r.From)
 }
 
-func branchText(b verb.Branch) Text {
+func branchText(b integration.Standing) Text {
 	var t strings.Builder
 	switch {
 	case b.Moved:
@@ -265,7 +267,7 @@ func branchText(b verb.Branch) Text {
 	return Text{Body: t.String()}
 }
 
-func analysisText(seen verb.Seen) Text {
+func analysisText(seen board.Seen) Text {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d anomalies of this sprint", seen.Status, seen.Looked)
 	if len(seen.Patterns) == 0 {

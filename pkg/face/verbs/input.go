@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"liza/pkg/verb/verb"
+	"liza/pkg/verb/board"
 )
 
 // A Field is one field of a verb's input.
@@ -231,7 +231,7 @@ func (f Field) set(to reflect.Value, given []string, name string) error {
 	case reflect.Int:
 		n, err := strconv.Atoi(given[len(given)-1])
 		if err != nil {
-			return verb.WrongUsage(help, "--%s '%s' must be a whole number", f.Option, given[len(given)-1])
+			return board.WrongUsage(help, "--%s '%s' must be a whole number", f.Option, given[len(given)-1])
 		}
 		to.SetInt(int64(n))
 	case reflect.Map:
@@ -271,13 +271,13 @@ func (f Field) setPairs(to reflect.Value, given []string, help string) error {
 	for _, text := range given {
 		k, val, ok := strings.Cut(text, "=")
 		if k = strings.TrimSpace(k); !ok || k == "" {
-			return verb.WrongUsage(help, "--%s '%s' must have the form key=value", f.Option, text)
+			return board.WrongUsage(help, "--%s '%s' must have the form key=value", f.Option, text)
 		}
 		value := reflect.New(to.Type().Elem()).Elem()
 		if value.Kind() == reflect.Int {
 			n, err := strconv.Atoi(strings.TrimSpace(val))
 			if err != nil || n < 0 {
-				return verb.WrongUsage(help, "--%s %s=%s must be a whole number of 0 or more", f.Option, k, val)
+				return board.WrongUsage(help, "--%s %s=%s must be a whole number of 0 or more", f.Option, k, val)
 			}
 			value.SetInt(int64(n))
 		} else {

@@ -21,7 +21,7 @@ var knowledge = []*Verb{
 		Name: "facts list", Who: Everyone, Reads: true, Usage: "list the active facts",
 		Help: "One line a fact: id, category, source, content. Changes nothing.", Examples: []string{"liza facts list", "liza facts list --all --json"}, Exits: []int{0, 1, 2, 3},
 	}, func(ctx context.Context, service *verb.Service, in factList) (knownFacts, error) {
-		facts, err := service.KnownFacts(ctx, in.All)
+		facts, err := service.Knowledge.KnownFacts(ctx, in.All)
 		return knownFacts{facts}, err
 	}, factsText),
 	declare(Verb{
@@ -29,19 +29,19 @@ var knowledge = []*Verb{
 		Help: "It is in the prompts of planners, coders and messengers from now on. A text that is not a fact is refused with the rule (exit 2), one that is\n" +
 			"known already with exit 7.", Examples: []string{"liza facts add 'Python 3.8 is the oldest version'", "liza facts add 'Answers are in German' --category user"}, Exits: append(ofPeople, 7),
 	}, func(ctx context.Context, service *verb.Service, in newFact) (verb.Fact, error) {
-		return service.AddFact(ctx, in.Text, in.Category)
+		return service.Knowledge.AddFact(ctx, in.Text, in.Category)
 	}, func(_ newFact, f verb.Fact) Text { return line("known as %s", f.ID) }),
 	declare(Verb{
 		Name: "facts rm", Who: People, By: "human", Usage: "move facts to the archive",
 		Help: "All or none. They stay in .liza/archive/facts.jsonl, and are not learned again.", Examples: []string{"liza facts rm fact-3", "liza facts rm fact-3 fact-7"}, Exits: ofPeople,
 	}, func(ctx context.Context, service *verb.Service, in factIDs) (archivedFacts, error) {
-		return archivedFacts{in.Facts}, service.RemoveFacts(ctx, in.Facts)
+		return archivedFacts{in.Facts}, service.Knowledge.RemoveFacts(ctx, in.Facts)
 	}, func(in factIDs, _ archivedFacts) Text { return line("%s archived", strings.Join(in.Facts, ", ")) }),
 	declare(Verb{
 		Name: "facts approve", Who: People, By: "human", Usage: "let prompts have facts that wait",
 		Help: "All or none. With facts.review in the configuration, what reviewers learn waits for this.", Examples: []string{"liza facts approve fact-3", "liza facts approve fact-3 fact-7"}, Exits: ofPeople,
 	}, func(ctx context.Context, service *verb.Service, in factIDs) (approvedFacts, error) {
-		done, err := service.ApproveFacts(ctx, in.Facts)
+		done, err := service.Knowledge.ApproveFacts(ctx, in.Facts)
 		return approvedFacts{Approved: in.Facts, Already: done}, err
 	}, func(in factIDs, done approvedFacts) Text {
 		word := "approved"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/plan"
 	"liza/pkg/verb/verb"
 )
@@ -19,13 +20,13 @@ var planning = []*Verb{
 		Examples: []string{"liza add-task --id task-1 --desc 'Say hello' --spec specs/vision.md --done 'hello.txt contains \"hello\"' --scope hello.txt",
 			"liza add-task --id idea --desc 'Colours' --draft"}, Exits: ofAgents,
 		Tool: &Tool{Roles: planner},
-	}, func(ctx context.Context, service *verb.Service, in newTask) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in newTask) (board.Done, error) {
 		given, err := in.task(service)
 		if err != nil {
-			return verb.Done{}, err
+			return board.Done{}, err
 		}
 		return withoutSpecFiles(service, in.NoSpecFiles).AddTask(ctx, given)
-	}, func(_ newTask, done verb.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
+	}, func(_ newTask, done board.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
 	declare(Verb{
 		Name: "finalize", Group: "agents", Who: ByVerb, By: "planner, human", Usage: "make drafts claimable, all or none", Route: "/api/finalize",
 		Help:     "DRAFT becomes UNCLAIMED. Every gate of every task is checked first; one gap, and none is changed.",
@@ -41,7 +42,7 @@ var planning = []*Verb{
 		Help:     "BLOCKED becomes UNCLAIMED; the next claim starts from the integration branch. Work of the worktree is saved under refs/liza/attic/ first.",
 		Examples: []string{"liza unblock task-3 --reason 'the spec says ISO 8601 now'", "liza unblock task-3 --reason 'without the cache' --depends task-1"}, Exits: ofAgents,
 		Tool: &Tool{Roles: planner},
-	}, func(ctx context.Context, service *verb.Service, in verb.WayOut) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in verb.WayOut) (board.Done, error) {
 		return service.Unblock(ctx, in)
 	}, left),
 	declare(Verb{
@@ -51,9 +52,9 @@ var planning = []*Verb{
 		Examples: []string{"liza supersede task-3 --by task-7,task-8 --reason 'parser and writer apart'",
 			"liza supersede task-3 --by task-9 --reason 'another library' --root-cause 'libfoo has no streaming'"}, Exits: ofAgents,
 		Tool: &Tool{Roles: planner},
-	}, func(ctx context.Context, service *verb.Service, in verb.WayOut) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in verb.WayOut) (board.Done, error) {
 		if len(in.By) == 0 {
-			return verb.Done{}, verb.WrongUsage("liza help supersede", "--by is empty: name the tasks that replace %s; `liza abandon` drops it", in.Task)
+			return board.Done{}, board.WrongUsage("liza help supersede", "--by is empty: name the tasks that replace %s; `liza abandon` drops it", in.Task)
 		}
 		return service.Supersede(ctx, in)
 	}, left),
@@ -63,7 +64,7 @@ var planning = []*Verb{
 			"INTEGRATION_FAILED. Work is saved under refs/liza/attic/ first.",
 		Examples: []string{"liza abandon task-3 --reason 'out of scope'", "liza abandon task-3 --reason 'dead end' --root-cause 'the API has no such call'"}, Exits: ofAgents,
 		Tool: &Tool{Roles: planner},
-	}, func(ctx context.Context, service *verb.Service, in verb.WayOut) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in verb.WayOut) (board.Done, error) {
 		return service.Abandon(ctx, in)
 	}, left),
 	declare(Verb{
@@ -163,7 +164,7 @@ func (n newTask) task(service *verb.Service) (verb.NewTask, error) {
 	kind := blackboard.TaskKind(n.Kind)
 	if slices.Contains(blackboard.Kinds, n.Type) { // as in plans
 		if kind != blackboard.CodeTask && n.Kind != n.Type {
-			return verb.NewTask{}, verb.WrongUsage("liza help add-task", "--kind %s and --type %s differ", n.Kind, n.Type)
+			return verb.NewTask{}, board.WrongUsage("liza help add-task", "--kind %s and --type %s differ", n.Kind, n.Type)
 		}
 		kind, n.Type = blackboard.TaskKind(n.Type), "task"
 	}
@@ -179,7 +180,7 @@ func (n newTask) task(service *verb.Service) (verb.NewTask, error) {
 			t.Args[k] = v
 		}
 	}
-	if sk, err := service.Skills().Find(n.Skill); err == nil {
+	if sk, err := service.Board.Skills().Find(n.Skill); err == nil {
 		t.Args = sk.Typed(t.Args)
 	}
 	if err := knownLimits(n.Limits); err != nil {
@@ -194,14 +195,14 @@ func (n newTask) task(service *verb.Service) (verb.NewTask, error) {
 func knownLimits(limits map[string]int) error {
 	for k, n := range limits {
 		if n < 0 {
-			return verb.WrongUsage("liza help add-task", "--limit %s=%d must be a whole number of 0 or more", k, n)
+			return board.WrongUsage("liza help add-task", "--limit %s=%d must be a whole number of 0 or more", k, n)
 		}
 		if !slices.Contains(plan.TaskLimits, k) {
 			message := "--limit: unknown limit '" + k + "'"
 			if near := blackboard.Nearest(k, plan.TaskLimits); near != "" {
 				message += "; nearest: " + near
 			}
-			return verb.WrongUsage("liza help add-task", "%s", message)
+			return board.WrongUsage("liza help add-task", "%s", message)
 		}
 	}
 	return nil
@@ -213,7 +214,7 @@ type finalize struct {
 }
 
 // left is the text of a verb by which a task leaves its status.
-func left(in verb.WayOut, done verb.Done) Text {
+func left(in verb.WayOut, done board.Done) Text {
 	if len(in.By) > 0 {
 		return ofTask(done, "%s is %s by %s", done.Task, done.Status, strings.Join(in.By, ", "))
 	}

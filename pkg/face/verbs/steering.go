@@ -11,6 +11,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/merge"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 )
@@ -42,7 +43,7 @@ var steering = []*Verb{
 		Examples: []string{"liza resume", "liza resume --decision REPLAN --note 'Drop Windows'"}, Exits: append(ofPeople, 7),
 	}, func(ctx context.Context, service *verb.Service, in resumption) (sprint.Sprint, error) {
 		if !slices.Contains(transition.Decisions, in.Decision) {
-			return sprint.Sprint{}, verb.WrongUsage("liza help resume", "--decision '%s' must be one of %s", in.Decision, strings.Join(transition.Decisions, ", "))
+			return sprint.Sprint{}, board.WrongUsage("liza help resume", "--decision '%s' must be one of %s", in.Decision, strings.Join(transition.Decisions, ", "))
 		}
 		return sprint.Resume(ctx, service, in.Decision, in.Note)
 	}, func(in resumption, _ sprint.Sprint) Text {
@@ -77,7 +78,7 @@ var steering = []*Verb{
 		Examples: []string{"liza stop coder-2", "liza stop coder-2 --reason 'it rewrites the parser'"}, Exits: ofPeople,
 		Tool: &Tool{People: true},
 	}, func(ctx context.Context, service *verb.Service, in verb.AgentOrder) (verb.Ordered, error) {
-		return service.StopAgent(ctx, in)
+		return service.Agents.StopAgent(ctx, in)
 	}, func(_ verb.AgentOrder, done verb.Ordered) Text {
 		what := "takes no work"
 		if done.Task != "" {
@@ -92,7 +93,7 @@ var steering = []*Verb{
 		Examples: []string{"liza restart coder-2", "liza restart coder-2 --task task-7 --reason 'this one first'"}, Exits: append(ofPeople, 7),
 		Tool: &Tool{People: true, About: "Let a stopped agent work again, or end the run of one at work so that a new run begins."},
 	}, func(ctx context.Context, service *verb.Service, in verb.AgentOrder) (verb.Ordered, error) {
-		return service.RestartAgent(ctx, in)
+		return service.Agents.RestartAgent(ctx, in)
 	}, func(_ verb.AgentOrder, done verb.Ordered) Text {
 		what := "takes work again"
 		switch {
@@ -107,16 +108,16 @@ var steering = []*Verb{
 		Name: "hold", Group: "steer", Who: People, Usage: "let nobody pick the task; its status stays", Route: "/api/tasks/{task}/hold",
 		Help:     "Sets the field hold. Nobody claims, reviews or merges the task until it is taken off.",
 		Examples: []string{"liza hold task-3 --reason 'wait for the contract'", "liza unhold task-3"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in hold) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in hold) (board.Done, error) {
 		return service.Hold(ctx, in.Task, in.Reason)
-	}, func(_ hold, done verb.Done) Text { return ofTask(done, "%s is on hold (%s)", done.Task, done.Status) }),
+	}, func(_ hold, done board.Done) Text { return ofTask(done, "%s is on hold (%s)", done.Task, done.Status) }),
 	declare(Verb{
 		Name: "unhold", Group: "steer", Who: People, Usage: "end a hold", Route: "/api/tasks/{task}/unhold", Without: []string{"reason"},
 		Help:     "Clears the field hold; the task goes on from the status that it has.",
 		Examples: []string{"liza unhold task-3", "liza unhold task-3 --json"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in hold) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in hold) (board.Done, error) {
 		return service.Unhold(ctx, in.Task)
-	}, func(_ hold, done verb.Done) Text {
+	}, func(_ hold, done board.Done) Text {
 		return ofTask(done, "%s is no longer on hold (%s)", done.Task, done.Status)
 	}),
 	declare(Verb{
@@ -127,9 +128,9 @@ var steering = []*Verb{
 			"again; nothing is written until it fits. Leave the text unchanged to give up.",
 		Examples: []string{"liza edit task-3 --priority 1 --title 'Parse dates first'", "EDITOR='code --wait' liza edit"}, Exits: append(ofPeople, 7),
 		Tool: &Tool{People: true, About: "Change priority, title or texts of a task that is not terminal. What is not named stays."},
-	}, func(ctx context.Context, service *verb.Service, in verb.TaskEdit) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in verb.TaskEdit) (board.Done, error) {
 		return service.EditTask(ctx, in)
-	}, func(_ verb.TaskEdit, done verb.Done) Text {
+	}, func(_ verb.TaskEdit, done board.Done) Text {
 		return ofTask(done, "%s is changed (%s)", done.Task, done.Status)
 	}),
 	group(Verb{
@@ -148,8 +149,8 @@ var steering = []*Verb{
 		if err != nil {
 			return out, err
 		}
-		if s, err := service.View(ctx); err == nil {
-			if lag, err := service.Behind(ctx, s); err == nil && lag.Behind > 0 {
+		if s, err := service.Board.View(ctx); err == nil {
+			if lag, err := service.Integration.Behind(ctx, s); err == nil && lag.Behind > 0 {
 				out.lag = lag.String()
 			}
 		}
@@ -238,7 +239,7 @@ var merging = declare(Verb{
 	if in.Again {
 		return mergeAgain(ctx, service, in.Task)
 	}
-	results, err := service.Merge(ctx, in.Task)
+	results, err := service.Merges.Merge(ctx, in.Task)
 	_, failed := errors.AsType[*merge.FailedError](err)
 	if err != nil && !failed && (in.Task != "" || len(results) == 0) {
 		return nil, err // nothing was merged that could be shown
@@ -263,9 +264,9 @@ type merges struct {
 
 func mergeAgain(ctx context.Context, service *verb.Service, id string) (any, error) {
 	if id == "" {
-		return nil, verb.WrongUsage("liza integration", "--again needs the id of a task")
+		return nil, board.WrongUsage("liza integration", "--again needs the id of a task")
 	}
-	r, err := service.MergeAgain(ctx, id)
+	r, err := service.Merges.MergeAgain(ctx, id)
 	if err != nil {
 		return moved(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"liza/pkg/verb/verb"
+	"liza/pkg/verb/board"
 )
 
 // doing are the verbs that do something themselves.
@@ -207,7 +207,7 @@ func TestDefaultsCanBeRead(t *testing.T) {
 
 func TestResultsAreObjectsInJSON(t *testing.T) {
 	t.Parallel()
-	for _, result := range []any{merges{}, knownFacts{}, archivedFacts{}, approvedFacts{}, started{lag: "x"}, verb.Done{}} {
+	for _, result := range []any{merges{}, knownFacts{}, archivedFacts{}, approvedFacts{}, started{lag: "x"}, board.Done{}} {
 		if text, err := json.Marshal(result); err != nil || text[0] != '{' || strings.Contains(string(text), "lag") {
 			t.Errorf("%T is %s, %v", result, text, err)
 		}

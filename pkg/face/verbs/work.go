@@ -30,7 +30,7 @@ var (
 func line(format string, args ...any) Text { return Text{Body: fmt.Sprintf(format, args...) + "\n"} }
 
 // ofTask is the text of a verb that changes one task.
-func ofTask(done verb.Done, format string, args ...any) Text {
+func ofTask(done board.Done, format string, args ...any) Text {
 	body := fmt.Sprintf(format, args...)
 	if done.Already {
 		body = fmt.Sprintf("already done: %s is %s", done.Task, done.Status)
@@ -44,7 +44,7 @@ func ofTask(done verb.Done, format string, args ...any) Text {
 // needs refuses an option that is required and empty.
 func needs(name, option, value string) error {
 	if value == "" {
-		return verb.WrongUsage("liza help "+name, "%s needs --%s", name, option)
+		return board.WrongUsage("liza help "+name, "%s needs --%s", name, option)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ var work = []*Verb{
 		Examples: []string{"liza --as code-reviewer-1 claim-review", "liza claim-review task-3 --as code-reviewer-1"}, Exits: append(ofAgents, 7),
 		Tool: &Tool{Roles: reviewer, Outside: true, Agents: true, About: "Take a review. The result has the commit to judge and a worktree with it; give a verdict."},
 	}, func(ctx context.Context, service *verb.Service, in claim) (verb.Claimed, error) {
-		c, err := service.ClaimReview(ctx, in.Task)
+		c, err := service.Reviews.ClaimReview(ctx, in.Task)
 		return c, forAnAgent(ctx, service, err, "claim-review", "code-reviewer-1")
 	}, claimed),
 	merging,
@@ -85,7 +85,7 @@ var work = []*Verb{
 		Examples: []string{"liza heartbeat", "liza --as coder-1 heartbeat"}, Exits: ofAgents,
 		Tool: &Tool{Outside: true, Agents: true},
 	}, func(ctx context.Context, service *verb.Service, _ struct{}) (verb.Beat, error) {
-		beat, err := service.Heartbeat(ctx)
+		beat, err := service.Agents.Heartbeat(ctx)
 		return beat, forAnAgent(ctx, service, err, "heartbeat", "coder-1")
 	}, func(_ struct{}, beat verb.Beat) Text {
 		return line("%s has its lease until %s", beat.Agent, beat.Lease)
@@ -99,7 +99,7 @@ var work = []*Verb{
 		if err != nil {
 			return verb.Registered{}, err
 		}
-		return service.Register(ctx, verb.RegisterInput{ID: id})
+		return service.Agents.Register(ctx, verb.RegisterInput{ID: id})
 	}, func(_ struct{}, r verb.Registered) Text {
 		return line("export LIZA_AGENT_ID=%s\nexport LIZA_AGENT_TOKEN=%s\n# registered until %s", r.Agent, r.Token, r.Lease)
 	}),
@@ -113,7 +113,7 @@ var work = []*Verb{
 		if err != nil {
 			return unregistered{}, err
 		}
-		return unregistered{id}, service.Unregister(ctx, id, in.Force)
+		return unregistered{id}, service.Agents.Unregister(ctx, id, in.Force)
 	}, func(_ unregistration, out unregistered) Text { return line("%s is no longer registered", out.Agent) }),
 	declare(Verb{
 		Name: "intent", Group: "agents", Who: ByVerb, By: "coder", Usage: "record what will be done, before it is done",
@@ -121,9 +121,9 @@ var work = []*Verb{
 		Examples: []string{"liza intent task-3 --intent 'Add --name' --validation 'python -m pytest'",
 			"liza intent task-3 --intent 'Add --name' --validation 'make test' --risk 'argparse on 3.8' --file cli.py"}, Exits: ofAgents,
 		Tool: &Tool{Roles: coder},
-	}, func(ctx context.Context, service *verb.Service, in intent) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in intent) (board.Done, error) {
 		return service.Intent(ctx, in.Task, blackboard.Intent{Intent: in.Intent, Validation: in.Validation, Assumptions: in.Assumptions, Risks: in.Risks, FilesToModify: in.Files})
-	}, func(_ intent, done verb.Done) Text { return ofTask(done, "the intent for %s is recorded", done.Task) }),
+	}, func(_ intent, done board.Done) Text { return ofTask(done, "the intent for %s is recorded", done.Task) }),
 	declare(Verb{
 		Name: "submit", Aliases: []string{"submit-for-review"}, Group: "agents", Who: ByVerb, By: "coder", Usage: "hand in a claimed task for review",
 		Help: "CLAIMED becomes READY_FOR_REVIEW and the lease ends. The worktree must be clean, the commit its HEAD and more than its base, and code must\n" +
@@ -161,19 +161,19 @@ var work = []*Verb{
 		Examples: []string{"liza block task-3 --reason 'the spec names two formats' --question 'ISO 8601 or RFC 2822?'",
 			"liza block task-3 --reason 'tests hang' --question 'Is Redis needed?' --attempted 'mocked the client'"}, Exits: ofAgents,
 		Tool: &Tool{Roles: coder},
-	}, func(ctx context.Context, service *verb.Service, in verb.BlockInput) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in verb.BlockInput) (board.Done, error) {
 		in.ByVerb = true
 		return service.Block(ctx, in)
-	}, func(_ verb.BlockInput, done verb.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
+	}, func(_ verb.BlockInput, done board.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
 	declare(Verb{
 		Name: "handoff", Group: "agents", Who: ByVerb, By: "coder, code_reviewer", Usage: "pass half-done work on to the next run",
 		Help: "For an agent whose context is nearly full: commit, hand off, end. The next run on the same claim begins with the handoff in its prompt.",
 		Examples: []string{"liza handoff task-3 --summary 'parser done' --next-action 'write writer.go'",
 			"liza handoff task-3 --summary 'half reviewed' --next-action 'look at cli.py' --file cli.py"}, Exits: ofAgents,
 		Tool: &Tool{Roles: workers},
-	}, func(ctx context.Context, service *verb.Service, in handoff) (verb.Done, error) {
+	}, func(ctx context.Context, service *verb.Service, in handoff) (board.Done, error) {
 		return service.Handoff(ctx, in.Task, blackboard.Handoff{Summary: in.Summary, NextAction: in.NextAction, Approach: in.Approach, Blockers: in.Blockers, FilesModified: in.Files, NextSteps: in.Steps})
-	}, func(_ handoff, done verb.Done) Text {
+	}, func(_ handoff, done board.Done) Text {
 		return ofTask(done, "%s is handed off; end this run now", done.Task)
 	}),
 }
@@ -198,7 +198,7 @@ func claimed(_ claim, c verb.Claimed) Text {
 // inside of an agent is told so.
 func forAnAgent(ctx context.Context, service *verb.Service, err error, command, who string) error {
 	_, refused := errors.AsType[*transition.Refusal](err)
-	if !refused || service.Caller.As != "" || service.Caller.AgentID != "" || service.InRun(ctx) {
+	if !refused || service.Board.Caller.As != "" || service.Board.Caller.AgentID != "" || service.Board.InRun(ctx) {
 		return err
 	}
 	return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza --as " + who + " " + command,
@@ -215,10 +215,10 @@ type unregistered struct {
 
 // agentOf returns the agent that a command is about.
 func agentOf(service *verb.Service, command string) (string, error) {
-	if id := cmp.Or(service.Caller.As, service.Caller.AgentID); id != "" {
+	if id := cmp.Or(service.Board.Caller.As, service.Board.Caller.AgentID); id != "" {
 		return id, nil
 	}
-	return "", verb.WrongUsage("liza --as coder-1 "+command, "%s needs to know for which agent: give --as AGENT_ID", command)
+	return "", board.WrongUsage("liza --as coder-1 "+command, "%s needs to know for which agent: give --as AGENT_ID", command)
 }
 
 type intent struct {
@@ -271,10 +271,10 @@ func (i *injected) parse(text string) error {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&i.PlanTask); err != nil {
-		return verb.WrongUsage("liza help verdict", "--inject must be a JSON object such as {\"detail\": \"…\", \"expect\": \"…\"}: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return board.WrongUsage("liza help verdict", "--inject must be a JSON object such as {\"detail\": \"…\", \"expect\": \"…\"}: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if problem := i.FixProblem(); problem != "" {
-		return verb.WrongUsage("liza help verdict", "--inject: %s", problem)
+		return board.WrongUsage("liza help verdict", "--inject: %s", problem)
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func (p *prior) parse(text string) error {
 	number, err := strconv.Atoi(strings.TrimSpace(n))
 	state = strings.ToUpper(strings.TrimSpace(state))
 	if !ok || err != nil || number < 1 || !exitcmd.LimitOf("Prior.state").Has(state) {
-		return verb.WrongUsage("liza help verdict", "--prior '%s' must have the form N=RESOLVED, N=PARTIAL or N=STILL_PRESENT", text)
+		return board.WrongUsage("liza help verdict", "--prior '%s' must have the form N=RESOLVED, N=PARTIAL or N=STILL_PRESENT", text)
 	}
 	p.Prior = blackboard.Prior{N: number, State: blackboard.PriorState(state)}
 	return nil
@@ -293,7 +293,7 @@ func (p *prior) parse(text string) error {
 
 func judge(ctx context.Context, service *verb.Service, in verdict) (verb.Judged, error) {
 	if !slices.Contains(verb.Verdicts, string(in.Verdict)) {
-		return verb.Judged{}, verb.WrongUsage("liza help verdict", "verdict '%s' is unknown; it must be %s", in.Verdict, strings.Join(verb.Verdicts, ", "))
+		return verb.Judged{}, board.WrongUsage("liza help verdict", "verdict '%s' is unknown; it must be %s", in.Verdict, strings.Join(verb.Verdicts, ", "))
 	}
 	given := verb.VerdictInput{Task: in.Task, Verdict: in.Verdict, Reason: in.Reason, Suggestions: in.Suggestions, Learn: in.Learn}
 	for _, f := range in.Findings {
@@ -301,12 +301,12 @@ func judge(ctx context.Context, service *verb.Service, in verdict) (verb.Judged,
 	}
 	for i, x := range in.Inject {
 		if problem := x.FixProblem(); problem != "" {
-			return verb.Judged{}, verb.WrongUsage("liza help verdict", "inject[%d]: %s", i, problem)
+			return verb.Judged{}, board.WrongUsage("liza help verdict", "inject[%d]: %s", i, problem)
 		}
 		given.Inject = append(given.Inject, x.Fix())
 	}
 	for _, p := range in.Prior {
 		given.Prior = append(given.Prior, &p.Prior)
 	}
-	return service.Verdict(ctx, given)
+	return service.Reviews.Verdict(ctx, given)
 }

@@ -172,7 +172,7 @@ func CopyBoard(ctx context.Context, p *project.Project, dir string, board *postg
 
 // AddressOf is where the board of an open project is.
 func AddressOf(d *verb.Service) (postgres.Address, error) {
-	where := d.Config().Store
+	where := d.Board.Config().Store
 	at, err := postgres.ParseAddress(where.URL)
 	at.Board = cmp.Or(where.Board, at.Board)
 	return at, err

@@ -23,6 +23,7 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/run/broker"
 	"liza/pkg/team/supervisor"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -45,7 +46,7 @@ type Environment struct {
 	LogFormat string // of diagnostics: text or json
 
 	Within    *Within                      // the command came out of a run, over its broker
-	Ancestors func() []verb.Ancestor       // processes above this one; nil: none are known
+	Ancestors func() []board.Ancestor      // processes above this one; nil: none are known
 	Password  string                       // of the board's database, once it is taken out of the environment
 	Shows     bool                         // the live view of this process shows alerts
 	Watches   bool                         // a person looks at the board, and may decide something
@@ -159,8 +160,8 @@ func (e *Environment) SkipsSpecFiles() bool {
 	return on
 }
 
-func (e *Environment) Caller() verb.Caller {
-	c := verb.Caller{AgentID: e.Get("LIZA_AGENT_ID"), Token: e.Get("LIZA_AGENT_TOKEN"), As: e.As, Person: e.Get("USER")}
+func (e *Environment) Caller() board.Caller {
+	c := board.Caller{AgentID: e.Get("LIZA_AGENT_ID"), Token: e.Get("LIZA_AGENT_TOKEN"), As: e.As, Person: e.Get("USER")}
 	if e.Within != nil {
 		c.Inside = e.Within.Run.Agent
 	}
@@ -183,8 +184,8 @@ func (e *Environment) Secrets() *secret.Set {
 }
 
 // held are the secrets that skills may get from the environment.
-func (e *Environment) held() *verb.HeldSecrets {
-	h := new(verb.HeldSecrets)
+func (e *Environment) held() *board.HeldSecrets {
+	h := new(board.HeldSecrets)
 	for _, pair := range e.Environ {
 		name, value, _ := strings.Cut(pair, "=")
 		if own, ok := strings.CutPrefix(name, "LIZA_SECRET_"); ok {
@@ -212,17 +213,17 @@ func homeOfUser() string {
 }
 
 // ancestry are this process and those that it descends from now.
-func (e *Environment) Ancestry() []verb.Ancestor {
-	up := []verb.Ancestor{ancestorOf(agent.Process{Pid: os.Getpid()}, e.Environ)}
+func (e *Environment) Ancestry() []board.Ancestor {
+	up := []board.Ancestor{ancestorOf(agent.Process{Pid: os.Getpid()}, e.Environ)}
 	for _, p := range agent.Ancestors(os.Getpid()) {
 		up = append(up, ancestorOf(p, agent.Environ(p.Pid)))
 	}
 	return up
 }
 
-func ancestorOf(p agent.Process, environ []string) verb.Ancestor {
+func ancestorOf(p agent.Process, environ []string) board.Ancestor {
 	own := Environment{Environ: environ}
-	a := verb.Ancestor{PID: p.Pid, Start: p.Start, Root: own.Get("LIZA_ROOT"), Run: own.Get("LIZA_RUN"), Name: own.Get("LIZA_AGENT_ID"),
+	a := board.Ancestor{PID: p.Pid, Start: p.Start, Root: own.Get("LIZA_ROOT"), Run: own.Get("LIZA_RUN"), Name: own.Get("LIZA_AGENT_ID"),
 		Folders: []string{own.Get("LIZA_WORKTREE"), own.Get("PWD"), cmp.Or(own.Get("TMPDIR"), "/tmp")}}
 	if job := own.Get(review.JobVariable); job != "" && a.Run == "" {
 		a.Root, a.Run, a.Name = job, "job", ""

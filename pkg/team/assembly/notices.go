@@ -143,7 +143,7 @@ func (a alertMail) Tell(c watch.Change) {
 
 // sender delivers the notifications of a project (specs/roles-and-knowledge.md#9.1).
 func (e *Environment) sender(d *verb.Service) notify.Sender {
-	return notify.Sender{Outbox: d.Outbox(), Lock: d.Project.NotifyLock(), Now: e.Now,
+	return notify.Sender{Outbox: d.Board.Outbox(), Lock: d.Board.Project.NotifyLock(), Now: e.Now,
 		Webhook: func() (*notify.Webhook, []string) { return e.webhook(d) },
 		Failed:  func(ctx context.Context, host string, err error) { notifyFailed(ctx, d, host, err) },
 		Problem: func(err error) { e.Log().Warn(err.Error()) }}
@@ -151,15 +151,15 @@ func (e *Environment) sender(d *verb.Service) notify.Sender {
 
 // webhook is where messages go by the settings now, nil for nowhere.
 func (e *Environment) webhook(d *verb.Service) (*notify.Webhook, []string) {
-	s, err := d.View(context.Background())
+	s, err := d.Board.View(context.Background())
 	if err != nil {
 		return nil, nil
 	}
-	url, cfg := s.Text("escalation_webhook"), d.Config().Notify
+	url, cfg := s.Text("escalation_webhook"), d.Board.Config().Notify
 	if url == "" {
 		return nil, nil
 	}
-	w := &notify.Webhook{URL: url, RequireHTTPS: cfg.RequireHTTPS, AllowHosts: cfg.AllowHosts, MaxPayload: notify.MaxPayload, Session: filepath.Base(d.Project.Root)}
+	w := &notify.Webhook{URL: url, RequireHTTPS: cfg.RequireHTTPS, AllowHosts: cfg.AllowHosts, MaxPayload: notify.MaxPayload, Session: filepath.Base(d.Board.Project.Root)}
 	if cfg.SecretEnv != "" {
 		w.Key = e.Get(cfg.SecretEnv)
 		e.Secrets().Add(cfg.SecretEnv, w.Key)
@@ -170,27 +170,27 @@ func (e *Environment) webhook(d *verb.Service) (*notify.Webhook, []string) {
 // notifyFailed records that a host cannot be reached, once an hour. No task suffers.
 func notifyFailed(ctx context.Context, d *verb.Service, host string, cause error) {
 	// The end of the program is not a reason to forget it.
-	err := d.Update(context.WithoutCancel(ctx), "notify", func(s *blackboard.State, _ transition.Actor) error {
+	err := d.Board.Update(context.WithoutCancel(ctx), "notify", func(s *blackboard.State, _ transition.Actor) error {
 		for _, a := range s.Anomalies {
 			if a.Type != blackboard.AnomalyNotifyFailed || a.Details["host"] != host {
 				continue
 			}
-			if at, ok := a.Timestamp.At(); ok && d.Now().Sub(at) < time.Hour {
+			if at, ok := a.Timestamp.At(); ok && d.Board.Now().Sub(at) < time.Hour {
 				return nil
 			}
 		}
-		transition.AddAnomaly(s, "", blackboard.System, blackboard.AnomalyNotifyFailed, blackboard.Settings{"what": cause.Error(), "host": host}, d.Now())
+		transition.AddAnomaly(s, "", blackboard.System, blackboard.AnomalyNotifyFailed, blackboard.Settings{"what": cause.Error(), "host": host}, d.Board.Now())
 		return nil
 	})
-	if err != nil && d.Progress != nil {
-		d.Progress("cannot record that a notification failed: " + err.Error())
+	if err != nil && d.Board.Progress != nil {
+		d.Board.Progress("cannot record that a notification failed: " + err.Error())
 	}
 }
 
 // deliverBeside delivers while others work. The function that it returns ends that, after a
 // last round that is short.
 func (e *Environment) DeliverBeside(ctx context.Context, service *verb.Service) (end func()) {
-	d := service.With(func(s *board.Session) { s.Caller = verb.Caller{Person: s.Caller.Person} })
+	d := service.With(func(s *board.Session) { s.Caller = board.Caller{Person: s.Caller.Person} })
 	c := e.sender(d)
 	free := context.WithoutCancel(ctx)
 	life, cancel := context.WithCancel(free)
@@ -212,7 +212,7 @@ func (e *Environment) DeliverBeside(ctx context.Context, service *verb.Service) 
 
 // mailTimes sends when the board changes, and now and then.
 func (e *Environment) mailTimes(ctx context.Context, d *verb.Service) <-chan struct{} {
-	look, changed := make(chan struct{}), d.Store.Watch(ctx)
+	look, changed := make(chan struct{}), d.Board.Store.Watch(ctx)
 	go func() {
 		tick := time.NewTicker(lookForMail)
 		defer tick.Stop()

@@ -25,8 +25,8 @@ func (e *Environment) Reader(ctx context.Context) (*verb.Service, error) { retur
 // gitReader is Reader for a command that shows what git has.
 func (e *Environment) GitReader(ctx context.Context) (*verb.Service, error) {
 	d, err := e.Reader(ctx)
-	if err == nil && d.Repo == nil {
-		_, err = git.Open(ctx, d.Project.Root) // says why
+	if err == nil && d.Board.Repo == nil {
+		_, err = git.Open(ctx, d.Board.Project.Root) // says why
 	}
 	return d, err
 }
@@ -44,7 +44,7 @@ const lookPatience = 300 * time.Millisecond
 
 func (e *Environment) OpenAt(ctx context.Context, p *project.Project, tolerant bool) (*verb.Service, error) {
 	if e.Within != nil {
-		return e.ServiceOn(e.Within.Service.Session), nil
+		return e.ServiceOn(e.Within.Service.Board), nil
 	}
 	cfg, err := e.Config(p, tolerant)
 	if err != nil {
@@ -102,25 +102,25 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 	d := verb.New(&board.Session{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
 		Caller: e.Caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.Processes(p.Tmp()), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.SkipsSpecFiles(),
 		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.Unsaved, Notice: func(kind blackboard.AlertKind, subject, text string) { e.Report(p, kind, subject, text) }})
-	d.Version = e.Version
+	d.Board.Version = e.Version
 	if open.Proc.Host != "" {
-		d.Proc.Host = open.Proc.Host
+		d.Board.Proc.Host = open.Proc.Host
 	}
-	d.Enclose = e.enclose(d)
-	if d.Repo != nil && d.Repo.Contain == nil {
-		d.Repo.Contain = d.Help
+	d.Board.Enclose = e.enclose(d)
+	if d.Board.Repo != nil && d.Board.Repo.Contain == nil {
+		d.Board.Repo.Contain = d.Board.Help
 	}
 	return d
 }
 
-func (e *Environment) Processes(tmp string) verb.Processes {
+func (e *Environment) Processes(tmp string) board.Processes {
 	host := e.host
 	if host == "" {
 		host, _ = os.Hostname()
 	}
-	return verb.Processes{Host: host, BootID: agent.BootID(), Load: load,
+	return board.Processes{Host: host, BootID: agent.BootID(), Load: load,
 		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
-		Ancestors: func() []verb.Ancestor {
+		Ancestors: func() []board.Ancestor {
 			if e.Ancestors == nil {
 				return nil
 			}

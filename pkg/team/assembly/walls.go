@@ -16,12 +16,13 @@ import (
 	"liza/pkg/run/proxy"
 	"liza/pkg/run/sandbox"
 	"liza/pkg/team/wall"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
 // planFor is what the wall of a run of a program would be made of now.
 func (e *Environment) PlanFor(ctx context.Context, d *verb.Service, u wall.Use) (wall.Plan, error) {
-	cfg := d.Config()
+	cfg := d.Board.Config()
 	if u.Program == "" { // a check has no program's needs
 		return e.Walls(d, nil).Plan(ctx, u, nil)
 	}
@@ -29,9 +30,9 @@ func (e *Environment) PlanFor(ctx context.Context, d *verb.Service, u wall.Use) 
 	if err != nil {
 		return wall.Plan{}, err
 	}
-	a, err := agent.Lookup(u.Program, agent.Options{Custom: Programs(cfg), Root: d.Project.Root, Liza: liza, Scenario: "scenario.yaml"})
+	a, err := agent.Lookup(u.Program, agent.Options{Custom: Programs(cfg), Root: d.Board.Project.Root, Liza: liza, Scenario: "scenario.yaml"})
 	if err != nil {
-		return wall.Plan{}, verb.WrongUsage("liza sandbox explain "+cfg.Agents.Default, "%v", err)
+		return wall.Plan{}, board.WrongUsage("liza sandbox explain "+cfg.Agents.Default, "%v", err)
 	}
 	command, err := a.Command(agent.Spec{PromptFile: "prompt"})
 	if err != nil {
@@ -43,7 +44,7 @@ func (e *Environment) PlanFor(ctx context.Context, d *verb.Service, u wall.Use) 
 // missing is what the person's settings of a program name and its runs do not get.
 func (e *Environment) Missing(ctx context.Context, d *verb.Service, program string) ([]wall.Missing, error) {
 	return e.Walls(d, func(name string) (agent.Needs, error) {
-		a, err := agent.Lookup(name, agent.Options{Custom: Programs(d.Config()), Root: d.Project.Root, Scenario: "scenario.yaml"})
+		a, err := agent.Lookup(name, agent.Options{Custom: Programs(d.Board.Config()), Root: d.Board.Project.Root, Scenario: "scenario.yaml"})
 		if err != nil {
 			return agent.Needs{}, err
 		}
@@ -54,7 +55,7 @@ func (e *Environment) Missing(ctx context.Context, d *verb.Service, program stri
 // newWalls makes what contains runs and commands of the project.
 func (e *Environment) Walls(d *verb.Service, program func(name string) (agent.Needs, error)) *wall.Maker {
 	liza, _ := e.Liza() // without it nothing is started
-	return &wall.Maker{Project: d.Project, Config: d.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.BrokerBase(), Liza: liza, Spawn: e.spawned, Facts: sandbox.Detect, Program: program,
+	return &wall.Maker{Project: d.Board.Project, Config: d.Board.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.BrokerBase(), Liza: liza, Spawn: e.spawned, Facts: sandbox.Detect, Program: program,
 		Tracked: func(ctx context.Context) []string { return trackedAtTop(ctx, d) }, Merged: func(ctx context.Context) []string { return merged(ctx, d) }}
 }
 
@@ -83,7 +84,7 @@ func (e *Environment) enclose(d *verb.Service) review.Enclose {
 			return nil, errors.Join(review.ErrUncontained, w.Close())
 		}
 		c.Reaper, c.Spawn = e.Reaper()
-		c.Project = d.Project.Root
+		c.Project = d.Board.Project.Root
 		if w.Contained() {
 			c.Contain, c.Watch = w.Contain, w.WatchDisk
 		}
@@ -111,14 +112,14 @@ func (r *refusals) all() []string {
 
 // trackedAtTop are the files and folders at the top of the main checkout that its commit has.
 func trackedAtTop(ctx context.Context, d *verb.Service) (names []string) {
-	if d.Repo == nil {
+	if d.Board.Repo == nil {
 		return nil
 	}
-	at, err := d.Repo.Head(ctx)
+	at, err := d.Board.Repo.Head(ctx)
 	if err != nil {
 		return nil // nothing is shown rather than all of it
 	}
-	files, err := d.Repo.ListCommit(ctx, at.Commit)
+	files, err := d.Board.Repo.ListCommit(ctx, at.Commit)
 	if err != nil {
 		return nil
 	}
@@ -132,18 +133,18 @@ func trackedAtTop(ctx context.Context, d *verb.Service) (names []string) {
 
 // merged are the files of the integration branch; none while there is no branch that can be read.
 func merged(ctx context.Context, d *verb.Service) (files []string) {
-	if d.Repo == nil {
+	if d.Board.Repo == nil {
 		return nil
 	}
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return nil
 	}
-	tip, err := d.TipOf(ctx, s)
+	tip, err := d.Integration.TipOf(ctx, s)
 	if err != nil || tip == "" {
 		return nil
 	}
-	list, _ := d.Repo.ListCommit(ctx, tip)
+	list, _ := d.Board.Repo.ListCommit(ctx, tip)
 	for _, f := range list {
 		files = append(files, f.Path)
 	}

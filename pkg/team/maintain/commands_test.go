@@ -53,7 +53,7 @@ func TestGitIsAskedNoMoreOftenForALargeBoard(t *testing.T) {
 		}},
 		{"watch", func(p *verbtest.Place) {
 			d := p.Service("")
-			d.Proc.FreeMB = func(string) int { return 1000 }
+			d.Board.Proc.FreeMB = func(string) int { return 1000 }
 			maintain.Observe(d, time.Now()).Facts(ctx)
 		}},
 		{"add a task", func(p *verbtest.Place) { p.AddTask("task-1") }},
@@ -63,13 +63,16 @@ func TestGitIsAskedNoMoreOftenForALargeBoard(t *testing.T) {
 			_, err := p.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"})
 			must(err)
 		}},
-		{"claim a review", func(p *verbtest.Place) { _, err := p.Service("code-reviewer-1").ClaimReview(ctx, "task-1"); must(err) }},
-		{"approve", func(p *verbtest.Place) {
-			_, err := p.Service("code-reviewer-1").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"})
+		{"claim a review", func(p *verbtest.Place) {
+			_, err := p.Service("code-reviewer-1").Reviews.ClaimReview(ctx, "task-1")
 			must(err)
 		}},
-		{"merge", func(p *verbtest.Place) { _, err := p.Service("").Merger("human").Task(ctx, "task-1"); must(err) }},
-		{"clean up", func(p *verbtest.Place) { must(p.Service("").Merger("human").CleanUp(ctx)) }},
+		{"approve", func(p *verbtest.Place) {
+			_, err := p.Service("code-reviewer-1").Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"})
+			must(err)
+		}},
+		{"merge", func(p *verbtest.Place) { _, err := p.Service("").Merges.Merger("human").Task(ctx, "task-1"); must(err) }},
+		{"clean up", func(p *verbtest.Place) { must(p.Service("").Merges.Merger("human").CleanUp(ctx)) }},
 	}
 	// A command or two may be for what a short history is searched for without git.
 	few, fewCommands := counted(t, 3)

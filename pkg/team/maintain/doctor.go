@@ -17,6 +17,8 @@ import (
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
 	"liza/pkg/team/findings"
+	"liza/pkg/verb/board"
+	"liza/pkg/verb/checks"
 	"liza/pkg/verb/verb"
 )
 
@@ -84,15 +86,15 @@ const runsChecks = "liza doctor --checks"
 // against no change, and hides what a change breaks.
 func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 	return func(ctx context.Context, _ *project.Project) {
-		if x.Service == nil || x.Service.Repo == nil || x.State == nil {
+		if x.Service == nil || x.Service.Board.Repo == nil || x.State == nil {
 			return
 		}
-		x.Service.Progress = x.Say
-		checks, head, err := x.look(ctx, run)
+		x.Service.Board.Progress = x.Say
+		list, head, err := x.look(ctx, run)
 		open := 0
-		for _, c := range checks {
+		for _, c := range list {
 			if c.Cut {
-				x.Add("checks", findings.Info, c.Check, runsChecks, "", "%q did not end within %s on %.9s: whether it is green here is not known", c.Command, verb.TryTime, head)
+				x.Add("checks", findings.Info, c.Check, runsChecks, "", "%q did not end within %s on %.9s: whether it is green here is not known", c.Command, checks.TryTime, head)
 				continue
 			}
 			if c.Result == nil {
@@ -106,7 +108,7 @@ func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 		case err != nil && head == "": // told with the branch
 		case err != nil:
 			x.Add("checks", findings.Error, branch, "liza doctor", "", "cannot run the checks on %.9s: %v", head, err)
-		case len(checks) == 0:
+		case len(list) == 0:
 			x.Add("checks", findings.Info, branch, "edit review.checks in .liza/config.yaml", "", "no command of a check is configured, and none was detected")
 		case open > 0:
 			x.Add("checks", findings.Info, branch, runsChecks, "", "%s of checks not run on its head yet: whether they pass before any work is not known", prose.Count(open, "command"))
@@ -120,9 +122,9 @@ func (x *Doctor) said(short bool) func(context.Context, *project.Project) {
 		if x.State == nil {
 			return
 		}
-		f := findings.Facts{State: x.State, Now: x.Now(), Process: x.Service.Facts()}
-		if x.Service.Repo != nil && !short {
-			if tip, err := x.Service.TipOf(ctx, x.State); err == nil {
+		f := findings.Facts{State: x.State, Now: x.Now(), Process: x.Service.Board.Facts()}
+		if x.Service.Board.Repo != nil && !short {
+			if tip, err := x.Service.Integration.TipOf(ctx, x.State); err == nil {
 				f.Tip = &tip
 			}
 		}
@@ -135,16 +137,16 @@ func (x *Doctor) said(short bool) func(context.Context, *project.Project) {
 }
 
 // look runs the checks on the head of the integration branch, or tries those once of which nothing is known.
-func (x *Doctor) look(ctx context.Context, run bool) ([]verb.BaseCheck, string, error) {
+func (x *Doctor) look(ctx context.Context, run bool) ([]checks.BaseCheck, string, error) {
 	if x.Try && !run {
-		return x.Service.TryChecks(ctx, x.State)
+		return x.Service.Checks.TryChecks(ctx, x.State)
 	}
-	return x.Service.BaseChecks(ctx, x.State, run)
+	return x.Service.Checks.BaseChecks(ctx, x.State, run)
 }
 
 // baseCheck says what a command gave on a commit.
-func (x *Doctor) baseCheck(check string, r verb.BaseResult, commit string) {
-	log := "less " + strings.TrimPrefix(r.End.Log, x.Service.Project.Root+"/")
+func (x *Doctor) baseCheck(check string, r checks.BaseResult, commit string) {
+	log := "less " + strings.TrimPrefix(r.End.Log, x.Service.Board.Project.Root+"/")
 	severity := findings.OK
 	switch {
 	case r.End.Setup != "" || r.End.Failed:
@@ -154,7 +156,7 @@ func (x *Doctor) baseCheck(check string, r verb.BaseResult, commit string) {
 	default:
 		log = ""
 	}
-	x.Add("checks", severity, check, log, prose.LastLine(r.Tail), "%q on %.9s without any change of an agent: %s", r.Command, commit, verb.CheckEnd{End: r.End}.Text())
+	x.Add("checks", severity, check, log, prose.LastLine(r.Tail), "%q on %.9s without any change of an agent: %s", r.Command, commit, checks.CheckEnd{End: r.End}.Text())
 }
 
 // redChecks is for the short form: what is known to be red.
@@ -162,7 +164,7 @@ func (x *Doctor) redChecks(ctx context.Context, _ *project.Project) {
 	if _, _, err := x.look(ctx, false); err != nil && ctx.Err() == nil {
 		x.Add("checks", findings.Warning, x.State.IntegrationBranch(), "liza doctor --checks", "", "cannot try the checks: %v", err)
 	}
-	for _, r := range x.Service.RedBaseline(ctx) {
+	for _, r := range x.Service.Checks.RedBaseline(ctx) {
 		x.baseCheck(r.Check, r, r.Commit)
 	}
 }
@@ -178,7 +180,7 @@ type Doctor struct {
 	Now       func() time.Time
 	Explain   func(error) (message, next string)
 	Say       func(text string) // what takes long
-	Try       bool              // the checks of which nothing is known are tried, within verb.TryTime
+	Try       bool              // the checks of which nothing is known are tried, within checks.TryTime
 
 	Found []findings.Finding
 }
@@ -196,10 +198,10 @@ const (
 
 // identity looks whether git knows whose commits are made.
 func (x *Doctor) identity(ctx context.Context, _ *project.Project) {
-	if x.Service == nil || x.Service.Repo == nil {
+	if x.Service == nil || x.Service.Board.Repo == nil {
 		return
 	}
-	switch known, err := x.Service.Repo.KnowsIdentity(ctx); {
+	switch known, err := x.Service.Board.Repo.KnowsIdentity(ctx); {
 	case err != nil:
 		x.Add("identity", findings.Warning, "git", "git config --list", "", "%v", err)
 	case !known:
@@ -231,29 +233,29 @@ func Unlike(ctx context.Context, repo *git.Repo, sign bool) (found []findings.Fi
 
 // habits looks at signatures and hooks, and whether the settings would survive a git clean.
 func (x *Doctor) habits(ctx context.Context, p *project.Project) {
-	if x.Service == nil || x.Service.Repo == nil {
+	if x.Service == nil || x.Service.Board.Repo == nil {
 		return
 	}
-	found, err := Unlike(ctx, x.Service.Repo, x.Service.Config().Git.Sign)
+	found, err := Unlike(ctx, x.Service.Board.Repo, x.Service.Board.Config().Git.Sign)
 	if err != nil {
 		x.Add("signing", findings.Warning, "git", "git config --list", "", "%v", err)
 	}
 	x.Found = append(x.Found, found...)
-	if kept, err := verb.SettingsKept(ctx, p, x.Service.Repo); err == nil && !kept {
+	if kept, err := verb.SettingsKept(ctx, p, x.Service.Board.Repo); err == nil && !kept {
 		x.Add("config", findings.Info, ".liza", verb.KeepSettings, "", "your settings are not committed: git clean -fdx takes them away")
 	}
 }
 
 // spec looks whether agents see the spec of the goal as the person does.
 func (x *Doctor) spec(ctx context.Context, p *project.Project) {
-	if x.Service == nil || x.Service.Repo == nil || x.State == nil || x.State.Goal == nil || x.State.Goal.Status != blackboard.InProgress || x.State.Goal.SpecRef == "" {
+	if x.Service == nil || x.Service.Board.Repo == nil || x.State == nil || x.State.Goal == nil || x.State.Goal.Status != blackboard.InProgress || x.State.Goal.SpecRef == "" {
 		return
 	}
 	spec := x.State.Goal.SpecRef
-	if _, err := verb.SpecFile(p.Root, spec); err != nil {
+	if _, err := board.SpecFile(p.Root, spec); err != nil {
 		return // the rules of the board name it
 	}
-	if err := verb.SpecCommitted(ctx, p, x.Service.Repo, spec); err != nil {
+	if err := verb.SpecCommitted(ctx, p, x.Service.Board.Repo, spec); err != nil {
 		message, next := x.Explain(err)
 		x.Add("spec", findings.Warning, spec, next, "", "%s", message)
 		return
@@ -263,7 +265,7 @@ func (x *Doctor) spec(ctx context.Context, p *project.Project) {
 
 // behind is for the short form; the long one has it among what it says of the branch.
 func (x *Doctor) behind(ctx context.Context, _ *project.Project) {
-	if lag, err := x.Service.Behind(ctx, x.State); err == nil && lag.Behind > 0 {
+	if lag, err := x.Service.Integration.Behind(ctx, x.State); err == nil && lag.Behind > 0 {
 		x.Add("integration", findings.Warning, lag.Branch, "liza sync", "", "%s", lag)
 	}
 }
@@ -271,10 +273,10 @@ func (x *Doctor) behind(ctx context.Context, _ *project.Project) {
 // inWorktrees looks at the project's own agent programs as a coder would find them: from a
 // worktree, which has the files of the integration branch and no others.
 func (x *Doctor) inWorktrees(ctx context.Context, p *project.Project) {
-	if x.Service == nil || x.Service.Repo == nil || x.State == nil {
+	if x.Service == nil || x.Service.Board.Repo == nil || x.State == nil {
 		return
 	}
-	tip, err := x.Service.TipOf(ctx, x.State)
+	tip, err := x.Service.Integration.TipOf(ctx, x.State)
 	if err != nil || tip == "" {
 		return // told with the branch
 	}
@@ -295,7 +297,7 @@ func (x *Doctor) inWorktrees(ctx context.Context, p *project.Project) {
 				}
 			case i == 0 || agent.Relative(a) && here || !agent.Relative(a) && !here:
 			default:
-				if has, _, err := x.Service.Repo.SameIn(ctx, tip, tip, filepath.ToSlash(filepath.Clean(a))); err != nil || has {
+				if has, _, err := x.Service.Board.Repo.SameIn(ctx, tip, tip, filepath.ToSlash(filepath.Clean(a))); err != nil || has {
 					continue
 				}
 				if here {

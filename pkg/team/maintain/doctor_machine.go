@@ -113,7 +113,7 @@ func (x *Doctor) snapshots(ctx context.Context, _ *project.Project) {
 func (x *Doctor) disk(_ context.Context, p *project.Project) {
 	need := 0
 	if x.Service != nil {
-		need = x.Service.Config().Policy.MinFreeMB
+		need = x.Service.Board.Config().Policy.MinFreeMB
 	}
 	for _, at := range []struct{ name, path string }{{"project", p.Root}, {".liza", p.Liza}, {"git dir", p.GitDir}} {
 		free, known := project.FreeMB(at.path)
@@ -169,8 +169,8 @@ func (x *Doctor) programs(ctx context.Context, _ *project.Project) {
 	if x.Service == nil {
 		return
 	}
-	cfg := x.Service.Config()
-	options := agent.Options{Custom: x.Programs, Root: x.Service.Project.Root}
+	cfg := x.Service.Board.Config()
+	options := agent.Options{Custom: x.Programs, Root: x.Service.Board.Project.Root}
 	wanted := map[string]string{cmp.Or(x.CLI, cfg.Agents.Default): findings.Error}
 	if x.CLI == "" && !cfg.IsSet("agents.default") {
 		wanted[cfg.Agents.Default] = findings.Warning // --cli may name another one

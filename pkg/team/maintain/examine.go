@@ -21,7 +21,7 @@ const recovers = "liza run"
 // left looks at the repository for what crashes leave, and says what the next recovery would do about it (specs/protocol.md#6.4,
 // specs/protocol.md#7.4, specs/protocol.md#8.3).
 func (x *Doctor) left(ctx context.Context, _ *project.Project) {
-	if x.State == nil || x.Service.Repo == nil {
+	if x.State == nil || x.Service.Board.Repo == nil {
 		return
 	}
 	for _, look := range []func(context.Context, *blackboard.State) error{x.branchOf, x.locksOf, x.mergesOf, x.worktreesOf} {
@@ -34,7 +34,7 @@ func (x *Doctor) left(ctx context.Context, _ *project.Project) {
 // branchOf looks at the integration branch.
 func (x *Doctor) branchOf(ctx context.Context, s *blackboard.State) error {
 	branch := s.IntegrationBranch()
-	head, err := x.Service.TipOf(ctx, s)
+	head, err := x.Service.Integration.TipOf(ctx, s)
 	switch {
 	case err != nil:
 		return err
@@ -48,7 +48,7 @@ func (x *Doctor) branchOf(ctx context.Context, s *blackboard.State) error {
 		return nil
 	}
 	x.behindOf(ctx, s)
-	path, found, err := x.Service.Repo.CheckedOutAt(ctx, branch)
+	path, found, err := x.Service.Board.Repo.CheckedOutAt(ctx, branch)
 	switch {
 	case err != nil:
 		return err
@@ -62,7 +62,7 @@ func (x *Doctor) branchOf(ctx context.Context, s *blackboard.State) error {
 	default:
 		x.Add("git", findings.OK, branch, "", "", "the integration branch is at %.9s", head)
 	}
-	if what := x.Service.Repo.UnderWay(x.Service.Project.Root); what != "" {
+	if what := x.Service.Board.Repo.UnderWay(x.Service.Board.Project.Root); what != "" {
 		x.Add("git", findings.Info, "checkout", "git status", "", "a %s was begun in the main checkout and not ended; that is yours, Liza does not touch it", what)
 	}
 	return nil
@@ -70,7 +70,7 @@ func (x *Doctor) branchOf(ctx context.Context, s *blackboard.State) error {
 
 // behindOf compares the integration branch with its base branch.
 func (x *Doctor) behindOf(ctx context.Context, s *blackboard.State) {
-	lag, err := x.Service.Behind(ctx, s)
+	lag, err := x.Service.Integration.Behind(ctx, s)
 	if err != nil || lag.Base == "" {
 		return // a branch that cannot be looked at is told elsewhere
 	}
@@ -87,10 +87,10 @@ func (x *Doctor) behindOf(ctx context.Context, s *blackboard.State) {
 
 // locksOf looks at git's lock files, and at git folders whose run is over.
 func (x *Doctor) locksOf(ctx context.Context, _ *blackboard.State) error {
-	locks, err := x.Service.Repo.LockFiles(ctx)
+	locks, err := x.Service.Board.Repo.LockFiles(ctx)
 	for _, l := range locks {
-		name, age := x.Service.Rel(l.Path), x.Service.Now().Sub(l.Made).Round(time.Second)
-		main := filepath.Dir(l.Path) == x.Service.Project.GitDir && filepath.Base(l.Path) == "index.lock"
+		name, age := x.Service.Board.Rel(l.Path), x.Service.Board.Now().Sub(l.Made).Round(time.Second)
+		main := filepath.Dir(l.Path) == x.Service.Board.Project.GitDir && filepath.Base(l.Path) == "index.lock"
 		switch {
 		case l.Busy != "":
 			x.Add("git", findings.Info, name, "", l.Busy, "git's lock file may be in use")
@@ -100,7 +100,7 @@ func (x *Doctor) locksOf(ctx context.Context, _ *blackboard.State) error {
 			x.Add("git", findings.Warning, name, recovers, fmt.Sprintf("%s old, and no git process lives", age), "a git that was killed left a lock file; the process that needs it next removes it")
 		}
 	}
-	for _, id := range x.Service.Repo.LeftFolders() {
+	for _, id := range x.Service.Board.Repo.LeftFolders() {
 		x.Add("git", findings.Warning, cmp.Or(id, "planner"), recovers, "", "the supervisor of a run was killed before what it committed was taken over; the next claim does it, too")
 	}
 	return err
@@ -108,7 +108,7 @@ func (x *Doctor) locksOf(ctx context.Context, _ *blackboard.State) error {
 
 // mergesOf looks for merges that were begun and not ended (specs/protocol.md#8.3).
 func (x *Doctor) mergesOf(ctx context.Context, s *blackboard.State) error {
-	head, err := x.Service.TipOf(ctx, s)
+	head, err := x.Service.Integration.TipOf(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func (x *Doctor) mergesOf(ctx context.Context, s *blackboard.State) error {
 		if i == nil || i.Commit == "" || head == "" {
 			continue
 		}
-		there, err := x.Service.Repo.CommitExists(ctx, i.Commit)
+		there, err := x.Service.Board.Repo.CommitExists(ctx, i.Commit)
 		if err == nil && there {
-			there, err = x.Service.Repo.IsAncestor(ctx, i.Commit, head)
+			there, err = x.Service.Board.Repo.IsAncestor(ctx, i.Commit, head)
 		}
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func (x *Doctor) mergesOf(ctx context.Context, s *blackboard.State) error {
 			x.Add("merge", findings.Warning, c.Task.ID, "liza merge "+c.Task.ID, evidence, "its merge was interrupted before the branch moved; it begins again")
 		}
 	}
-	candidates, err := x.Service.Repo.Candidates(ctx)
+	candidates, err := x.Service.Board.Repo.Candidates(ctx)
 	for _, r := range candidates {
 		if t := s.Task(r.ID); t == nil || t.Status != blackboard.Approved {
 			x.Add("merge", findings.Info, r.ID, "liza gc", fmt.Sprintf("%s at %.9s", r.Ref, r.Commit), "a merge candidate is left over")
@@ -142,18 +142,18 @@ func (x *Doctor) mergesOf(ctx context.Context, s *blackboard.State) error {
 
 // worktreesOf compares worktrees and branches with the board.
 func (x *Doctor) worktreesOf(ctx context.Context, s *blackboard.State) error {
-	all, err := x.Service.Repo.Worktrees(ctx)
+	all, err := x.Service.Board.Repo.Worktrees(ctx)
 	if err != nil {
 		return err
 	}
-	branches, err := x.Service.Repo.Branches(ctx, "task")
+	branches, err := x.Service.Board.Repo.Branches(ctx, "task")
 	if err != nil {
 		return err
 	}
 	there := map[string]bool{}
 	for _, w := range all {
 		id := filepath.Base(w.Path)
-		if w.Main || filepath.Dir(w.Path) != x.Service.Project.Worktrees() {
+		if w.Main || filepath.Dir(w.Path) != x.Service.Board.Project.Worktrees() {
 			continue
 		}
 		there[id] = !w.Prunable
@@ -179,7 +179,7 @@ func (x *Doctor) worktreesOf(ctx context.Context, s *blackboard.State) error {
 }
 
 func (x *Doctor) worktreeFinding(s *blackboard.State, w git.Worktree, id string) {
-	name, t := x.Service.Rel(w.Path), s.Task(id)
+	name, t := x.Service.Board.Rel(w.Path), s.Task(id)
 	switch {
 	case w.Prunable:
 		x.Add("worktree", findings.Info, name, recovers, "git knows it", "its folder is gone")
@@ -194,7 +194,7 @@ func (x *Doctor) worktreeFinding(s *blackboard.State, w git.Worktree, id string)
 	case t.Worktree == "":
 		x.Add("worktree", findings.Info, name, recovers, fmt.Sprintf("%s is %s", id, t.Status), "a claim was interrupted; the next one uses it or makes it again, and saves what is in it before")
 	default:
-		if what := x.Service.Repo.UnderWay(w.Path); what != "" && t.Status != blackboard.Claimed {
+		if what := x.Service.Board.Repo.UnderWay(w.Path); what != "" && t.Status != blackboard.Claimed {
 			x.Add("worktree", findings.Warning, name, "liza show "+id, "", "a %s was begun in it and not ended", what)
 		}
 	}

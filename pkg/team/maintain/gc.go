@@ -28,12 +28,12 @@ import (
 // people.
 func CollectGarbage(ctx context.Context, d *verb.Service, in CollectInput) (Collected, error) {
 	c := &collector{Service: d, in: in, out: Collected{DryRun: in.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}}
-	if err := d.PersonOnly(ctx, "remove anything"); err != nil {
+	if err := d.Board.PersonOnly(ctx, "remove anything"); err != nil {
 		return c.out, err
 	}
-	d.Progressf("looking at worktrees, branches and files")
+	d.Board.Progressf("looking at worktrees, branches and files")
 	if !in.DryRun { // what a killed merge left, with its processes; late work is saved
-		if err := d.Merger(blackboard.System).CleanUp(ctx); err != nil {
+		if err := d.Merges.Merger(blackboard.System).CleanUp(ctx); err != nil {
 			return c.out, err
 		}
 	}
@@ -47,7 +47,7 @@ func CollectGarbage(ctx context.Context, d *verb.Service, in CollectInput) (Coll
 
 // checks are the throw-away worktrees. Those of merges are gone already, unless one is under way.
 func (c *collector) checks(ctx context.Context) error {
-	folders, err := filepath.Glob(filepath.Join(c.Project.Worktrees(), ".*"))
+	folders, err := filepath.Glob(filepath.Join(c.Service.Board.Project.Worktrees(), ".*"))
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (c *collector) checks(ctx context.Context) error {
 		return err
 	}
 	for _, path := range folders {
-		name := c.Rel(path)
+		name := c.Service.Board.Rel(path)
 		base := filepath.Base(path)
 		if id, ok := strings.CutPrefix(base, ".review-"); ok {
 			if pid, held := c.person(id); held {
@@ -73,7 +73,7 @@ func (c *collector) checks(ctx context.Context) error {
 				c.keep("check", name, fmt.Sprintf("%s reviews %s", t.ReviewingBy, id), "")
 				continue
 			}
-			c.drop("check", name, "nobody reviews "+id, func() error { return c.Repo.RemoveDetached(ctx, path) })
+			c.drop("check", name, "nobody reviews "+id, func() error { return c.Service.Board.Repo.RemoveDetached(ctx, path) })
 		} else if strings.HasPrefix(base, ".check-") && c.in.DryRun {
 			c.drop("check", name, "it is the check of a merge, if none is under way", nil)
 		} else if strings.HasPrefix(base, ".check-") {
@@ -89,7 +89,7 @@ func (c *collector) checks(ctx context.Context) error {
 func (c *collector) baseline(ctx context.Context, name, path string) error {
 	soon, cancel := context.WithTimeout(ctx, tryLock)
 	defer cancel()
-	unlock, err := safefile.LockIn(soon, c.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Agent: blackboard.Human, Op: "gc"})
+	unlock, err := safefile.LockIn(soon, c.Service.Board.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Agent: blackboard.Human, Op: "gc"})
 	if held, is := errors.AsType[*safefile.HeldError](err); is {
 		c.keep("check", name, fmt.Sprintf("a check runs in it (pid %d)", held.Holder.PID), "")
 		return nil
@@ -97,7 +97,7 @@ func (c *collector) baseline(ctx context.Context, name, path string) error {
 	if err != nil {
 		return err
 	}
-	c.drop("check", name, "no check of the integration branch runs", func() error { return c.Repo.RemoveDetached(ctx, path) })
+	c.drop("check", name, "no check of the integration branch runs", func() error { return c.Service.Board.Repo.RemoveDetached(ctx, path) })
 	return unlock()
 }
 
@@ -109,20 +109,20 @@ func (c *collector) person(name string) (pid int, held bool) {
 	number, is := strings.CutPrefix(name, ".here-")
 	number, _, _ = strings.Cut(number, "@")
 	pid, err := strconv.Atoi(number)
-	if !is || err != nil || c.Proc.Running == nil {
+	if !is || err != nil || c.Service.Board.Proc.Running == nil {
 		return 0, false
 	}
-	running, known := c.Proc.Running(pid, 0)
+	running, known := c.Service.Board.Proc.Running(pid, 0)
 	return pid, running || !known
 }
 
 // work are the worktrees and branches of tasks.
 func (c *collector) work(ctx context.Context) error {
-	all, err := c.Repo.Worktrees(ctx)
+	all, err := c.Service.Board.Repo.Worktrees(ctx)
 	if err != nil {
 		return err
 	}
-	branches, err := c.Repo.Branches(ctx, "task")
+	branches, err := c.Service.Board.Repo.Branches(ctx, "task")
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (c *collector) work(ctx context.Context) error {
 		ids[strings.TrimPrefix(name, "task/")] = git.Worktree{}
 	}
 	for _, w := range all {
-		if id := filepath.Base(w.Path); !w.Main && filepath.Dir(w.Path) == c.Project.Worktrees() && !strings.HasPrefix(id, ".") {
+		if id := filepath.Base(w.Path); !w.Main && filepath.Dir(w.Path) == c.Service.Board.Project.Worktrees() && !strings.HasPrefix(id, ".") {
 			ids[id] = w
 		}
 	}
@@ -150,7 +150,7 @@ func (c *collector) workOf(ctx context.Context, id string, w git.Worktree, branc
 	}
 	kind, name := "branch", git.TaskBranch(id)
 	if w.Path != "" {
-		kind, name = "worktree", c.Rel(w.Path)
+		kind, name = "worktree", c.Service.Board.Rel(w.Path)
 	}
 	if w.Path != "" && w.Branch != "" && w.Branch != git.TaskBranch(id) {
 		c.keep(kind, name, "it is on branch "+w.Branch+", which is none of Liza's", "")
@@ -162,14 +162,14 @@ func (c *collector) workOf(ctx context.Context, id string, w git.Worktree, branc
 		return nil
 	}
 	proof := git.Proof{Integration: c.head, Base: base}
-	lost, err := c.Repo.Unsaved(ctx, id, proof)
+	lost, err := c.Service.Board.Repo.Unsaved(ctx, id, proof)
 	switch {
 	case err != nil:
 		c.keep(kind, name, err.Error(), "git worktree list")
 	case len(lost) > 0:
 		c.keep(kind, name, why+", but this is neither merged nor saved: "+prose.Few(lost, 3), look(kind, name, s.IntegrationBranch()))
 	default:
-		c.drop(kind, name, why+", and everything is merged or saved", func() error { return c.Repo.Remove(ctx, id, proof) })
+		c.drop(kind, name, why+", and everything is merged or saved", func() error { return c.Service.Board.Repo.Remove(ctx, id, proof) })
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func look(kind, name, integration string) string {
 
 // candidates are merges that were begun. The work in them has to be elsewhere.
 func (c *collector) candidates(ctx context.Context) error {
-	refs, err := c.Repo.Candidates(ctx)
+	refs, err := c.Service.Board.Repo.Candidates(ctx)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (c *collector) candidates(ctx context.Context) error {
 			c.keep("candidate", r.Ref, why+", but the work in it is nowhere else", "git log "+r.Ref)
 			continue
 		}
-		c.drop("candidate", r.Ref, why, func() error { return c.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
+		c.drop("candidate", r.Ref, why, func() error { return c.Service.Board.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
 	}
 	return nil
 }
@@ -214,29 +214,29 @@ func (c *collector) candidates(ctx context.Context) error {
 // safe reports whether the work that a candidate merges is reachable without it.
 func (c *collector) safe(ctx context.Context, r git.Saved) (bool, error) {
 	heads := []string{c.head}
-	if tip, err := c.Repo.BranchTip(ctx, git.TaskBranch(r.ID)); err == nil {
+	if tip, err := c.Service.Board.Repo.BranchTip(ctx, git.TaskBranch(r.ID)); err == nil {
 		heads = append(heads, tip)
 	}
-	saved, err := c.Repo.AtticRefs(ctx, r.ID)
+	saved, err := c.Service.Board.Repo.AtticRefs(ctx, r.ID)
 	if err != nil {
 		return false, err
 	}
 	for _, a := range saved {
 		heads = append(heads, a.Commit)
 	}
-	work, err := c.Repo.Resolve(ctx, r.Commit+"^2")
+	work, err := c.Service.Board.Repo.Resolve(ctx, r.Commit+"^2")
 	if errors.Is(err, git.ErrNotFound) {
 		work = r.Commit // no merge: not one of Liza's
 	} else if err != nil {
 		return false, err
 	}
-	return c.Repo.Reaches(ctx, work, heads...)
+	return c.Service.Board.Repo.Reaches(ctx, work, heads...)
 }
 
 // attic is the saved work. Its age counts from its commit or from the end of its task,
 // whichever is later.
 func (c *collector) attic(ctx context.Context) error {
-	refs, err := c.Repo.SavedWork(ctx)
+	refs, err := c.Service.Board.Repo.SavedWork(ctx)
 	if err != nil || len(refs) == 0 {
 		return err
 	}
@@ -262,11 +262,11 @@ func (c *collector) attic(ctx context.Context) error {
 				since = at
 			}
 		}
-		if age := c.Now().Sub(since); age <= c.in.Older {
+		if age := c.Service.Board.Now().Sub(since); age <= c.in.Older {
 			c.keep("attic", r.Ref, fmt.Sprintf("it is %s old, not %s", sprint.Days(age.Truncate(time.Second)), sprint.Days(c.in.Older)), "")
 			continue
 		}
-		c.drop("attic", r.Ref, "older than "+sprint.Days(c.in.Older), func() error { return c.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
+		c.drop("attic", r.Ref, "older than "+sprint.Days(c.in.Older), func() error { return c.Service.Board.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func endOf(t *blackboard.Task) (time.Time, bool) {
 // lastSprint is when the sprint before the current one began; ok is false when there was
 // none before that one.
 func (c *collector) lastSprint() (at time.Time, ok bool, err error) {
-	j := history.Journal{Path: c.Project.Journal()}
+	j := history.Journal{Path: c.Service.Board.Project.Journal()}
 	started, err := j.Read(history.Filter{Action: blackboard.ActionSprintStarted, Last: 2})
 	if err != nil || len(started) < 2 {
 		return at, false, err
@@ -309,20 +309,20 @@ func (c *collector) texts(ctx context.Context) error {
 		}
 		return false
 	}
-	prompts := filepath.Dir(filepath.Dir(c.Project.Prompt("x", 1)))
+	prompts := filepath.Dir(filepath.Dir(c.Service.Board.Project.Prompt("x", 1)))
 	entries, err := filepath.Glob(filepath.Join(prompts, "*", "*.txt"))
 	if err != nil {
 		return err
 	}
-	logs, err := filepath.Glob(filepath.Join(filepath.Dir(c.Project.Output("x")), "*.log"))
+	logs, err := filepath.Glob(filepath.Join(filepath.Dir(c.Service.Board.Project.Output("x")), "*.log"))
 	if err != nil {
 		return err
 	}
-	away, err := filepath.Glob(filepath.Join(filepath.Dir(c.Project.Output("x")), "*.log.1"))
+	away, err := filepath.Glob(filepath.Join(filepath.Dir(c.Service.Board.Project.Output("x")), "*.log.1"))
 	if err != nil {
 		return err
 	}
-	events, err := filepath.Glob(filepath.Join(filepath.Dir(c.Project.Activity("x")), "*.events*"))
+	events, err := filepath.Glob(filepath.Join(filepath.Dir(c.Service.Board.Project.Activity("x")), "*.events*"))
 	if err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func (c *collector) texts(ctx context.Context) error {
 		old[filepath.Dir(path)] = append(old[filepath.Dir(path)], path)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(old)) {
-		c.drop("file", fmt.Sprintf("%s: %s", c.Rel(dir), prose.Count(len(old[dir]), "file")), "older than the sprint before this one", func() error {
+		c.drop("file", fmt.Sprintf("%s: %s", c.Service.Board.Rel(dir), prose.Count(len(old[dir]), "file")), "older than the sprint before this one", func() error {
 			var errs []error
 			for _, path := range old[dir] {
 				errs = append(errs, os.Remove(path))
@@ -355,7 +355,7 @@ func (c *collector) texts(ctx context.Context) error {
 
 // histories are those of tasks that ended more than history.retention_days ago.
 func (c *collector) histories(ctx context.Context) error {
-	keep := c.Config().History.RetentionDays
+	keep := c.Service.Board.Config().History.RetentionDays
 	if keep == 0 {
 		return nil
 	}
@@ -363,17 +363,17 @@ func (c *collector) histories(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(filepath.Dir(c.Project.HistoryDir("x")))
+	entries, err := os.ReadDir(filepath.Dir(c.Service.Board.Project.HistoryDir("x")))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	for _, e := range entries {
 		_, why, over := c.over(s, e.Name())
-		dir := c.Project.HistoryDir(e.Name())
-		if !e.IsDir() || strings.HasPrefix(e.Name(), "_") || !over || c.Now().Sub(newest(dir)) < time.Duration(keep)*24*time.Hour {
+		dir := c.Service.Board.Project.HistoryDir(e.Name())
+		if !e.IsDir() || strings.HasPrefix(e.Name(), "_") || !over || c.Service.Board.Now().Sub(newest(dir)) < time.Duration(keep)*24*time.Hour {
 			continue
 		}
-		c.drop("file", c.Rel(dir), fmt.Sprintf("%s, and history.retention_days is %d", why, keep), func() error { return os.RemoveAll(dir) })
+		c.drop("file", c.Service.Board.Rel(dir), fmt.Sprintf("%s, and history.retention_days is %d", why, keep), func() error { return os.RemoveAll(dir) })
 	}
 	return nil
 }
@@ -395,16 +395,16 @@ const stray = time.Hour
 
 // temporary are files of writers that were killed, and scratch folders.
 func (c *collector) temporary(context.Context) error {
-	for _, path := range c.Strays() {
-		c.drop("file", c.Rel(path), "its writer is gone", func() error { return safefile.RemoveTree(path) })
+	for _, path := range c.Service.Agents.Strays() {
+		c.drop("file", c.Service.Board.Rel(path), "its writer is gone", func() error { return safefile.RemoveTree(path) })
 	}
-	entries, err := os.ReadDir(c.Project.Tmp())
+	entries, err := os.ReadDir(c.Service.Board.Project.Tmp())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	for _, e := range entries {
-		if path := filepath.Join(c.Project.Tmp(), e.Name()); c.strayed(path) && c.Now().Sub(newest(path)) > stray {
-			c.drop("file", c.Rel(path), "scratch of a program that has ended", func() error { return safefile.RemoveTree(path) })
+		if path := filepath.Join(c.Service.Board.Project.Tmp(), e.Name()); c.strayed(path) && c.Service.Board.Now().Sub(newest(path)) > stray {
+			c.drop("file", c.Service.Board.Rel(path), "scratch of a program that has ended", func() error { return safefile.RemoveTree(path) })
 		}
 	}
 	return err
@@ -412,7 +412,7 @@ func (c *collector) temporary(context.Context) error {
 
 func (c *collector) strayed(path string) bool {
 	info, err := os.Lstat(path)
-	return err == nil && c.Now().Sub(info.ModTime()) > stray
+	return err == nil && c.Service.Board.Now().Sub(info.ModTime()) > stray
 }
 
 // CollectInput says what CollectGarbage may remove.
@@ -439,7 +439,7 @@ type Garbage struct {
 
 // A collector is one call of CollectGarbage.
 type collector struct {
-	*verb.Service
+	Service  *verb.Service
 	in       CollectInput
 	head     string // of the integration branch; "" without one
 	archived map[string]blackboard.Archived
@@ -463,12 +463,12 @@ func (c *collector) drop(kind, name, why string, remove func() error) {
 
 // view looks at the board again: what is about to be removed must not be in use now.
 func (c *collector) view(ctx context.Context) (*blackboard.State, error) {
-	s, err := c.View(ctx)
+	s, err := c.Service.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.archived = c.Archives().Archived()
-	c.head, err = c.TipOf(ctx, s)
+	c.archived = c.Service.Board.Histories().Archives().Archived()
+	c.head, err = c.Service.Integration.TipOf(ctx, s)
 	return s, err
 }
 

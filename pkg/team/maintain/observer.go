@@ -19,6 +19,7 @@ import (
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 	"liza/pkg/team/findings"
+	"liza/pkg/verb/integration"
 	"liza/pkg/verb/verb"
 )
 
@@ -38,31 +39,31 @@ func Observe(d *verb.Service, began time.Time) *Observer { return &Observer{serv
 
 // Facts gathers the facts that alerts depend on. A fact that cannot be found out keeps its zero value.
 func (l *Observer) Facts(ctx context.Context) findings.Facts {
-	d, cfg := l.service, l.service.Config()
-	f := findings.Facts{Now: d.Now(), Process: d.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Proc.FreeMB(d.Project.Root), SpecHash: d.SpecHash}
+	d, cfg := l.service, l.service.Board.Config()
+	f := findings.Facts{Now: d.Board.Now(), Process: d.Board.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Board.Proc.FreeMB(d.Board.Project.Root), SpecHash: d.Board.SpecHash}
 	f.Violations = l.validate(ctx)
 	f.State = l.state(ctx)
 	if f.State == nil {
 		return f
 	}
-	f.Input, f.ReviewMode, f.HumanReview = d.Input(), blackboard.ReviewMode(cfg.Review.Mode), cfg.Plan.HumanReview
-	f.Input.Control, f.Input.FreeMB = d.ControlOn(f.State), f.FreeMB
+	f.Input, f.ReviewMode, f.HumanReview = d.Board.Input(), blackboard.ReviewMode(cfg.Review.Mode), cfg.Plan.HumanReview
+	f.Input.Control, f.Input.FreeMB = d.Board.ControlOn(f.State), f.FreeMB
 	f.Triggers = transition.TriggerFacts{HumanReview: cfg.Plan.HumanReview}
 	if f.State.Goal != nil {
-		f.Triggers.SpecHash = d.SpecHash(f.State.Goal.SpecRef)
+		f.Triggers.SpecHash = d.Board.SpecHash(f.State.Goal.SpecRef)
 	}
 	f.ClockJump = l.clock.Look(f.Now, time.Since(l.began), 2*f.State.Duration("heartbeat_interval"))
 	f.Process.ClockJumped = f.ClockJump != 0
-	f.Orders = d.Orders(f.State)
-	for _, u := range d.UnusableRoles(f.State) {
+	f.Orders = d.Board.Orders(f.State)
+	for _, u := range d.Board.UnusableRoles(f.State) {
 		f.Unusable = append(f.Unusable, findings.Unusable{Role: u.Name, Why: u.Error()})
-		d.TellUnusable(ctx, u)
+		d.Board.TellUnusable(ctx, u)
 	}
-	for _, r := range d.RedBaseline(ctx) {
+	for _, r := range d.Checks.RedBaseline(ctx) {
 		f.Red = append(f.Red, findings.Red{Check: r.Check, Command: r.Command, Commit: r.Commit, Tail: r.Tail, Log: r.End.Log})
 	}
-	f.LastActivity, f.Lock = lastActivity(d.Project), l.lock()
-	l.journal.read(d.Project, f.State)
+	f.LastActivity, f.Lock = lastActivity(d.Board.Project), l.lock()
+	l.journal.read(d.Board.Project, f.State)
 	f.Left, f.GaveUp = l.journal.left, l.journal.gaveUp
 	l.git(ctx, &f)
 	return f
@@ -70,18 +71,18 @@ func (l *Observer) Facts(ctx context.Context) findings.Facts {
 
 // state is the snapshot, the last valid one when the file is damaged, nil without any.
 func (l *Observer) state(ctx context.Context) *blackboard.State {
-	s, err := l.service.View(ctx)
+	s, err := l.service.Board.View(ctx)
 	if err == nil {
 		return s
 	}
-	kept, ok := l.service.Store.(store.Recoverer)
+	kept, ok := l.service.Board.Store.(store.Recoverer)
 	if !ok {
 		return nil
 	}
 	if s, err = kept.LastValid(ctx); err != nil {
 		return nil
 	}
-	cfg := l.service.Config()
+	cfg := l.service.Board.Config()
 	s.Defaults, s.Overrides = blackboard.Settings(cfg.Settings()), blackboard.Settings(cfg.Overrides())
 	return s
 }
@@ -173,7 +174,7 @@ func lastActivity(p *project.Project) time.Time {
 
 // lock is who holds the lock of the state now. A name that a killed writer left is none.
 func (l *Observer) lock() *findings.Lock {
-	h, held := safefile.CurrentHolder(l.service.Project.Lock())
+	h, held := safefile.CurrentHolder(l.service.Board.Project.Lock())
 	if !held || h.Since.IsZero() {
 		return nil
 	}
@@ -230,7 +231,7 @@ func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
 
 // git adds what the repository says; what cannot be found out stays unknown.
 func (l *Observer) git(ctx context.Context, f *findings.Facts) {
-	repo, s := l.service.Repo, f.State
+	repo, s := l.service.Board.Repo, f.State
 	if repo == nil {
 		return
 	}
@@ -240,15 +241,15 @@ func (l *Observer) git(ctx context.Context, f *findings.Facts) {
 			f.CheckedOutAt = path
 		}
 	}
-	if l.service.Caller.AgentID == "" { // an agent's process only looks
-		if b, err := l.service.SeeIntegration(ctx, s); err == nil && b.Moved {
+	if l.service.Board.Caller.AgentID == "" { // an agent's process only looks
+		if b, err := l.service.Integration.SeeIntegration(ctx, s); err == nil && b.Moved {
 			f.Tip = &b.Tip
 		}
 	}
 	if s.Text("base_ref") == "" {
 		return
 	}
-	if lag, err := l.service.Behind(ctx, s); err == nil {
+	if lag, err := l.service.Integration.Behind(ctx, s); err == nil {
 		f.Behind = findings.Behind{Commits: lag.Behind, Text: lag.String()}
 	}
 }
@@ -273,7 +274,7 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote s
 	if err := trackedFacts(ctx, repo, f); err != nil {
 		return err
 	}
-	head, err := verb.IntegrationTip(ctx, repo, s, remote, view)
+	head, err := integration.IntegrationTip(ctx, repo, s, remote, view)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func pastOf(d *verb.Service) (store.Past, error) {
-	if p, ok := d.Store.(store.Past); ok {
+	if p, ok := d.Board.Store.(store.Past); ok {
 		return p, nil
 	}
 	return nil, errors.New("cannot restore: this store keeps no snapshots")
@@ -33,19 +33,19 @@ type Restored struct {
 func Restore(ctx context.Context, d *verb.Service, revision int) (Restored, error) {
 	r, err := pastOf(d)
 	if err == nil {
-		err = d.PersonOnly(ctx, "restore the state")
+		err = d.Board.PersonOnly(ctx, "restore the state")
 	}
 	if err != nil {
 		return Restored{}, err
 	}
-	before := d.LastState(ctx)
+	before := d.Board.LastState(ctx)
 	now, kept, err := r.Restore(ctx, store.Op{Name: "restore", Agent: blackboard.Human}, revision)
 	out := Restored{Revision: now, From: revision, Kept: kept}
 	if err != nil || before.Tip() == "" {
 		return out, err
 	}
 	// The branch is not restored with the board, so what is known of it stays.
-	err = d.Store.Update(ctx, store.Op{Name: "restore", Agent: blackboard.Human}, func(s *blackboard.State) error {
+	err = d.Board.Store.Update(ctx, store.Op{Name: "restore", Agent: blackboard.Human}, func(s *blackboard.State) error {
 		if s.Tip() == before.Tip() {
 			return store.ErrUnchanged
 		}
@@ -89,11 +89,11 @@ func Snapshots(ctx context.Context, d *verb.Service, all bool) ([]store.Snapshot
 // Edit lets a person edit the state: open gets the text and returns the edited one. Writes of others meanwhile are kept. When the
 // edit breaks a rule or conflicts with them, open is called again with the edited text and the error; it returns nil to give up.
 func Edit(ctx context.Context, d *verb.Service, open func(text []byte, problem error) ([]byte, error)) (store.Edited, error) {
-	r, ok := d.Store.(store.Editor)
+	r, ok := d.Board.Store.(store.Editor)
 	if !ok {
 		return store.Edited{}, errors.New("cannot edit the state: this store has no text")
 	}
-	if err := d.PersonOnly(ctx, "edit the state"); err != nil {
+	if err := d.Board.PersonOnly(ctx, "edit the state"); err != nil {
 		return store.Edited{}, err
 	}
 	base, err := r.Text(ctx)

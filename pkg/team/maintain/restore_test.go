@@ -179,7 +179,7 @@ func TestValidateAndRepair(t *testing.T) {
 
 func observer(p *verbtest.Place) *maintain.Observer {
 	d := p.Service("")
-	d.Proc.FreeMB = func(string) int { return 5000 }
+	d.Board.Proc.FreeMB = func(string) int { return 5000 }
 	return maintain.Observe(d, time.Now())
 }
 

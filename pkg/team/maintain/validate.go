@@ -18,6 +18,7 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/run/role"
 	"liza/pkg/team/findings"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -26,12 +27,12 @@ const BoardName = ".liza/state.yaml"
 
 // BoardOf returns the board of d, nil when its store keeps no files.
 func BoardOf(d *verb.Service) *Board {
-	kept, ok := d.Store.(store.Project)
+	kept, ok := d.Board.Store.(store.Project)
 	if !ok {
 		return nil
 	}
-	return &Board{Name: BoardName, Root: d.Project.Root, Store: kept, Project: d.Project, Repo: d.Repo, Remote: d.Remote(), Now: d.Now, SkipSpecFiles: d.NoSpecFiles,
-		Processes: blackboard.ProcessFacts{Host: d.Proc.Host, BootID: d.Proc.BootID, Running: d.Proc.Running}}
+	return &Board{Name: BoardName, Root: d.Board.Project.Root, Store: kept, Project: d.Board.Project, Repo: d.Board.Repo, Remote: d.Board.Remote(), Now: d.Board.Now, SkipSpecFiles: d.Board.NoSpecFiles,
+		Processes: blackboard.ProcessFacts{Host: d.Board.Proc.Host, BootID: d.Board.Proc.BootID, Running: d.Board.Proc.Running}}
 }
 
 // Validated is the result of `liza validate`.
@@ -110,7 +111,7 @@ func (p *Board) facts(ctx context.Context, i *store.Inspection) (audit.Facts, er
 		SkipSpecFiles: p.SkipSpecFiles,
 		Line:          func(path string) int { line, _ := i.Line(path); return line }}
 	if p.Root != "" {
-		f.SpecExists = func(ref string) bool { _, err := verb.SpecFile(p.Root, ref); return err == nil }
+		f.SpecExists = func(ref string) bool { _, err := board.SpecFile(p.Root, ref); return err == nil }
 		f.WorktreeExists = func(path string) bool {
 			info, err := os.Stat(filepath.Join(p.Root, path))
 			return err == nil && info.IsDir()
@@ -194,7 +195,7 @@ func isError(v blackboard.Violation) bool { return v.Severity == blackboard.Seve
 
 // quorum looks whether the team can meet the rules of review.quorum. Without rules it costs nothing.
 func (x *Doctor) quorum(context.Context, *project.Project) {
-	if x.Service == nil || len(x.Service.Config().Review.Quorum) == 0 {
+	if x.Service == nil || len(x.Service.Board.Config().Review.Quorum) == 0 {
 		return
 	}
 	registered, programs := 0, x.reviewerPrograms()
@@ -212,8 +213,8 @@ func (x *Doctor) quorum(context.Context, *project.Project) {
 	if x.Reviewers == 0 && registered == 0 {
 		reviewers = 1 // what liza run starts
 	}
-	disabled := x.Service.Config().Review.Disabled()
-	for _, r := range x.Service.Config().Review.Quorum {
+	disabled := x.Service.Board.Config().Review.Disabled()
+	for _, r := range x.Service.Board.Config().Review.Quorum {
 		what := (&blackboard.Quorum{Reviewers: r.Reviewers, Programs: r.Programs, Paths: r.Paths}).Describe()
 		subject := strings.Join(r.Paths, ", ")
 		switch {
@@ -235,7 +236,7 @@ func (x *Doctor) train(context.Context, *project.Project) {
 	if x.Service == nil {
 		return
 	}
-	if m := x.Service.Config().Merge; m.Train > 1 && merge.CheckSlots(m.Slots) == 1 {
+	if m := x.Service.Board.Config().Merge; m.Train > 1 && merge.CheckSlots(m.Slots) == 1 {
 		x.Add("train", findings.Warning, "merge.slots", fmt.Sprintf("liza config set merge.slots %d", min(m.Train, 4)), "",
 			"merge.train is %d, but its checks run one at a time (merge.slots), so it merges no faster than without", m.Train)
 	}
@@ -245,16 +246,16 @@ func (x *Doctor) train(context.Context, *project.Project) {
 func (x *Doctor) reviewerPrograms() []string {
 	d := x.Service
 	known := func(name string) bool {
-		_, err := agent.Lookup(name, agent.Options{Custom: x.Programs, Root: d.Project.Root})
+		_, err := agent.Lookup(name, agent.Options{Custom: x.Programs, Root: d.Board.Project.Root})
 		return err == nil
 	}
-	r, err := d.Roles().Resolve(role.Reviewer, nil, d.RoleSettings())
+	r, err := d.Board.Roles().Resolve(role.Reviewer, nil, d.Board.RoleSettings())
 	if err != nil {
 		return nil // told otherwise
 	}
-	program, _ := d.Roles().Program(r.Role, nil, d.RoleSettings(), x.CLI, "", known)
+	program, _ := d.Board.Roles().Program(r.Role, nil, d.Board.RoleSettings(), x.CLI, "", known)
 	programs := []string{program}
-	fallback := d.Config().Agents.Fallback
+	fallback := d.Board.Config().Agents.Fallback
 	names := fallback.For(r.Role.Name)
 	if names == nil {
 		names = fallback.For(string(role.Reviewer))

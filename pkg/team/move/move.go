@@ -20,6 +20,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
 	"liza/pkg/team/assembly"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -85,7 +86,7 @@ func (m *move) at(point string) {
 // here has the file be the board again after a move that was interrupted, and is not to be completed.
 func (m *move) here(ctx context.Context, p *project.Project) (Moved, error) {
 	if !store.IsAway(m.files(p)) {
-		return Moved{}, verb.WrongUsage("liza store", "the board is a file already")
+		return Moved{}, board.WrongUsage("liza store", "the board is a file already")
 	}
 	if err := m.markHere(ctx, p); err != nil {
 		return Moved{}, err
@@ -157,7 +158,7 @@ func nameOf(p *project.Project) string {
 func idle(d *verb.Service, s *blackboard.State) error {
 	var working []string
 	for id := range s.Agents {
-		if live, _ := s.Liveness(id, d.Now(), d.Facts()); live != blackboard.Dead && live != blackboard.Expired {
+		if live, _ := s.Liveness(id, d.Board.Now(), d.Board.Facts()); live != blackboard.Dead && live != blackboard.Expired {
 			working = append(working, id)
 		}
 	}
@@ -173,7 +174,7 @@ func (m *move) toDatabase(ctx context.Context, p *project.Project, at postgres.A
 	if err != nil {
 		return Moved{}, err
 	}
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return Moved{}, err
 	}
@@ -205,7 +206,7 @@ func (m *move) toDatabase(ctx context.Context, p *project.Project, at postgres.A
 	if err := m.isFile(p); err != nil {
 		return Moved{}, err
 	}
-	if s, err = d.View(ctx); err == nil { // who has come meanwhile
+	if s, err = d.Board.View(ctx); err == nil { // who has come meanwhile
 		err = idle(d, s)
 	}
 	if err != nil {
@@ -262,7 +263,7 @@ func (m *move) toDatabase(ctx context.Context, p *project.Project, at postgres.A
 
 // settleEdit has an edit of the file that no verb has met become part of the board.
 func settleEdit(ctx context.Context, d *verb.Service) error {
-	inspector, ok := d.Store.(store.Inspector)
+	inspector, ok := d.Board.Store.(store.Inspector)
 	if !ok {
 		return nil
 	}
@@ -270,7 +271,7 @@ func settleEdit(ctx context.Context, d *verb.Service) error {
 	if err != nil || found.Previous == nil {
 		return err
 	}
-	return d.Update(ctx, "store move", func(s *blackboard.State, _ transition.Actor) error {
+	return d.Board.Update(ctx, "store move", func(s *blackboard.State, _ transition.Actor) error {
 		s.Record(blackboard.Entry{Action: blackboard.ActionStoreMoved, Detail: "an edit of state.yaml was taken before the board was moved"})
 		return nil
 	})
@@ -281,7 +282,7 @@ func (m *move) toFile(ctx context.Context, p *project.Project, cfg *assembly.Set
 	if err != nil {
 		return Moved{}, err
 	}
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	none, retired := errors.AsType[*postgres.NoBoardError](err)
 	if err != nil && !retired {
 		return Moved{}, err

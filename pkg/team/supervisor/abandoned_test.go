@@ -35,7 +35,7 @@ func TestTheClaimOfADeadCoderIsGivenBackWhereNoCoderIsLeft(t *testing.T) {
 				err := w.memory.Update(context.Background(), store.Op{Name: "test"}, func(st *blackboard.State) error {
 					past := blackboard.TimeOf(time.Now().Add(-time.Hour))
 					st.Agents = map[string]*blackboard.Agent{"coder-1": {Role: blackboard.RoleCoder, Status: "WORKING", CurrentTask: "task-1", Generation: "g-1",
-						Host: s.Service.Proc.Host, BootID: s.Service.Proc.BootID, PID: 1 << 30, LeaseExpires: past, Heartbeat: past}}
+						Host: s.Service.Board.Proc.Host, BootID: s.Service.Board.Proc.BootID, PID: 1 << 30, LeaseExpires: past, Heartbeat: past}}
 					task := st.Task("task-1")
 					task.Status, task.AssignedTo, task.ClaimGeneration, task.LeaseExpires, task.Iteration, task.ClaimSeq = blackboard.Claimed, "coder-1", "g-1", past, 1, 1
 					task.Worktree = ".worktrees/task-1"

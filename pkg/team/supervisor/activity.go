@@ -36,15 +36,15 @@ const maxHeld = 512 << 10
 
 // openTold begins to keep a run. What cannot be kept is told, and stops nothing.
 func (s *Supervisor) openTold(run activity.Event, b briefing, dir string) *told {
-	run.At, run.Agent = s.Service.Now(), s.ID
+	run.At, run.Agent = s.Service.Board.Now(), s.ID
 	t := &told{s: s, brief: b, dir: dir, secret: s.Role == blackboard.RolePlanner}
 	var err error
-	if t.to, err = activity.Open(s.Service.Project.Activity(cmp.Or(run.Task, s.ID)), run, s.Service.Mask); err != nil {
+	if t.to, err = activity.Open(s.Service.Board.Project.Activity(cmp.Or(run.Task, s.ID)), run, s.Service.Board.Mask); err != nil {
 		s.warn(run.Task, "%v", err)
 		return nil
 	}
 	if run.Task != "" {
-		if t.index, err = activity.Open(s.Service.Project.Activity(s.ID), run, s.Service.Mask); err != nil {
+		if t.index, err = activity.Open(s.Service.Board.Project.Activity(s.ID), run, s.Service.Board.Mask); err != nil {
 			s.warn(run.Task, "%v", err)
 		}
 	}
@@ -102,7 +102,7 @@ func (t *told) refused(e agent.Event) {
 	if e.Retry {
 		kept.Kind, kept.Text = activity.Wait, cmp.Or(e.Word, prose.FirstLine(e.Text), "it tries again")
 		if e.RetryAfter > 0 {
-			until = t.s.Service.Now().Add(e.RetryAfter)
+			until = t.s.Service.Board.Now().Add(e.RetryAfter)
 		}
 	}
 	if e.Status > 0 {
@@ -138,7 +138,7 @@ func (t *told) flush() {
 func (t *told) say(e activity.Event) {
 	e.Text = exitcmd.InWords(e.Text, string(t.brief.role.Role.Kind))
 	if t.secret {
-		e.At = t.s.Service.Now()
+		e.At = t.s.Service.Board.Now()
 		if t.size += len(e.Text) + 64; t.size < maxHeld {
 			t.held = append(t.held, e)
 		}
@@ -151,7 +151,7 @@ func (t *told) add(e activity.Event) {
 	if t == nil {
 		return
 	}
-	e.At = t.s.Service.Now()
+	e.At = t.s.Service.Board.Now()
 	t.to.Add(e)
 }
 
@@ -166,7 +166,7 @@ func (t *told) end(outcome string, read error) {
 			t.to.Add(e)
 		}
 	}
-	e := activity.Event{At: t.s.Service.Now(), Kind: activity.End, Text: outcome}
+	e := activity.Event{At: t.s.Service.Board.Now(), Kind: activity.End, Text: outcome}
 	for _, w := range []*activity.Writer{t.to, t.index} {
 		if w != nil {
 			w.Add(e)

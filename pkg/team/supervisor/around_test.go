@@ -24,7 +24,7 @@ func TestWhatChangesOutsideOfTheWorktreeIsTold(t *testing.T) {
 	p.Git(p.Dir, "branch", "untouched")
 	d := p.Service("")
 	told := []string{}
-	d.Notice = func(kind blackboard.AlertKind, _, text string) { told = append(told, string(kind)+" "+text) }
+	d.Board.Notice = func(kind blackboard.AlertKind, _, text string) { told = append(told, string(kind)+" "+text) }
 	s := &supervisor.Supervisor{Service: d, Role: blackboard.RoleCoder, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Task: "task-1", Once: true,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Start: func(_ context.Context, _ agent.Adapter, spec agent.Spec) agent.Result {

@@ -74,14 +74,14 @@ func BenchmarkVerbs(b *testing.B) {
 				p.Git(dir, "commit", "-q", "-m", id)
 				b.StartTimer()
 				timed("submit", func() error { _, err := coder.Submit(ctx, verb.SubmitInput{Task: id}); return err })
-				if _, err := reviewer.ClaimReview(ctx, id); err != nil {
+				if _, err := reviewer.Reviews.ClaimReview(ctx, id); err != nil {
 					b.Fatal(err)
 				}
 				timed("verdict", func() error {
-					_, err := reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: "approve"})
+					_, err := reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: "approve"})
 					return err
 				})
-				timed("merge", func() error { _, err := person.Merge(ctx, id); return err })
+				timed("merge", func() error { _, err := person.Merges.Merge(ctx, id); return err })
 			}
 			b.StopTimer()
 			b.ReportMetric(float64(floor(p, 11).Microseconds())/1000, "ms/bare-write")
@@ -142,7 +142,7 @@ func (t *team) start(_ context.Context, _ agent.Adapter, s agent.Spec) agent.Res
 
 func (t *team) member(role blackboard.Role) *supervisor.Supervisor {
 	d := t.Service("")
-	d.Store = submissions{d.Store, t}
+	d.Board.Store = submissions{d.Board.Store, t}
 	return &supervisor.Supervisor{Service: d, Role: role, CLI: "fake", Team: true, PID: os.Getpid(), Start: t.start, Liza: "/bin/true",
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil }}
 }

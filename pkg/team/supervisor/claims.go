@@ -130,7 +130,7 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 	if w, idle := s.nothingTo(st, s.look(hard, st)); idle {
 		return false, w, nil
 	}
-	c, err := s.Service.ClaimReview(hard, s.Task)
+	c, err := s.Service.Reviews.ClaimReview(hard, s.Task)
 	if w, idle := s.nothingTo(st, err); idle {
 		return false, w, s.onlyTask(err)
 	}
@@ -195,21 +195,21 @@ func (s *Supervisor) applyLimits(ctx context.Context, st *blackboard.State) (boo
 		var op func(*blackboard.State, transition.Actor) error
 		switch t.Status {
 		case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed:
-			if h := transition.Reached(st, t, s.Service.Now()); h != nil {
+			if h := transition.Reached(st, t, s.Service.Board.Now()); h != nil {
 				op = func(st *blackboard.State, a transition.Actor) error {
-					return transition.HaltTask(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Halt: h}, s.Service.Now())
+					return transition.HaltTask(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Halt: h}, s.Service.Board.Now())
 				}
 			}
 		}
 		if op == nil && (t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed) && transition.IterationsOver(st, t) {
 			op = func(st *blackboard.State, a transition.Actor) error {
-				return transition.LimitIterations(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Reason: lastError(t)}, s.Service.Now())
+				return transition.LimitIterations(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Reason: lastError(t)}, s.Service.Board.Now())
 			}
 		}
 		if op == nil {
 			continue
 		}
-		err := s.Service.Update(ctx, "limit", op)
+		err := s.Service.Board.Update(ctx, "limit", op)
 		if err != nil && !isRefused(err) {
 			return false, err
 		}

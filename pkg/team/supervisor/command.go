@@ -24,6 +24,7 @@ import (
 	"liza/pkg/run/policy"
 	"liza/pkg/run/role"
 	"liza/pkg/run/skill"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/verb"
 )
@@ -62,7 +63,7 @@ func refused(format string, args ...any) jobEnd {
 // runJob runs a job in the worktree of a task (specs/roles-and-knowledge.md#9.3, specs/roles-and-knowledge.md#9.4). Only what ends the
 // work is an error.
 func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) (jobEnd, error) {
-	if why := u.board.MayStart(st, t, j.kind); why != "" {
+	if why := u.board.Board.MayStart(st, t, j.kind); why != "" {
 		return refused("%s", why), nil
 	}
 	c, stdout, why, err := s.command(ctx, st, t, j)
@@ -88,13 +89,13 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 	how := "stopped"
 	defer func() { told.end(how, nil) }()
 	began, before := time.Now(), size(c.Log)
-	r := c.RunIn(ctx, s.Service.Enclose)
+	r := c.RunIn(ctx, s.Service.Board.Enclose)
 	if ctx.Err() != nil {
 		return jobEnd{}, context.Cause(ctx)
 	}
 	end := jobEnd{code: r.ExitCode, ran: true, text: outputSince(c.Log, before)}
 	if stdout != nil {
-		end.text = tail(s.Service.Mask(stdout.String()))
+		end.text = tail(s.Service.Board.Mask(stdout.String()))
 	}
 	switch {
 	case r.TimedOut:
@@ -114,8 +115,8 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 
 // command makes what a job runs. stdout is set when only that is the output.
 func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *blackboard.Task, j job) (c review.Command, stdout *bytes.Buffer, why jobEnd, err error) {
-	cfg, env := s.Service.Config(), s.cleanEnvironment()
-	if known, err := s.Service.Repo.KnowsIdentity(ctx); err != nil {
+	cfg, env := s.Service.Board.Config(), s.cleanEnvironment()
+	if known, err := s.Service.Board.Repo.KnowsIdentity(ctx); err != nil {
 		return c, nil, why, err
 	} else if !known {
 		person, err := s.identity(ctx)
@@ -124,13 +125,13 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 		}
 		env = append(env, variables(env, person)...)
 	}
-	c = review.Command{Dir: s.Service.Repo.WorktreePath(t.ID), Log: s.Service.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: env, Mask: s.Service.MaskLog}
+	c = review.Command{Dir: s.Service.Board.Repo.WorktreePath(t.ID), Log: s.Service.Board.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: env, Mask: s.Service.Board.MaskLog}
 	if j.timeout > 0 {
 		c.Timeout = time.Duration(j.timeout) * time.Second
 	}
 	if j.kind == blackboard.ExecTask {
 		c.Shell = j.command
-		err := s.Service.MayRun(t.ID, j.command)
+		err := s.Service.Board.MayRun(t.ID, j.command)
 		var denied *policy.Denial
 		if errors.As(err, &denied) {
 			s.Service.PolicyDenied(ctx, t.ID, denied.Error())
@@ -141,7 +142,7 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 		}
 		return c, nil, jobEnd{}, nil
 	}
-	sk, err := s.Service.Skills().Find(j.skill)
+	sk, err := s.Service.Board.Skills().Find(j.skill)
 	if err != nil {
 		return c, nil, refused("%v", err), nil
 	}
@@ -170,7 +171,7 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 		c.Timeout = time.Duration(sk.TimeoutSeconds) * time.Second
 	}
 	c.Env = append(c.Env, vars...)
-	secrets, missing, err := s.Service.SecretsOf(sk.Secrets)
+	secrets, missing, err := s.Service.Board.Vault().SecretsOf(sk.Secrets)
 	if err != nil {
 		return refused("%v", err)
 	}
@@ -182,7 +183,7 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 	if len(missing) > 0 {
 		s.warn(t.ID, "the skill %s goes without the secrets %s: they are not known", sk.Name, strings.Join(missing, ", "))
 	}
-	input, err := json.Marshal(map[string]any{"args": args, "task": t.ID, "session": filepath.Base(s.Service.Project.Root), "workspace": c.Dir,
+	input, err := json.Marshal(map[string]any{"args": args, "task": t.ID, "session": filepath.Base(s.Service.Board.Project.Root), "workspace": c.Dir,
 		"goal": goalOf(st, t), "secrets": secrets})
 	if err != nil {
 		return refused("%v", err)
@@ -215,8 +216,8 @@ func goalOf(st *blackboard.State, t *blackboard.Task) string {
 // cleanEnvironment is what a command may see of Liza's own: where programs are, whose home it
 // is, and what exec.env_allow names. TMPDIR comes with the run. Never tokens or LIZA_*.
 func (s *Supervisor) cleanEnvironment() []string {
-	env := []string{"PATH=" + pathOf(s.Environ), "LANG=C.UTF-8", "HOME=" + s.Service.Home}
-	for _, name := range s.Service.Config().Exec.EnvAllow {
+	env := []string{"PATH=" + pathOf(s.Environ), "LANG=C.UTF-8", "HOME=" + s.Service.Board.Home}
+	for _, name := range s.Service.Board.Config().Exec.EnvAllow {
 		for _, v := range s.Environ {
 			if strings.HasPrefix(v, name+"=") && !strings.HasPrefix(v, "LIZA_") {
 				env = append(env, v)
@@ -227,10 +228,10 @@ func (s *Supervisor) cleanEnvironment() []string {
 }
 
 func (s *Supervisor) temporary() (string, error) {
-	if err := safefile.MakeFolder(s.Service.Project.Tmp(), 0o755); err != nil {
+	if err := safefile.MakeFolder(s.Service.Board.Project.Tmp(), 0o755); err != nil {
 		return "", fmt.Errorf("cannot make a folder for temporary files: %v", err)
 	}
-	dir, err := os.MkdirTemp(s.Service.Project.Tmp(), "run-")
+	dir, err := os.MkdirTemp(s.Service.Board.Project.Tmp(), "run-")
 	if err != nil {
 		return "", fmt.Errorf("cannot make a folder for temporary files: %v", err)
 	}
@@ -248,7 +249,7 @@ const (
 // by the command: it lasts as long as any of its processes, so that a command whose supervisor
 // was killed is found. It is stopped then.
 func (s *Supervisor) lockRun(ctx context.Context, task string) (*os.File, error) {
-	path := filepath.Join(s.Service.Project.GitDir, "liza", "run-"+task+".lock")
+	path := filepath.Join(s.Service.Board.Project.GitDir, "liza", "run-"+task+".lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the lock of the command: %v", err)
@@ -300,7 +301,7 @@ func (s *Supervisor) recordJob(ctx context.Context, u *unit, st *blackboard.Stat
 		}
 	}
 	x := &run{brief: briefing{role: role.Resolved{Role: &role.Role{Name: string(j.kind), Kind: role.Kind(j.kind)}}, program: string(j.kind)},
-		mark: verb.RunMark(s.generation(st), transition.NextRun(st, s.ID))}
+		mark: board.RunMark(s.generation(st), transition.NextRun(st, s.ID))}
 	x.brief.Text = text
 	x.record = s.record(ctx, st, u, x, t.ID, t.ID)
 	return x
@@ -331,7 +332,7 @@ func tail(text string) string { return strings.ToValidUTF8(text[max(0, len(text)
 // specs/roles-and-knowledge.md#5.5). judge: there is something left to judge. Checks that cannot be done are a review
 // that failed: it is counted, given back, and tried again.
 func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error) {
-	c, err := u.board.Check(ctx, u.task)
+	c, err := u.board.Reviews.Check(ctx, u.task)
 	switch {
 	case ctx.Err() != nil:
 		return false, err
@@ -339,7 +340,7 @@ func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error)
 		return false, err
 	case err != nil:
 		s.warn(u.task, "%v", err)
-		_, err = u.board.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: err.Error()})
+		_, err = u.board.Reviews.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: err.Error()})
 		return false, err
 	case c.Rejected != "":
 		s.say(u.task, "rejected: %s", c.Rejected)

@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
 )
@@ -16,8 +17,8 @@ func byVerb(t *testing.T, p *verbtest.Place, token string, in verb.VerdictInput)
 	t.Helper()
 	in.Task = "task-1"
 	service := p.Service("")
-	service.Caller = verb.Caller{AgentID: "code-reviewer-1", Token: token}
-	if _, err := service.Verdict(t.Context(), in); err != nil {
+	service.Board.Caller = board.Caller{AgentID: "code-reviewer-1", Token: token}
+	if _, err := service.Reviews.Verdict(t.Context(), in); err != nil {
 		t.Error(err)
 	}
 }
@@ -40,7 +41,7 @@ func TestAnApprovalThatItsRunContradictsIsNotMerged(t *testing.T) {
 				}
 				byVerb(t, p, token, verb.VerdictInput{Verdict: "approve"})
 				var refused *transition.Refusal
-				if _, err := p.Service("").Merge(t.Context(), "task-1"); !errors.As(err, &refused) || refused.Guard != "G67" {
+				if _, err := p.Service("").Merges.Merge(t.Context(), "task-1"); !errors.As(err, &refused) || refused.Guard != "G67" {
 					t.Errorf("a merge during the run gives %v, want a refusal by G67", err)
 				}
 			}, finished(answer), finished(needsFix))
@@ -84,7 +85,7 @@ func TestChangesAfterAnApprovalByVerbAreNotMerged(t *testing.T) {
 		t.Fatalf("%d runs, task-1 is %s, anomalies %q", len(prompts), s.Task("task-1").Status, typesOf(s))
 	}
 	atCommit(t, p, commit)
-	if _, err := p.Service("").Merge(t.Context(), "task-1"); err != nil {
+	if _, err := p.Service("").Merges.Merge(t.Context(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.Git(p.Dir, "rev-parse", "integration^2"); got != commit {
@@ -101,7 +102,7 @@ func TestAnApprovalOfADeadSupervisorIsMerged(t *testing.T) {
 		byVerb(t, p, token, verb.VerdictInput{Verdict: "approve"})
 		board = p.State()
 	}, finished(approves))
-	now, facts := p.Service("").Now(), p.Service("").Facts()
+	now, facts := p.Service("").Board.Now(), p.Service("").Board.Facts()
 	task := board.Task("task-1")
 	if by := transition.ApprovingRun(board, task, now, facts); by != "code-reviewer-1" {
 		t.Errorf("while the run goes on: %q", by)

@@ -67,7 +67,7 @@ func TestAMergedTaskCostsFewWritesAndFewProcesses(t *testing.T) {
 	}
 	member := func(role blackboard.Role) *supervisor.Supervisor {
 		m := team.member(role)
-		m.Service.Store, m.Start = counts(m.Service.Store), start
+		m.Service.Board.Store, m.Start = counts(m.Service.Board.Store), start
 		return m
 	}
 	var names []string
@@ -76,7 +76,7 @@ func TestAMergedTaskCostsFewWritesAndFewProcesses(t *testing.T) {
 		team.AddTask(names[i])
 	}
 	looker := team.Service("")
-	looker.Store = counts(looker.Store)
+	looker.Board.Store = counts(looker.Board.Store)
 	all := &supervisor.Team{Service: looker, Until: "goal", Members: []*supervisor.Supervisor{member(blackboard.RoleReviewer)}}
 	for range costOfCoders {
 		all.Members = append(all.Members, member(blackboard.RoleCoder))

@@ -44,7 +44,7 @@ func victim(plan string) {
 	switch parts[0] {
 	case "claim":
 		d := p.Supervised("coder-1")
-		d.At = die
+		d.Board.At = die
 		_, err = d.Claim(ctx, "task-1")
 	case "submit":
 		d := p.Supervised("coder-1")
@@ -52,17 +52,17 @@ func victim(plan string) {
 			break
 		}
 		s := p.State()
-		if _, err = d.GitFolder(ctx, s, s.Task("task-1"), "coder-1", true, true); err != nil {
+		if _, err = d.Worktrees.GitFolder(ctx, s, s.Task("task-1"), "coder-1", true, true); err != nil {
 			break
 		}
 		p.Commit("task-1")
 		die("committed")
-		d.At = die
+		d.Board.At = die
 		_, err = d.Submit(ctx, verb.SubmitInput{Task: "task-1"})
 	case "secrets":
 		d := p.Service("")
-		d.At = die
-		_, err = d.KeepFound(ctx, planWithSecret)
+		d.Board.At = die
+		_, err = d.Board.Vault().KeepFound(ctx, planWithSecret)
 	case "plan":
 		begun := false // the writes that come before are not the plan's
 		p.At = func(point string) {
@@ -72,7 +72,7 @@ func victim(plan string) {
 		}
 		p.Open()
 		d := p.Service("")
-		d.At = func(point string) {
+		d.Board.At = func(point string) {
 			begun = begun || point == "plan.saved"
 			die(point)
 		}
@@ -87,15 +87,15 @@ func victim(plan string) {
 		p.Config.Review.Quorum = twoReviewers
 		p.Open()
 		d := p.Supervised("code-reviewer-1")
-		if _, err = d.ClaimReview(ctx, "task-1"); err != nil {
+		if _, err = d.Reviews.ClaimReview(ctx, "task-1"); err != nil {
 			break
 		}
 		voting = true
-		_, err = d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve})
+		_, err = d.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve})
 	case "merge":
 		d := p.Service("")
-		d.At = die
-		_, err = d.Merge(ctx, "task-1")
+		d.Board.At = die
+		_, err = d.Merges.Merge(ctx, "task-1")
 	}
 	fmt.Fprintln(os.Stderr, "the victim survived:", err)
 	os.Exit(3)
@@ -131,7 +131,7 @@ func TestCrashOfAClaim(t *testing.T) {
 			p.AddTask("task-1")
 			crash(p, "claim", point)
 			next := p.Supervised("coder-2")
-			if _, err := next.Recover(context.Background()); err != nil {
+			if _, err := next.Agents.Recover(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			c, err := next.Claim(context.Background(), "task-1")
@@ -163,7 +163,7 @@ func TestCrashOfASubmission(t *testing.T) {
 			dir := p.Repo.WorktreePath("task-1")
 			head := p.Git(dir, "rev-parse", "HEAD") // of the git folder of the run
 			next := p.Supervised("coder-1")
-			did, err := next.Recover(context.Background())
+			did, err := next.Agents.Recover(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,13 +204,13 @@ func TestCrashOfAMerge(t *testing.T) {
 			p.Approved("task-1")
 			crash(p, "merge", point)
 			d := p.Service("")
-			if _, err := d.Recover(context.Background()); err != nil {
+			if _, err := d.Agents.Recover(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := d.Merge(context.Background(), "task-1"); err != nil {
+			if _, err := d.Merges.Merge(context.Background(), "task-1"); err != nil {
 				t.Fatalf("the merge does not converge after a crash at %s: %v", point, err)
 			}
-			if _, err := d.Recover(context.Background()); err != nil {
+			if _, err := d.Agents.Recover(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			p.Sound()
@@ -261,10 +261,10 @@ func TestCrashOfAVote(t *testing.T) {
 			crash(p, "vote", point)
 			vote := func(reviewer string) error {
 				d := p.Supervised(reviewer)
-				if _, err := d.ClaimReview(ctx, "task-1"); err != nil {
+				if _, err := d.Reviews.ClaimReview(ctx, "task-1"); err != nil {
 					return err
 				}
-				_, err := d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve})
+				_, err := d.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve})
 				return err
 			}
 			counted := len(p.State().Task("task-1").Approvals)

@@ -36,9 +36,9 @@ func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, tas
 	}
 	var state []string
 	if r.program() == agent.Scripted {
-		state = []string{s.Service.Project.Scripted()}
+		state = []string{s.Service.Board.Project.Scripted()}
 	}
-	w, err := s.Walls.Open(ctx, wall.Use{Also: state, Name: s.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != s.Service.Project.Root, Sockets: r.folder, Git: r.git,
+	w, err := s.Walls.Open(ctx, wall.Use{Also: state, Name: s.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != s.Service.Board.Project.Root, Sockets: r.folder, Git: r.git,
 		Read: s.readable(ctx, spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { s.hostRefused(ctx, r, task, x) }})
 	if err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (s *Supervisor) readable(ctx context.Context, spec *agent.Spec, task string
 		files = append(files, spec.SchemaFile)
 	}
 	if task != "" {
-		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Service.Project.Output(task)), task+".*"))
-		files = append(files, ownLogs(logs, task, s.Service.LastState(ctx))...)
+		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Service.Board.Project.Output(task)), task+".*"))
+		files = append(files, ownLogs(logs, task, s.Service.Board.LastState(ctx))...)
 	}
 	return files
 }
@@ -96,7 +96,7 @@ func (s *Supervisor) openBroker(spec *agent.Spec, r *run, task, token string) (d
 	if s.Commands == nil {
 		return func() {}, nil
 	}
-	root := s.Service.Project.Root
+	root := s.Service.Board.Project.Root
 	folder, err := broker.MakeFolder(s.RunBase, root, s.ID)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ const closedByPerson = "the program was closed before the work was handed in"
 // askAgain starts the program again with its broken answer, up to max_parse_retries; then
 // the unit is stuck (specs/protocol.md#13.3.1).
 func (s *Supervisor) askAgain(ctx context.Context, u *unit, r *run, problem string) (next, error) {
-	if u.mayReask(s.Service.Config().Limits.MaxParseRetries) {
+	if u.mayReask(s.Service.Board.Config().Limits.MaxParseRetries) {
 		u.askedFor(r, problem)
 		s.warn(u.task, "asks again (%d): %s", u.reasks, problem)
 		return next{again: true}, nil
@@ -66,7 +66,7 @@ func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error
 	r := x.result
 	s.warn(u.task, "%s: %s", r.Outcome, r.Error)
 	if s.Role == blackboard.RoleReviewer {
-		_, err := u.board.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
+		_, err := u.board.Reviews.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
 		return next{wait: afterTimeout}, err
 	}
 	blocked, err := u.board.RunFailed(ctx, u.task, string(r.Outcome), r.Error, lastWords(r.Tail)...)
@@ -90,7 +90,7 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 	what := "crashed: " + r.Error
 	s.warn(u.task, "%s", what)
 	if s.Role == blackboard.RoleReviewer { // a review that failed is counted and given back
-		if _, err := u.board.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: what}); err != nil {
+		if _, err := u.board.Reviews.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: what}); err != nil {
 			return next{}, err
 		}
 		if s.tooManyCrashes(ctx) {
@@ -140,7 +140,7 @@ func lastWords(tail []string) []string {
 }
 
 func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil || st.Agents[s.ID] == nil {
 		return false
 	}
@@ -150,7 +150,7 @@ func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
 			at = append(at, t)
 		}
 	}
-	return tooMany(at, st.Int("crash_limit"), st.Duration("crash_window"), s.Service.Now())
+	return tooMany(at, st.Int("crash_limit"), st.Duration("crash_window"), s.Service.Board.Now())
 }
 
 // stopForCrashes is the give-up after too many crashes.
@@ -215,7 +215,7 @@ func (s *Supervisor) blockCommand(ctx context.Context, t *blackboard.Task, why s
 
 // afterCrash says why a command is not started again after the supervisor that ran it died.
 func (s *Supervisor) afterCrash(t *blackboard.Task) string {
-	if i := lastClaim(t); i > 0 && t.History[i-1] != nil && t.History[i-1].Event == blackboard.HistoryLeaseExpired && !s.Service.Config().Exec.RerunAfterCrash {
+	if i := lastClaim(t); i > 0 && t.History[i-1] != nil && t.History[i-1].Event == blackboard.HistoryLeaseExpired && !s.Service.Board.Config().Exec.RerunAfterCrash {
 		return "the supervisor died while the command ran, and exec.rerun_after_crash is false"
 	}
 	return ""
@@ -250,7 +250,7 @@ func (s *Supervisor) runItem(ctx context.Context, u *unit, st *blackboard.State,
 	if f.Kind != blackboard.MessageTask {
 		return s.runJob(ctx, u, st, t, job{kind: f.Kind, command: f.Detail, skill: f.Skill, args: f.Args, secrets: t.Secrets, timeout: t.TimeoutSeconds})
 	}
-	if why := u.board.MayStart(st, t, blackboard.MessageTask); why != "" {
+	if why := u.board.Board.MayStart(st, t, blackboard.MessageTask); why != "" {
 		return refused("%s", why), nil
 	}
 	asked := *t
@@ -277,7 +277,7 @@ func (s *Supervisor) runFixesOnce(ctx context.Context, u *unit, st *blackboard.S
 	if !any {
 		return st, t, nil
 	}
-	if st, err = u.board.View(ctx); err != nil {
+	if st, err = u.board.Board.View(ctx); err != nil {
 		return st, nil, err
 	}
 	return st, st.Task(u.task), nil
@@ -304,12 +304,12 @@ func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.Sta
 		}
 		return s.blockCommand(ctx, t, "the command failed: "+end.why+"\n"+end.text, end, &out)
 	}
-	dir := s.Service.Repo.WorktreePath(t.ID)
+	dir := s.Service.Board.Repo.WorktreePath(t.ID)
 	if t.Writes {
-		if _, _, err := s.Service.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
+		if _, _, err := s.Service.Board.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
 			return err
 		}
-	} else if err := s.Service.Repo.Discard(ctx, dir); err != nil {
+	} else if err := s.Service.Board.Repo.Discard(ctx, dir); err != nil {
 		return err
 	}
 	done, err := u.board.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
@@ -328,7 +328,7 @@ func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.Sta
 // committed is kept for them, and a claim without commits is given back.
 func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 	s.shut = true
-	st, err := u.board.View(ctx)
+	st, err := u.board.Board.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 	if s.Role != blackboard.RoleCoder || t == nil {
 		return s.letGo(ctx, u, closedByPerson)
 	}
-	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(u.task))
+	w, err := s.Service.Board.Repo.Inspect(ctx, s.Service.Board.Repo.WorktreePath(u.task))
 	if err != nil {
 		s.warn(u.task, "cannot look at its worktree: %v", err)
 	}
@@ -386,11 +386,11 @@ func stateOfWork(commits bool, dirty int) string {
 // keep gives the claim back, but holds the task first, so that no other coder can take it in
 // between; its worktree stays as it is.
 func (s *Supervisor) keep(ctx context.Context, u *unit, by string) error {
-	err := u.board.Update(ctx, "keep", func(st *blackboard.State, _ transition.Actor) error {
+	err := u.board.Board.Update(ctx, "keep", func(st *blackboard.State, _ transition.Actor) error {
 		if t := st.Task(u.task); t == nil || t.Hold != nil {
 			return nil
 		}
-		return transition.HoldTask(st, u.task, transition.Actor{ID: by}, transition.Input{Reason: "kept for the person who worked on it in the terminal"}, s.Service.Now())
+		return transition.HoldTask(st, u.task, transition.Actor{ID: by}, transition.Input{Reason: "kept for the person who worked on it in the terminal"}, s.Service.Board.Now())
 	})
 	if err != nil {
 		return err
@@ -418,8 +418,8 @@ func (s *Supervisor) tellGaveUp(err error) {
 	for k, v := range g.Extra {
 		extra[k] = v
 	}
-	failed := s.Service.Update(ctx, "give up", func(st *blackboard.State, a transition.Actor) error {
-		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: a.ID, Action: blackboard.ActionAgentGaveUp, Task: g.Task, Detail: g.Why, Extra: extra})
+	failed := s.Service.Board.Update(ctx, "give up", func(st *blackboard.State, a transition.Actor) error {
+		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Board.Now()), Agent: a.ID, Action: blackboard.ActionAgentGaveUp, Task: g.Task, Detail: g.Why, Extra: extra})
 		return nil
 	})
 	if failed != nil {
@@ -430,25 +430,25 @@ func (s *Supervisor) tellGaveUp(err error) {
 // panicked gives back what the member worked on, and counts as a crash: too many of them end the member.
 func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting, error) {
 	s.warn("", "%v", failed)
-	s.panics = append(s.panics, s.Service.Now())
+	s.panics = append(s.panics, s.Service.Board.Now())
 	if err := s.contained(func() error { return s.giveBack(ctx, failed) }); boardWaits(err) {
 		return s.cutOff(err), nil // it is released when the board is back
 	} else if err != nil {
 		return waiting{}, gaveUp("", err)
 	}
 	limit, window := 3, 5*time.Minute
-	if st, err := s.Service.View(ctx); err == nil {
+	if st, err := s.Service.Board.View(ctx); err == nil {
 		limit, window = st.Int("crash_limit"), st.Duration("crash_window")
 	}
-	if tooMany(s.panics, limit, window, s.Service.Now()) {
+	if tooMany(s.panics, limit, window, s.Service.Board.Now()) {
 		return waiting{}, &GaveUp{Why: "too many crashes: " + failed.Error(), Next: "liza run"}
 	}
-	return waiting{why: failed.Error(), until: s.Service.Now().Add(crashWaits.after(len(s.panics)))}, nil
+	return waiting{why: failed.Error(), until: s.Service.Board.Now().Add(crashWaits.after(len(s.panics)))}, nil
 }
 
 // giveBack counts the crash for the task that a coder was at, and releases what the member holds.
 func (s *Supervisor) giveBack(ctx context.Context, failed *panicError) error {
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		return err
 	}

@@ -46,10 +46,10 @@ func (s *Supervisor) contained(do func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			failed := &panicError{value: value}
-			stack := fmt.Sprintf("=== %s %s\npanic: %v\n\n%s\n", blackboard.TimeOf(s.Service.Now()), s.ID, value, debug.Stack())
-			path := s.Service.Project.PanicLog(s.ID)
-			if safefile.MakeFolder(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Service.Mask(stack))) == nil {
-				failed.log, _ = filepath.Rel(s.Service.Project.Root, path)
+			stack := fmt.Sprintf("=== %s %s\npanic: %v\n\n%s\n", blackboard.TimeOf(s.Service.Board.Now()), s.ID, value, debug.Stack())
+			path := s.Service.Board.Project.PanicLog(s.ID)
+			if safefile.MakeFolder(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Service.Board.Mask(stack))) == nil {
+				failed.log, _ = filepath.Rel(s.Service.Board.Project.Root, path)
 			}
 			err = failed
 		}

@@ -203,10 +203,10 @@ func TestAnIntentAfterTheFirstCommitIsTold(t *testing.T) {
 			must(coder.Claim(ctx, "task-1"))
 			p.Commit("task-1")
 			for i, after := range c.intents {
-				coder.Now = func() time.Time { return time.Now().Add(after) }
+				coder.Board.Now = func() time.Time { return time.Now().Add(after) }
 				must(coder.Intent(ctx, "task-1", blackboard.Intent{Intent: "Write a word " + strings.Repeat("again ", i), Validation: "cat task-1.md"}))
 			}
-			coder.Now = time.Now
+			coder.Board.Now = time.Now
 			must(coder.Submit(ctx, verb.SubmitInput{Task: "task-1"}))
 			var prompts []string
 			run := answers(&prompts, nil, finished(`{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"good","review":{"status":"ok"}}`))

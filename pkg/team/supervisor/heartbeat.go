@@ -62,17 +62,17 @@ func (h *heartbeat) recovers(role blackboard.Role, now time.Time) bool {
 // another member did it within the last half of interval.
 func (h *heartbeat) beat(ctx context.Context, s *Supervisor, id string, interval time.Duration) (began time.Time, err error) {
 	if h == nil {
-		began = s.Service.Now()
-		_, err := s.Service.Heartbeat(ctx)
+		began = s.Service.Board.Now()
+		_, err := s.Service.Agents.Heartbeat(ctx)
 		return began, err
 	}
-	asked := s.Service.Now()
+	asked := s.Service.Board.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.failed != nil && h.ended.After(asked) { // while this one waited: sixteen that try in turn would outlast their leases
 		return asked, h.failed
 	}
-	began = s.Service.Now()
+	began = s.Service.Board.Now()
 	if at, ok := h.renewed[id]; ok && began.Sub(at) < interval/2 && !began.Before(at) {
 		return at, nil
 	}
@@ -82,8 +82,8 @@ func (h *heartbeat) beat(ctx context.Context, s *Supervisor, id string, interval
 			others = append(others, m)
 		}
 	}
-	_, renewed, err := s.Service.HeartbeatWith(ctx, others)
-	h.failed, h.ended = nil, s.Service.Now()
+	_, renewed, err := s.Service.Agents.HeartbeatWith(ctx, others)
+	h.failed, h.ended = nil, s.Service.Board.Now()
 	if err != nil {
 		if exitOf(err) == 0 { // else it is about this member alone
 			h.failed = err

@@ -29,7 +29,7 @@ func TestAnAbortOnAnotherHostStopsARun(t *testing.T) {
 			stopped = time.Now()
 			return agent.Result{Outcome: agent.Killed}
 		})
-		s.Service.Store = shared{c.memory}
+		s.Service.Board.Store = shared{c.memory}
 		at := time.Now().Add(5 * time.Minute)
 		time.AfterFunc(5*time.Minute, func() {
 			human := transition.Actor{ID: blackboard.Human, Name: blackboard.Human}

@@ -26,7 +26,7 @@ func TestAnIdleTeamSeldomLooks(t *testing.T) {
 				var mu sync.Mutex
 				writes, reads := map[string]int{}, 0
 				counts := func(s *supervisor.Supervisor) *supervisor.Supervisor {
-					s.Team, s.Service.Store = true, counted{s.Service.Store, &mu, writes, &reads}
+					s.Team, s.Service.Board.Store = true, counted{s.Service.Board.Store, &mu, writes, &reads}
 					return s
 				}
 				none := func(context.Context, agent.Spec) agent.Result { panic("nothing is to be run") }

@@ -46,7 +46,7 @@ func (j *jobs) plan(items string) {
 func (j *jobs) once(role blackboard.Role, answer func(prompt string) string) error {
 	j.t.Helper()
 	d := j.Service("")
-	d.Home = j.Dir
+	d.Board.Home = j.Dir
 	s := &supervisor.Supervisor{Service: d, Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true,
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "SECRET=x", "LIZA_AGENT_TOKEN=y", "ALLOWED=z"},
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
@@ -141,7 +141,7 @@ func TestASkillThatWritesIsReviewedAndMerged(t *testing.T) {
 	}
 	for range 2 {
 		j.reviewer(`{"status":"ok"}`)
-		if _, err := j.Service("").Merger(blackboard.System).All(context.Background()); err != nil {
+		if _, err := j.Service("").Merges.Merger(blackboard.System).All(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -244,7 +244,7 @@ func TestTheItemsOfARejectionRunInOrder(t *testing.T) {
 	j.prompts = nil
 	j.reviewer(`{"status":"ok","prior":[{"n":1,"state":"RESOLVED"},{"n":2,"state":"RESOLVED"}]}`)
 	wantPrompt(t, j.prompts, 1, "wc -l README.md; ran with exit code 0: 1 README.md", "; expected: the file two holds the word two; ran with exit code 0: two")
-	if _, err := j.Service("").Merger(blackboard.System).All(context.Background()); err != nil {
+	if _, err := j.Service("").Merges.Merger(blackboard.System).All(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	j.coder()

@@ -26,27 +26,27 @@ import (
 
 // register enters the agent on the board, with the program that it is going to run, and says so.
 func (s *Supervisor) register(ctx context.Context) error {
-	s.Service.May, s.Service.Run = s.may, s.lease.runID
+	s.Service.Board.May, s.Service.Board.Run = s.may, s.lease.runID
 	program := ""
 	ready := func(st *blackboard.State, _ string) (string, string) {
 		c := s.chosen(st, nil)
 		program = c.name
 		return c.name, c.model
 	}
-	if s.Service.Caller.Token == "" {
-		started := s.Service.Now()
-		r, err := s.Service.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ), Ready: ready})
+	if s.Service.Board.Caller.Token == "" {
+		started := s.Service.Board.Now()
+		r, err := s.Service.Agents.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ), Ready: ready})
 		if err != nil {
 			return err
 		}
 		s.ID = r.Agent
-		s.Service.Caller.AgentID, s.Service.Caller.Token = r.Agent, r.Token
+		s.Service.Board.Caller.AgentID, s.Service.Board.Caller.Token = r.Agent, r.Token
 		s.beats.enter(r.Agent, board.HashToken(r.Token))
 		_, lease, margin := s.intervals(ctx)
 		s.lease.renewed(started.Add(lease - margin))
-	} else if err := s.Service.Update(ctx, "ready", func(st *blackboard.State, a transition.Actor) error {
+	} else if err := s.Service.Board.Update(ctx, "ready", func(st *blackboard.State, a transition.Actor) error {
 		name, model := ready(st, a.ID)
-		return transition.SetReady(st, a, name, model, s.Service.Now())
+		return transition.SetReady(st, a, name, model, s.Service.Board.Now())
 	}); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *Supervisor) leave(cause error) error {
 	// Not the context of the work, which has ended by now.
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if s.lease.lost() || s.Service.Caller.Token == "" {
+	if s.lease.lost() || s.Service.Board.Caller.Token == "" {
 		return nil // the registration is another's now, or none was made
 	}
 	reason := "its supervisor ended"
@@ -73,7 +73,7 @@ func (s *Supervisor) leave(cause error) error {
 		return err
 	}
 	s.beats.leave(s.ID)
-	err := s.Service.Unregister(ctx, s.ID, false)
+	err := s.Service.Agents.Unregister(ctx, s.ID, false)
 	if err == nil || isLost(err) {
 		return nil
 	}
@@ -94,12 +94,12 @@ func (s *Supervisor) beat(ctx context.Context) {
 		}
 		interval, lease, margin := s.intervals(ctx)
 		if failed { // the last look is when the trust ends, not a heartbeat later
-			interval = min(interval, s.lease.left(s.Service.Now()))
+			interval = min(interval, s.lease.left(s.Service.Board.Now()))
 		}
 		if !sleep(ctx, interval) {
 			return
 		}
-		started, err := s.beats.beat(ctx, s, s.Service.Caller.AgentID, interval)
+		started, err := s.beats.beat(ctx, s, s.Service.Board.Caller.AgentID, interval)
 		failed = err != nil
 		switch {
 		case err == nil:
@@ -109,7 +109,7 @@ func (s *Supervisor) beat(ctx context.Context) {
 		case isLost(err) || isRefused(err):
 			s.warn("", "the registration is lost: %v", err)
 			s.lease.end()
-		case s.lease.left(s.Service.Now()) == 0:
+		case s.lease.left(s.Service.Board.Now()) == 0:
 			s.warn("", "the lease could not be renewed in time: %v", err)
 			s.lease.end()
 		}
@@ -131,7 +131,7 @@ func (s *Supervisor) beatContained(ctx context.Context) {
 }
 
 func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin time.Duration) {
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		st = &blackboard.State{}
 	}
@@ -142,15 +142,15 @@ func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin tim
 // watchOrders stops everything within a second of ABORT, whatever the supervisor is at, and the work of this agent
 // when a person stops it.
 func (s *Supervisor) watchOrders(ctx context.Context, abort context.CancelCauseFunc) {
-	changes := s.Service.Store.Watch(ctx)
+	changes := s.Service.Board.Store.Watch(ctx)
 	for sleep(ctx, 500*time.Millisecond) {
 		var st *blackboard.State
 		select {
 		case <-changes:
-			st, _ = s.Service.View(ctx) // a lost connection is the lease's business
+			st, _ = s.Service.Board.View(ctx) // a lost connection is the lease's business
 		default:
 		}
-		if o := s.Service.Orders(st); len(o) > 0 && o[0].Control == project.Abort {
+		if o := s.Service.Board.Orders(st); len(o) > 0 && o[0].Control == project.Abort {
 			abort(ErrAborted)
 			return
 		}
@@ -164,11 +164,11 @@ func (s *Supervisor) watchOrders(ctx context.Context, abort context.CancelCauseF
 func (s *Supervisor) obeyStop(ctx context.Context, st *blackboard.State) (*blackboard.State, waiting, error) {
 	stop := st.Stopped[s.ID]
 	if stop != nil && stop.Restart {
-		err := s.Service.Update(ctx, "restart", func(st *blackboard.State, a transition.Actor) error {
-			return transition.TakeRestart(st, a, s.Service.Now())
+		err := s.Service.Board.Update(ctx, "restart", func(st *blackboard.State, a transition.Actor) error {
+			return transition.TakeRestart(st, a, s.Service.Board.Now())
 		})
 		if err == nil {
-			st, err = s.Service.View(ctx)
+			st, err = s.Service.Board.View(ctx)
 		}
 		if err != nil {
 			return st, waiting{}, err
@@ -188,14 +188,14 @@ func (s *Supervisor) obeyStop(ctx context.Context, st *blackboard.State) (*black
 func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w waiting) error {
 	var shown time.Duration
 	if w.paused {
-		s.idleSince = s.Service.Now() // it is not for lack of work
+		s.idleSince = s.Service.Board.Now() // it is not for lack of work
 	}
 	st := w.board
 	if st == nil {
-		st, _ = s.Service.View(hard)
+		st, _ = s.Service.Board.View(hard)
 	}
 	if st != nil {
-		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Service.Now().Sub(s.idleSince) >= max {
+		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Service.Board.Now().Sub(s.idleSince) >= max {
 			if s.worked {
 				s.say("", "nothing to do for %s: %s", max, w.why)
 				return errComplete
@@ -214,7 +214,7 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 		wait = min(wait, shown)
 	}
 	if !w.until.IsZero() {
-		wait = min(wait, max(w.until.Sub(s.Service.Now()), 10*time.Millisecond))
+		wait = min(wait, max(w.until.Sub(s.Service.Board.Now()), 10*time.Millisecond))
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -251,18 +251,18 @@ func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, w wa
 	if e == nil || why == "" || e.Status == blackboard.AgentWaiting && e.WaitingFor == why {
 		return 0
 	}
-	if left := waitShown - s.Service.Now().Sub(s.waitSince); e.Status == blackboard.AgentWaiting && left > 0 && left <= waitShown {
+	if left := waitShown - s.Service.Board.Now().Sub(s.waitSince); e.Status == blackboard.AgentWaiting && left > 0 && left <= waitShown {
 		return left
 	}
-	if left := waitTold - s.Service.Now().Sub(s.idleSince); e.Status != blackboard.AgentWaiting && !w.paused && left > 0 && left <= waitTold {
+	if left := waitTold - s.Service.Board.Now().Sub(s.idleSince); e.Status != blackboard.AgentWaiting && !w.paused && left > 0 && left <= waitTold {
 		return left
 	}
-	s.waitSince = s.Service.Now()
+	s.waitSince = s.Service.Board.Now()
 	if e.Status != blackboard.AgentWaiting {
 		s.say("", "waits: %s", why)
 	}
-	err := s.Service.Update(ctx, "wait", func(st *blackboard.State, a transition.Actor) error {
-		return transition.SetWaiting(st, a, why, s.Service.Now())
+	err := s.Service.Board.Update(ctx, "wait", func(st *blackboard.State, a transition.Actor) error {
+		return transition.SetWaiting(st, a, why, s.Service.Board.Now())
 	})
 	if err != nil && ctx.Err() == nil && !isLost(err) {
 		s.warn("", "cannot say what it waits for: %v", err)
@@ -297,7 +297,7 @@ func (s *Supervisor) survive(soft, ctx context.Context, err error) (waiting, err
 		return waiting{why: "an old copy of the state was put over a newer one; next: liza restore --list"}, nil
 	case boardWaits(err):
 		// By chance, or a whole team would come back in the same moment and wait for each other again.
-		return waiting{why: err.Error(), until: s.Service.Now().Add(time.Second + rand.N(4*time.Second))}, nil
+		return waiting{why: err.Error(), until: s.Service.Board.Now().Add(time.Second + rand.N(4*time.Second))}, nil
 	case mayPass(err):
 		return s.waitOut(err)
 	}
@@ -323,7 +323,7 @@ func (s *Supervisor) cutOff(err error) waiting {
 		s.wasCutOff = true
 		s.warn("", "waits for the board: %v", err)
 	}
-	return waiting{why: "the board cannot be reached", until: s.Service.Now().Add(time.Second + rand.N(2*time.Second))}
+	return waiting{why: "the board cannot be reached", until: s.Service.Board.Now().Add(time.Second + rand.N(2*time.Second))}
 }
 
 // releaseRest releases what this agent still has when it looks for work: the run that it belonged to is over, and its end could not
@@ -364,7 +364,7 @@ func (s *Supervisor) has(st *blackboard.State) bool {
 
 func (s *Supervisor) forgetRegistration() {
 	s.beats.leave(s.ID)
-	s.Service.Caller.AgentID, s.Service.Caller.Token, s.ID = "", "", ""
+	s.Service.Board.Caller.AgentID, s.Service.Board.Caller.Token, s.ID = "", "", ""
 }
 
 // enter registers the agent as soon as the board lets it, unless nothing new is to be begun any more.
@@ -377,7 +377,7 @@ func (s *Supervisor) enter(soft, hard context.Context) error {
 		case !boardWaits(err):
 			return err
 		}
-		if w := s.cutOff(err); !rest(soft, hard, w.until.Sub(s.Service.Now())) {
+		if w := s.cutOff(err); !rest(soft, hard, w.until.Sub(s.Service.Board.Now())) {
 			return ErrAborted
 		}
 		if soft.Err() != nil {
@@ -397,7 +397,7 @@ func mayPass(err error) bool {
 
 // waitOut waits for the end of an outage, tells of it once, and gives up after a while.
 func (s *Supervisor) waitOut(err error) (waiting, error) {
-	now := s.Service.Now()
+	now := s.Service.Board.Now()
 	if s.outage.IsZero() {
 		s.outage = now
 		s.warn("", "waits for up to %s: %v", outageLimit, err)
@@ -415,13 +415,13 @@ func (s *Supervisor) remoteTrouble(task string, err error) (waiting, bool) {
 		return waiting{}, false
 	}
 	p := &s.remote
-	p.until = s.Service.Now().Add(p.failed.next(remoteWaits))
+	p.until = s.Service.Board.Now().Add(p.failed.next(remoteWaits))
 	if p.told != said.Words {
 		p.told = said.Words
 		text := fmt.Sprintf("%v; the task keeps what it has, and this is tried again; next: git push %s, to see what it says to you", said, said.Remote)
 		s.warn(task, "%s", text)
-		if s.Service.Notice != nil {
-			s.Service.Notice(blackboard.AlertRemoteTrouble, said.Remote, text)
+		if s.Service.Board.Notice != nil {
+			s.Service.Board.Notice(blackboard.AlertRemoteTrouble, said.Remote, text)
 		}
 	}
 	return waiting{why: said.Error(), until: p.until}, true
@@ -532,8 +532,8 @@ func (s *Supervisor) gitSettings(ctx context.Context, environ []string) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	if !s.Service.Config().Policy.Push {
-		refusals, err := s.Service.Repo.NoPush(ctx, noPush)
+	if !s.Service.Board.Config().Policy.Push {
+		refusals, err := s.Service.Board.Repo.NoPush(ctx, noPush)
 		if err != nil {
 			return nil, err
 		}
@@ -546,7 +546,7 @@ func (s *Supervisor) gitSettings(ctx context.Context, environ []string) ([]strin
 // the commands that they run, and their commits would fail. What the configuration does not say
 // is the agent's id: a commit must not fail because nobody has told git who commits on this machine.
 func (s *Supervisor) identity(ctx context.Context) ([][2]string, error) {
-	name, email, err := s.Service.Repo.Identity(ctx)
+	name, email, err := s.Service.Board.Repo.Identity(ctx)
 	return [][2]string{{"user.name", cmp.Or(name, s.ID)}, {"user.email", cmp.Or(email, s.ID+"@localhost")}}, err
 }
 

@@ -21,7 +21,7 @@ import (
 // merger is the member of a process that merges. It shares nothing with the agents beside which it works, is not on the
 // board, and runs no program: a reviewer judges while the checks of a merge run.
 func (s *Supervisor) merger(service *verb.Service, role blackboard.Role) *Supervisor {
-	own := service.With(func(s *board.Session) { s.Caller, s.Run, s.May = verb.Caller{Person: s.Caller.Person}, nil, nil })
+	own := service.With(func(s *board.Session) { s.Caller, s.Run, s.May = board.Caller{Person: s.Caller.Person}, nil, nil })
 	return &Supervisor{Service: own, Role: role, ID: "merge", Print: s.Print, Team: true}
 }
 
@@ -48,11 +48,11 @@ const mergeGrace = 5 * time.Second
 func (s *Supervisor) merges(ctx context.Context, asked <-chan struct{}) {
 	watching, enough := context.WithCancel(ctx)
 	defer enough()
-	changes := s.Service.Store.Watch(watching)
+	changes := s.Service.Board.Store.Watch(watching)
 	for {
 		err := s.contained(func() error { return s.mergeNow(ctx) })
 		if err != nil && ctx.Err() == nil && s.outage.IsZero() {
-			s.outage = s.Service.Now()
+			s.outage = s.Service.Board.Now()
 			s.warn("", "cannot merge: %v", err)
 		} else if err == nil {
 			s.outage = time.Time{}
@@ -74,14 +74,14 @@ func (s *Supervisor) merges(ctx context.Context, asked <-chan struct{}) {
 
 // mergeNow merges what is due, unless people said that nothing begins now or somebody moved the branch.
 func (s *Supervisor) mergeNow(ctx context.Context) error {
-	st, err := s.Service.View(ctx)
-	if err != nil || s.Service.MergeControl() != "" || len(transition.ApprovedTasks(st)) == 0 {
+	st, err := s.Service.Board.View(ctx)
+	if err != nil || s.Service.Board.MergeControl() != "" || len(transition.ApprovedTasks(st)) == 0 {
 		return err
 	}
 	if err := s.followRemote(ctx, st); err != nil {
 		return err
 	}
-	branch, err := s.Service.SeeIntegration(ctx, st)
+	branch, err := s.Service.Integration.SeeIntegration(ctx, st)
 	if s.moved = branch.Moved; err != nil || s.moved {
 		return err // the agents tell it
 	}
@@ -92,14 +92,14 @@ func (s *Supervisor) mergeNow(ctx context.Context) error {
 // merge takes approved work onto the integration branch: at once beside a reviewer, else after a while, in case that no
 // reviewer is left elsewhere.
 func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) bool {
-	if s.moved || s.Service.Now().Before(s.remote.until) || s.Service.OthersTurn(st) || !s.mergeDue(st) {
+	if s.moved || s.Service.Board.Now().Before(s.remote.until) || s.Service.Worktrees.OthersTurn(st) || !s.mergeDue(st) {
 		return false
 	}
-	if err := s.Service.FollowSettings(ctx); err != nil {
+	if err := s.Service.Worktrees.FollowSettings(ctx); err != nil {
 		s.tellUnmerged(err)
 		return false
 	}
-	m := s.Service.Merger(blackboard.System)
+	m := s.Service.Merges.Merger(blackboard.System)
 	m.Lasts = func(task string, d time.Duration) { s.say(task, "merge: checks run, %s so far", d) }
 	results, err := m.All(ctx)
 	merged := false
@@ -136,11 +136,11 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) bool {
 func (s *Supervisor) mergeDue(st *blackboard.State) bool {
 	return slices.ContainsFunc(transition.ApprovedTasks(st), func(c transition.Candidate) bool {
 		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != blackboard.GateApproved ||
-			transition.ApprovingRun(st, c.Task, s.Service.Now(), s.Service.Facts()) != ""
-		if w, asked := s.unverified[c.Task.ID]; asked && w.print == s.askedPrint(st, c.Task) && s.Service.Now().Before(w.until) {
+			transition.ApprovingRun(st, c.Task, s.Service.Board.Now(), s.Service.Board.Facts()) != ""
+		if w, asked := s.unverified[c.Task.ID]; asked && w.print == s.askedPrint(st, c.Task) && s.Service.Board.Now().Before(w.until) {
 			waits = true
 		}
-		return !waits && (s.Role == blackboard.RoleReviewer || s.Service.Now().Sub(c.Since) >= mergeGrace)
+		return !waits && (s.Role == blackboard.RoleReviewer || s.Service.Board.Now().Sub(c.Since) >= mergeGrace)
 	})
 }
 
@@ -183,11 +183,11 @@ type postponed struct {
 
 // waitForAnswer says once that approved work waits, and keeps it from being tried until something changes, or a minute is over.
 func (s *Supervisor) waitForAnswer(ctx context.Context, r merge.Result) {
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil || st.Task(r.Task) == nil {
 		return
 	}
-	w := postponed{s.askedPrint(st, st.Task(r.Task)), s.Service.Now().Add(time.Minute)}
+	w := postponed{s.askedPrint(st, st.Task(r.Task)), s.Service.Board.Now().Add(time.Minute)}
 	if s.unverified[r.Task].print != w.print {
 		s.warn(r.Task, "not merged: %s; next: liza status", r.Reason)
 	}
@@ -199,7 +199,7 @@ func (s *Supervisor) waitForAnswer(ctx context.Context, r merge.Result) {
 
 // askedPrint is what decides whether the work of a task may be merged that a check has not verified.
 func (s *Supervisor) askedPrint(st *blackboard.State, t *blackboard.Task) string {
-	text := st.Tip() + " " + t.ReviewCommit + " " + s.Service.Config().Integration.Unverified
+	text := st.Tip() + " " + t.ReviewCommit + " " + s.Service.Board.Config().Integration.Unverified
 	for _, q := range st.Questions {
 		if q != nil && q.Kind == blackboard.QuestionUnverified {
 			text += " " + q.ID + string(q.Status) + q.Answer
@@ -212,10 +212,10 @@ func (s *Supervisor) askedPrint(st *blackboard.State, t *blackboard.Task) string
 // for the end of the run that approved.
 func (s *Supervisor) forgetEnded(ctx context.Context, st *blackboard.State) {
 	for _, c := range transition.ApprovedTasks(st) {
-		if transition.ApprovingRun(st, c.Task, s.Service.Now(), s.Service.Facts()) != s.ID {
+		if transition.ApprovingRun(st, c.Task, s.Service.Board.Now(), s.Service.Board.Facts()) != s.ID {
 			continue
 		}
-		err := s.Service.Update(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
+		err := s.Service.Board.Update(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
 			if e := st.Agents[a.ID]; e != nil {
 				e.Child = nil
 			}
@@ -235,7 +235,7 @@ func (s *Supervisor) remoteWell() { s.remote = remotePause{} }
 func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) (outcome.Outcome, error) {
 	for {
 		out, err := outcome.Apply(ctx, u.board, r)
-		if failed := u.board.Write(ctx, "run"); isLost(failed) { // when the answer wrote nothing
+		if failed := u.board.Board.Write(ctx, "run"); isLost(failed) { // when the answer wrote nothing
 			s.lease.end()
 			return out, cmp.Or(err, failed)
 		} else if err == nil {
@@ -252,7 +252,7 @@ func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) 
 			}
 			return out, err
 		}
-		if !sleep(life, w.until.Sub(s.Service.Now())) {
+		if !sleep(life, w.until.Sub(s.Service.Board.Now())) {
 			return out, err
 		}
 	}
@@ -260,8 +260,8 @@ func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) 
 
 // followRemote brings what other hosts merged. Without the remote, work that is under way goes on and nothing is claimed.
 func (s *Supervisor) followRemote(ctx context.Context, st *blackboard.State) error {
-	if s.Service.Now().Before(s.remote.until) {
+	if s.Service.Board.Now().Before(s.remote.until) {
 		return nil // what needs it says so
 	}
-	return s.Service.FollowRemote(ctx, st)
+	return s.Service.Integration.FollowRemote(ctx, st)
 }

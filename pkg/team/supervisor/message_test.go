@@ -32,7 +32,7 @@ func TestWhatKeepsMergesIsToldOnceUntilItChanges(t *testing.T) {
 	t.Parallel()
 	var told []string
 	s := &Supervisor{Service: verb.New(&board.Session{}), Print: func(l Line) { told = append(told, l.Text) }}
-	s.Service.Now = time.Now
+	s.Service.Board.Now = time.Now
 	for _, text := range []string{"no space", "no space", "no git", "no git", "", "no git"} {
 		if text == "" {
 			s.tellUnmerged(nil)

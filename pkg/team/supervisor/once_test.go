@@ -26,7 +26,7 @@ func TestMergingIsNotTheOneUnitOfWork(t *testing.T) {
 	p.Approved("task-1")
 	p.AddTask("task-2")
 	d := p.Service("")
-	d.Now = func() time.Time { return time.Now().Add(6 * time.Second) } // long enough for any agent to merge
+	d.Board.Now = func() time.Time { return time.Now().Add(6 * time.Second) } // long enough for any agent to merge
 	ran := 0
 	s := &supervisor.Supervisor{Service: d, Role: blackboard.RoleCoder, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Task: "task-2", Once: true,
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },

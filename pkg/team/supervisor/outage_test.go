@@ -62,7 +62,7 @@ func TestClaimsWaitForADatabaseThatIsAway(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
 		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result { return agent.Result{Outcome: agent.Overloaded} })
-		s.Team, s.Service.Store = true, unclaimable{c.memory, c.start.Add(time.Hour)}
+		s.Team, s.Service.Board.Store = true, unclaimable{c.memory, c.start.Add(time.Hour)}
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Hour)
 		defer cancel()
 		if err := s.Run(ctx, context.Background()); err != nil {
@@ -95,7 +95,7 @@ func TestASupervisorOutlivesAnyCut(t *testing.T) {
 			inBubble(t, func(c *clockwork) {
 				s := c.supervisor(blackboard.RoleReviewer, func(context.Context, agent.Spec) agent.Result { return agent.Result{} })
 				s.Team = true
-				s.Service.Store = cut{c.memory, c.start.Add(time.Minute), c.start.Add(time.Minute + lasts)}
+				s.Service.Board.Store = cut{c.memory, c.start.Add(time.Minute), c.start.Add(time.Minute + lasts)}
 				ctx, cancel := context.WithTimeout(context.Background(), lasts+2*time.Hour)
 				defer cancel()
 				late := 0
@@ -133,7 +133,7 @@ func TestAShortOutageIsWaitedOutAndALongOneIsNot(t *testing.T) {
 						return agent.Result{Outcome: agent.Overloaded, RetryAfter: 10 * time.Second}
 					})
 					s.Team = true
-					s.Service.Store = failing{c.memory, c.start.Add(time.Minute), c.start.Add(time.Minute + lasts)}
+					s.Service.Board.Store = failing{c.memory, c.start.Add(time.Minute), c.start.Add(time.Minute + lasts)}
 					ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 					defer cancel()
 					err := s.Run(ctx, context.Background())
@@ -176,7 +176,7 @@ func TestAClaimWhoseRunEndsInAnOutageIsGivenBack(t *testing.T) {
 			}
 			return agent.Result{Outcome: agent.Overloaded, RetryAfter: time.Minute}
 		})
-		s.Team, s.Service.Store = true, fallen{c.memory, &since}
+		s.Team, s.Service.Board.Store = true, fallen{c.memory, &since}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 		defer cancel()
 		if err := s.Run(ctx, context.Background()); err != nil {
@@ -210,7 +210,7 @@ func TestAMemberThatEndsWithAnErrorIsStartedAgain(t *testing.T) {
 			inBubble(t, func(c *clockwork) {
 				c.task("task-1")
 				s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result { return finished(givesUp) })
-				s.Team, s.Service.Store = true, broken{c.memory, c.start.Add(lasts)}
+				s.Team, s.Service.Board.Store = true, broken{c.memory, c.start.Add(lasts)}
 				team := &supervisor.Team{Service: c.person(), Until: "idle", Members: []*supervisor.Supervisor{s}}
 				err := team.Run(context.Background(), context.Background())
 				took, told := time.Since(c.start), strings.Join(c.lines, "\n")
@@ -238,7 +238,7 @@ func TestATeamEndsWithTheMembersThatAreLeft(t *testing.T) {
 			s.Team, s.Print = true, nil
 			team.Members = append(team.Members, s)
 		}
-		team.Members[0].Service.Store = broken{c.memory, c.start.Add(24 * time.Hour)}
+		team.Members[0].Service.Board.Store = broken{c.memory, c.start.Add(24 * time.Hour)}
 		soft, end := context.WithTimeout(context.Background(), time.Hour)
 		defer end()
 		if err := team.Run(soft, context.Background()); !errors.Is(err, errStrange) || soft.Err() != nil {

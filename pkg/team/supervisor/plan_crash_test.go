@@ -102,7 +102,7 @@ func TestAPlanIsAppliedWholeOrNotAtAll(t *testing.T) {
 			crash(p, "plan", point)
 			p.Open()
 			d := p.Service("")
-			if _, err := d.Recover(t.Context()); err != nil {
+			if _, err := d.Agents.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			found := planTraces(t, p)
@@ -116,7 +116,7 @@ func TestAPlanIsAppliedWholeOrNotAtAll(t *testing.T) {
 			if now := planTraces(t, p); now != after {
 				t.Errorf("in the end there is\n%s\nwant\n%s", now, after)
 			}
-			if _, err := d.Recover(t.Context()); err != nil {
+			if _, err := d.Agents.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			p.Sound()

@@ -14,6 +14,7 @@ import (
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/run/prompt"
 	"liza/pkg/run/role"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/plan"
 	"liza/pkg/verb/verb"
@@ -22,7 +23,7 @@ import (
 // plan wakes the planner when a trigger is due (specs/protocol.md#13.1).
 func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
 	facts := triggerFacts(s.Service, st)
-	due, next := transition.DueTriggers(st, facts, s.Service.Now())
+	due, next := transition.DueTriggers(st, facts, s.Service.Board.Now())
 	if len(due) == 0 {
 		return false, waiting{why: s.plannerWaits(st, facts), until: next}, nil
 	}
@@ -33,15 +34,15 @@ func (s *Supervisor) plan(soft, hard context.Context, st *blackboard.State) (boo
 	if stopped, w, err := s.sprintSpent(hard, st, 0); stopped || err != nil {
 		return false, w, err
 	}
-	if why := plan.ReplanStop(st, due[0], s.Service.Config().Limits.MaxReplanDepth); why != "" {
+	if why := plan.ReplanStop(st, due[0], s.Service.Board.Config().Limits.MaxReplanDepth); why != "" {
 		return true, waiting{}, s.replanStopped(hard, due[0], why)
 	}
-	err := s.Service.Update(hard, "plan", func(st *blackboard.State, a transition.Actor) error {
-		due, next = transition.DueTriggers(st, facts, s.Service.Now()) // another planner may have been faster
+	err := s.Service.Board.Update(hard, "plan", func(st *blackboard.State, a transition.Actor) error {
+		due, next = transition.DueTriggers(st, facts, s.Service.Board.Now()) // another planner may have been faster
 		if len(due) == 0 {
 			return nil
 		}
-		return transition.BeginPlanning(st, a, due, s.Service.Now())
+		return transition.BeginPlanning(st, a, due, s.Service.Board.Now())
 	})
 	if isRefused(err) {
 		return false, waiting{why: err.Error()}, nil
@@ -57,7 +58,7 @@ func (s *Supervisor) plannerWaits(st *blackboard.State, f transition.TriggerFact
 	if asked := transition.AskedOfPeople(st); len(asked) > 0 {
 		return "a person is asked about " + prose.Few(asked, 5) + "; next: liza questions"
 	}
-	if all := transition.Triggers(st, f, s.Service.Now()); len(all) > 0 {
+	if all := transition.Triggers(st, f, s.Service.Board.Now()); len(all) > 0 {
 		return "the planner was woken for " + kinds(all) + " already; next: liza note TEXT, or liza status"
 	}
 	return "no reason to plan"
@@ -96,7 +97,7 @@ func (s *Supervisor) planning(soft, hard context.Context, due []transition.Trigg
 		case err != nil:
 		case out.Effect == outcome.Continue && out.Action == exitcmd.Retry:
 			retries++
-			again = retries <= s.Service.Config().Limits.MaxPlanRetries
+			again = retries <= s.Service.Board.Config().Limits.MaxPlanRetries
 			if suppress = !again; suppress {
 				err = outcome.PlannerStuck(context.WithoutCancel(guarded), s.Service, out.Summary)
 			}
@@ -122,13 +123,13 @@ func (s *Supervisor) planning(soft, hard context.Context, due []transition.Trigg
 	if errors.Is(context.Cause(guarded), errStopped) { // what woke it is still to be planned
 		u.uncounted, err = true, nil
 	}
-	end := s.Service.Update(context.WithoutCancel(hard), "planned", func(st *blackboard.State, a transition.Actor) error {
+	end := s.Service.Board.Update(context.WithoutCancel(hard), "planned", func(st *blackboard.State, a transition.Actor) error {
 		if u.uncounted && !changed {
-			return transition.CancelPlanning(st, a, due, s.Service.Now())
+			return transition.CancelPlanning(st, a, due, s.Service.Board.Now())
 		}
-		err := transition.EndPlanning(st, a, due, changed, suppress, s.Service.Now())
+		err := transition.EndPlanning(st, a, due, changed, suppress, s.Service.Board.Now())
 		if err == nil && answered {
-			transition.LeaveToPeople(st, due, s.Service.Now())
+			transition.LeaveToPeople(st, due, s.Service.Board.Now())
 		}
 		return err
 	})
@@ -145,7 +146,7 @@ func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []transiti
 		return planned{}, nil
 	}
 	defer free()
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		return planned{}, err
 	}
@@ -163,8 +164,8 @@ func (s *Supervisor) planOnce(soft, ctx context.Context, u *unit, due []transiti
 	if _, err := s.Adapter(p.program); err != nil {
 		return planned{}, gaveUp("", err)
 	}
-	s.Service.Scripted = p.program == "scripted"
-	root := s.Service.Project.Root
+	s.Service.Board.Scripted = p.program == "scripted"
+	root := s.Service.Board.Project.Root
 	r, err := s.launch(ctx, agent.Spec{Dir: root, Role: string(s.Role), Worktree: root}, p, st, u, "")
 	free()
 	if err != nil || ctx.Err() != nil {
@@ -219,7 +220,7 @@ func (s *Supervisor) applyPlan(ctx context.Context, u *unit, r *run) (planned, e
 	if out.Again { // once
 		u.circular++
 	}
-	if out.Effect == outcome.Reask && u.circular < 2 && u.mayReask(s.Service.Config().Limits.MaxParseRetries) {
+	if out.Effect == outcome.Reask && u.circular < 2 && u.mayReask(s.Service.Board.Config().Limits.MaxParseRetries) {
 		u.askedFor(r, out.Problem)
 		s.warn("", "asks again (%d): %s", u.reasks, out.Problem)
 		return planned{again: true}, nil
@@ -252,9 +253,9 @@ func (s *Supervisor) replanStopped(ctx context.Context, due transition.Trigger, 
 
 // triggerFacts are what wake triggers depend on besides the board.
 func triggerFacts(d *verb.Service, st *blackboard.State) transition.TriggerFacts {
-	f := transition.TriggerFacts{HumanReview: d.Config().Plan.HumanReview}
+	f := transition.TriggerFacts{HumanReview: d.Board.Config().Plan.HumanReview}
 	if st.Goal != nil {
-		f.SpecHash = d.SpecHash(st.Goal.SpecRef)
+		f.SpecHash = d.Board.SpecHash(st.Goal.SpecRef)
 	}
 	return f
 }
@@ -273,7 +274,7 @@ func (s *Supervisor) summarize(ctx context.Context, st *blackboard.State) (did b
 	if s.refused == nil {
 		s.refused = verb.Refused{}
 	}
-	job, err := s.Service.Condensing(ctx, st, s.refused)
+	job, err := s.Service.Knowledge.Condensing(ctx, st, s.refused)
 	if err != nil || job == nil {
 		return false, err
 	}
@@ -283,7 +284,7 @@ func (s *Supervisor) summarize(ctx context.Context, st *blackboard.State) (did b
 	}
 	defer free()
 	soon, cancel := context.WithTimeout(ctx, tryLock)
-	unlock, err := safefile.Lock(soon, s.Service.Project.SummarizeLock(), safefile.Holder{PID: s.PID, Agent: s.ID, Op: "summarize"})
+	unlock, err := safefile.Lock(soon, s.Service.Board.Project.SummarizeLock(), safefile.Holder{PID: s.PID, Agent: s.ID, Op: "summarize"})
 	cancel()
 	if _, held := errors.AsType[*safefile.HeldError](err); held {
 		return false, nil
@@ -292,10 +293,10 @@ func (s *Supervisor) summarize(ctx context.Context, st *blackboard.State) (did b
 		return false, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if st, err = s.Service.View(ctx); err != nil {
+	if st, err = s.Service.Board.View(ctx); err != nil {
 		return false, err
 	}
-	if job, err = s.Service.Condensing(ctx, st, s.refused); err != nil || job == nil { // another one may have been faster
+	if job, err = s.Service.Knowledge.Condensing(ctx, st, s.refused); err != nil || job == nil { // another one may have been faster
 		return false, err
 	}
 	return true, s.condense(ctx, job)
@@ -324,9 +325,9 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 	}
 	if why != "" {
 		s.warn("", "the summarizer failed: %s", why)
-		return s.Service.CannotCondense(ctx, job, why)
+		return s.Service.Knowledge.CannotCondense(ctx, job, why)
 	}
-	refused, err := s.Service.Condensed(ctx, job, x.answer)
+	refused, err := s.Service.Knowledge.Condensed(ctx, job, x.answer)
 	if err != nil {
 		return err
 	}
@@ -342,7 +343,7 @@ func (s *Supervisor) condense(ctx context.Context, job *verb.Condense) error {
 
 // runSummarizer starts the program, and keeps what it cost.
 func (s *Supervisor) runSummarizer(ctx context.Context, job *verb.Condense) (*run, error) {
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -351,6 +352,6 @@ func (s *Supervisor) runSummarizer(ctx context.Context, job *verb.Condense) (*ru
 	if err != nil {
 		return nil, err
 	}
-	root := s.Service.Project.Root
-	return s.launch(ctx, agent.Spec{Dir: root, Worktree: root, Role: string(role.Summarizer), TaskID: verb.SummarizerRuns}, b, st, u, "")
+	root := s.Service.Board.Project.Root
+	return s.launch(ctx, agent.Spec{Dir: root, Worktree: root, Role: string(role.Summarizer), TaskID: board.SummarizerRuns}, b, st, u, "")
 }

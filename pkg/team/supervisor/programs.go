@@ -24,7 +24,7 @@ type choice struct {
 
 // programFor is the agent program and the model of a run of that role (1.7).
 func (s *Supervisor) programFor(r *role.Role, t *blackboard.Task) (name, model string) {
-	return s.Service.Roles().Program(r, t, s.Service.RoleSettings(), s.CLI, s.Model, s.known)
+	return s.Service.Board.Roles().Program(r, t, s.Service.Board.RoleSettings(), s.CLI, s.Model, s.known)
 }
 
 // known reports whether an agent program has that name.
@@ -40,7 +40,7 @@ func (s *Supervisor) choose(st *blackboard.State, kind role.Kind, r *role.Role, 
 	main := choice{}
 	main.name, main.model = s.programFor(r, t)
 	options := []choice{main}
-	fallback := s.Service.Config().Agents.Fallback
+	fallback := s.Service.Board.Config().Agents.Fallback
 	names := fallback.For(r.Name)
 	if names == nil {
 		names = fallback.For(string(kind))
@@ -65,7 +65,7 @@ func (s *Supervisor) choose(st *blackboard.State, kind role.Kind, r *role.Role, 
 
 // waits says why a program may not be started for a run.
 func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t *blackboard.Task) waiting {
-	if kind == role.Reviewer && t != nil && s.Service.Config().Policy.ReviewerOtherCLI {
+	if kind == role.Reviewer && t != nil && s.Service.Board.Config().Policy.ReviewerOtherCLI {
 		for _, author := range transition.Wrote(t) {
 			if why := s.sameProvider(author, name); why != "" {
 				return waiting{why: why}
@@ -75,7 +75,7 @@ func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t 
 	if kind == role.Reviewer && t != nil && t.UsedPrograms().Has(name) {
 		return waiting{why: fmt.Sprintf("%s has approved %s already, and another program has to review it (review.quorum)", name, t.ID)}
 	}
-	if until, reason := transition.PausedUntil(st, name, s.Service.Now()); !until.IsZero() {
+	if until, reason := transition.PausedUntil(st, name, s.Service.Board.Now()); !until.IsZero() {
 		return waiting{why: fmt.Sprintf("%s is paused until %s: %s", name, blackboard.TimeOf(until), reason), until: until}
 	}
 	return waiting{}
@@ -108,7 +108,7 @@ func (s *Supervisor) kindOf(t *blackboard.Task) (k role.Kind, needed bool) {
 	case s.Role != blackboard.RoleCoder || t == nil || t.KindOf() == blackboard.CodeTask:
 		return role.Kind(s.Role), true
 	case t.KindOf() == blackboard.MessageTask:
-		return role.Messenger, s.Service.Config().Messenger.Mode != "verbatim"
+		return role.Messenger, s.Service.Board.Config().Messenger.Mode != "verbatim"
 	}
 	return role.Coder, false
 }
@@ -122,7 +122,7 @@ func (s *Supervisor) chosen(st *blackboard.State, t *blackboard.Task) choice {
 	}
 	used, err := s.roleFor(kind, t)
 	if err != nil {
-		return choice{name: cmp.Or(s.CLI, s.Service.Config().Agents.Default), model: s.Model}
+		return choice{name: cmp.Or(s.CLI, s.Service.Board.Config().Agents.Default), model: s.Model}
 	}
 	return s.choose(st, kind, used.Role, t)
 }
@@ -162,9 +162,9 @@ func (s *Supervisor) takes(status blackboard.Status) bool {
 // quota window ends; other programs go on.
 func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, x *run) error {
 	name, r := x.program(), x.result
-	until := quotaUntil(s.failed.quotas.next(quotaWaits), r, s.Service.Now())
-	err := s.Service.Update(ctx, "program", func(st *blackboard.State, _ transition.Actor) error {
-		transition.Pause(st, name, r.Error, until.Add(time.Second), s.Service.Now())
+	until := quotaUntil(s.failed.quotas.next(quotaWaits), r, s.Service.Board.Now())
+	err := s.Service.Board.Update(ctx, "program", func(st *blackboard.State, _ transition.Actor) error {
+		transition.Pause(st, name, r.Error, until.Add(time.Second), s.Service.Board.Now())
 		return nil
 	})
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *Supervisor) unusable(ctx context.Context, u *unit, x *run) error {
 	what := fmt.Sprintf("the agent program %s cannot be used: %s", x.program(), r.Error)
 	look := "liza doctor --cli " + x.program()
 	// Each of a team comes to the same end: people are told once a day.
-	s.Service.Notify(ctx, "agent_unusable", "", what+" "+s.Service.Now().UTC().Format(time.DateOnly), what+"; next: "+look)
+	s.Service.Board.Notify(ctx, "agent_unusable", "", what+" "+s.Service.Board.Now().UTC().Format(time.DateOnly), what+"; next: "+look)
 	return &GaveUp{Task: u.task, Why: what, Next: look, Extra: map[string]any{"cause": "agent_unusable", "program": x.program(), "run": x.mark}}
 }
 
@@ -221,9 +221,9 @@ const spread = 0.2
 // roleFor is the role of a run, or the one that a person asked for.
 func (s *Supervisor) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
 	if s.role != "" {
-		return s.Service.Roles().Use(kind, s.role, "option")
+		return s.Service.Board.Roles().Use(kind, s.role, "option")
 	}
-	return s.Service.Roles().Resolve(kind, t, s.Service.RoleSettings())
+	return s.Service.Board.Roles().Resolve(kind, t, s.Service.Board.RoleSettings())
 }
 
 // providerWait is what a running program says that it waits for. The program is heard on one
@@ -251,7 +251,7 @@ func (w *providerWait) hear(e agent.Event, d *verb.Service) bool {
 		if e.Status > 0 {
 			reason = fmt.Sprintf("%s (%d)", reason, e.Status)
 		}
-		w.told, w.pause = &blackboard.ProviderWait{Reason: d.Mask(reason), Until: blackboard.TimeOf(d.Now().Add(e.RetryAfter))}, e.RetryAfter
+		w.told, w.pause = &blackboard.ProviderWait{Reason: d.Board.Mask(reason), Until: blackboard.TimeOf(d.Board.Now().Add(e.RetryAfter))}, e.RetryAfter
 		return true
 	case agent.EventText, agent.EventTool, agent.EventFinal:
 		going := w.told != nil
@@ -270,8 +270,8 @@ func (s *Supervisor) showProvider(ctx context.Context, w *providerWait, task str
 	if same {
 		return
 	}
-	err := s.Service.Update(ctx, "provider wait", func(st *blackboard.State, a transition.Actor) error {
-		return transition.WaitForProvider(st, a, told, s.Service.Now())
+	err := s.Service.Board.Update(ctx, "provider wait", func(st *blackboard.State, a transition.Actor) error {
+		return transition.WaitForProvider(st, a, told, s.Service.Board.Now())
 	})
 	if err != nil {
 		return // it is tried again at the next look; the run itself is not concerned

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/run/prompt"
 	"liza/pkg/run/role"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/replay"
 	"liza/pkg/verb/verb"
 )
@@ -42,13 +43,13 @@ func (s *Supervisor) told(ctx context.Context, t *blackboard.Task) func(briefing
 			id = t.ID
 		}
 		for _, w := range b.warnings {
-			s.Service.Warn(ctx, id, blackboard.ActionConfigWarning, w)
+			s.Service.Board.Warn(ctx, id, blackboard.ActionConfigWarning, w)
 		}
 		if b.Over {
-			s.Service.Warn(ctx, id, blackboard.ActionPromptOverBudget, fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Service.Config().Context.MaxChars))
+			s.Service.Board.Warn(ctx, id, blackboard.ActionPromptOverBudget, fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Service.Board.Config().Context.MaxChars))
 		}
-		s.Service.TellUnusable(ctx, err)
-		return b, verb.RoleRefusal(t, err)
+		s.Service.Board.TellUnusable(ctx, err)
+		return b, board.RoleRefusal(t, err)
 	}
 }
 
@@ -62,8 +63,8 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	if u != nil {
 		b.restarts, b.resumed = u.restarts, s.conversation(u, t, b.program)
 	}
-	cfg := s.Service.Config()
-	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Service.Project.Root, Worktree: s.Service.Project.Root, Model: b.model,
+	cfg := s.Service.Board.Config()
+	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Service.Board.Project.Root, Worktree: s.Service.Board.Project.Root, Model: b.model,
 		Triggers: due, Action: "run", Interactive: s.Interactive != nil && kind == role.Kind(s.Role), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
 		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())}
 	switch {
@@ -71,7 +72,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 		in.Worktree, in.Iteration = s.folder(t), t.Iteration
 		in.SpecText = s.specText(t.SpecRef)
 		if kind == role.Coder {
-			if w, err := s.Service.Repo.Inspect(ctx, in.Worktree); err == nil { // what cannot be looked at is not told
+			if w, err := s.Service.Board.Repo.Inspect(ctx, in.Worktree); err == nil { // what cannot be looked at is not told
 				in.Uncommitted = w.Dirty
 			}
 		}
@@ -79,7 +80,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 		in.SpecText = s.specText(st.Goal.SpecRef)
 	}
 	if kind == role.Planner {
-		installed := s.Service.Skills()
+		installed := s.Service.Board.Skills()
 		in.Skills = installed.Text()
 		for _, broken := range installed.Broken {
 			b.warnings = append(b.warnings, broken.Error())
@@ -101,7 +102,7 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 	}
 	b.warnings = append(b.warnings, s.gather(ctx, &in)...)
 	b.Prompt, err = prompt.Build(in)
-	b.Text = s.Service.Mask(b.Text)
+	b.Text = s.Service.Board.Mask(b.Text)
 	return b, err
 }
 
@@ -111,15 +112,15 @@ func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *bl
 		return nil
 	}
 	in.IntentLate = s.intentLate(ctx, st, t)
-	if in.From, in.To, err = s.Service.Proposal(ctx, st, t, t.ReviewCommit); err != nil {
+	if in.From, in.To, err = s.Service.Integration.Proposal(ctx, st, t, t.ReviewCommit); err != nil {
 		return err
 	}
-	if in.DiffStat, err = s.Service.Repo.DiffStat(ctx, in.From, in.To); err == nil {
-		in.Diff, err = s.Service.Repo.Diff(ctx, in.From, in.To)
+	if in.DiffStat, err = s.Service.Board.Repo.DiffStat(ctx, in.From, in.To); err == nil {
+		in.Diff, err = s.Service.Board.Repo.Diff(ctx, in.From, in.To)
 		if len(in.Diff) >= git.MostDiff {
 			in.Diff = strings.ToValidUTF8(in.Diff, "") + "\n(the change goes on: this is its beginning)\n"
 		}
-		in.Diff = s.Service.Secrets.Mask(review.Redact(in.Diff))
+		in.Diff = s.Service.Board.Secrets.Mask(review.Redact(in.Diff))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)
@@ -129,7 +130,7 @@ func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *bl
 
 // failing adds which checks fail without any change, and why approved work could not be merged.
 func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt.Input) {
-	for _, r := range s.Service.RedBaseline(ctx) {
+	for _, r := range s.Service.Checks.RedBaseline(ctx) {
 		in.Red = append(in.Red, prompt.Red{Check: r.Check, Command: r.Command, Tail: r.Tail})
 	}
 	if t == nil || !t.IntegrationFix || in.Kind == prompt.Reviewer {
@@ -137,7 +138,7 @@ func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt
 	}
 	for _, h := range slices.Backward(t.History) {
 		if h != nil && h.Event == blackboard.HistoryIntegrationFailed && h.Log != "" {
-			in.FailedMerge = review.TailOf(filepath.Join(s.Service.Project.Root, h.Log))
+			in.FailedMerge = review.TailOf(filepath.Join(s.Service.Board.Project.Root, h.Log))
 			return
 		}
 	}
@@ -152,7 +153,7 @@ func orNone(n int) int {
 }
 
 func (s *Supervisor) instructions() string {
-	data, err := safefile.Read(s.Service.Project.Instructions())
+	data, err := safefile.Read(s.Service.Board.Project.Instructions())
 	if err != nil { // there is none, as a rule
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.warn("", "the project's instructions are left out: %v", err)
@@ -164,7 +165,7 @@ func (s *Supervisor) instructions() string {
 
 // specText is the spec file; the prompt cuts out what the anchor names.
 func (s *Supervisor) specText(ref string) string {
-	text, err := s.Service.SpecText(ref)
+	text, err := s.Service.Board.SpecText(ref)
 	if err != nil {
 		return ""
 	}
@@ -208,7 +209,7 @@ func (s *Supervisor) gather(ctx context.Context, in *prompt.Input) (warnings []s
 		if err := tracked(ctx); err != nil {
 			return err
 		}
-		found := prompt.RelevantFiles(in.Task, files.paths, s.Service.Config().Context.RelevantFilesLimit, files.read(ctx))
+		found := prompt.RelevantFiles(in.Task, files.paths, s.Service.Board.Config().Context.RelevantFilesLimit, files.read(ctx))
 		if ctx.Err() == nil {
 			in.Relevant = found
 		}
@@ -234,7 +235,7 @@ type listing struct {
 // tracked lists the files of the agent's folder; before there is one, those of the commit
 // that it will begin with.
 func (s *Supervisor) tracked(ctx context.Context, in *prompt.Input) (*listing, error) {
-	l := &listing{repo: s.Service.Repo, dir: in.Worktree, files: map[string]git.Listed{}}
+	l := &listing{repo: s.Service.Board.Repo, dir: in.Worktree, files: map[string]git.Listed{}}
 	var list []git.Listed
 	var err error
 	if _, gone := os.Stat(in.Worktree); gone == nil {
@@ -246,7 +247,7 @@ func (s *Supervisor) tracked(ctx context.Context, in *prompt.Input) (*listing, e
 	if err != nil {
 		return nil, err
 	}
-	excluded := prompt.Excluded(s.Service.Config().Context.ExcludedPaths)
+	excluded := prompt.Excluded(s.Service.Board.Config().Context.ExcludedPaths)
 	for _, f := range list {
 		if !excluded(f.Path) {
 			l.files[f.Path] = f
@@ -314,8 +315,8 @@ func (s *Supervisor) changed(ctx context.Context, in *prompt.Input) map[string][
 		}
 		switch t.Status {
 		case blackboard.Claimed, blackboard.ReadyForReview, blackboard.Approved:
-			list, err := s.Running.sawChanged(t.ID, s.Service.Now(), func() ([]string, error) {
-				return s.Service.Repo.ChangedIn(ctx, s.Service.Repo.WorktreePath(t.ID), t.BaseCommit)
+			list, err := s.Running.sawChanged(t.ID, s.Service.Board.Now(), func() ([]string, error) {
+				return s.Service.Board.Repo.ChangedIn(ctx, s.Service.Board.Repo.WorktreePath(t.ID), t.BaseCommit)
 			})
 			if err == nil {
 				files[t.ID] = list
@@ -340,7 +341,7 @@ type Previewed struct {
 // for the planner. roleName replaces the role ("": the one that would be used) and must fit
 // the kind of the run. Nothing is written (specs/roles-and-knowledge.md#2.8).
 func Preview(ctx context.Context, service *verb.Service, adapter func(name string) (agent.Adapter, error), task, roleName string) (Previewed, error) {
-	st, err := service.View(ctx)
+	st, err := service.Board.View(ctx)
 	if err != nil {
 		return Previewed{}, err
 	}
@@ -350,14 +351,14 @@ func Preview(ctx context.Context, service *verb.Service, adapter func(name strin
 	}
 	var open []string
 	if r.Kind == role.Reviewer {
-		if open, err = service.ForeseeChecks(ctx, r.State, r.Task); err != nil {
+		if open, err = service.Checks.ForeseeChecks(ctx, r.State, r.Task); err != nil {
 			return Previewed{}, err
 		}
 	}
 	s := &Supervisor{Service: service, Adapter: adapter, ID: r.Agent, role: roleName}
 	b, err := s.brief(ctx, r.Kind, r.State, r.Task, nil, r.Due)
 	if err != nil {
-		return Previewed{}, verb.RoleRefusal(r.Task, err)
+		return Previewed{}, board.RoleRefusal(r.Task, err)
 	}
 	p := Previewed{Prompt: b.Prompt, Kind: r.Kind, Agent: r.Agent, Role: b.role, Program: b.program, Model: b.model, Warnings: b.warnings}
 	if len(open) > 0 {

@@ -17,15 +17,16 @@ import (
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/run/role"
 	"liza/pkg/verb/outcome"
-	"liza/pkg/verb/verb"
+
+	"liza/pkg/verb/board"
 )
 
 // record puts the request of a run on disk, before the program starts. folder is that of
 // the history: the task's, or the planner's.
 func (s *Supervisor) record(ctx context.Context, st *blackboard.State, u *unit, x *run, task, folder string) *recording {
 	t, b, kind := st.Task(task), x.brief, string(x.brief.role.Role.Kind)
-	r := &recording{log: s.Service.Interactions(folder), task: task}
-	r.in = history.Interaction{Timestamp: blackboard.TimeOf(s.Service.Now()), WorkspacePath: s.Service.Project.Root}
+	r := &recording{log: s.Service.Board.Histories().Interactions(folder), task: task}
+	r.in = history.Interaction{Timestamp: blackboard.TimeOf(s.Service.Board.Now()), WorkspacePath: s.Service.Board.Project.Root}
 	r.in.Liza = history.RunFacts{StatusBefore: boardStatus(st), Epoch: 1, ID: x.mark}
 	r.in.StateBefore = history.JobState(nil, false)
 	if t != nil {
@@ -54,7 +55,7 @@ func (s *Supervisor) record(ctx context.Context, st *blackboard.State, u *unit, 
 }
 
 func (s *Supervisor) owner() history.Owner {
-	return history.Owner{PID: s.PID, PIDStart: s.PIDStart, Host: s.Service.Proc.Host, BootID: s.Service.Proc.BootID}
+	return history.Owner{PID: s.PID, PIDStart: s.PIDStart, Host: s.Service.Board.Proc.Host, BootID: s.Service.Board.Proc.BootID}
 }
 
 // statusBefore is the task as this run found it: for the first run of a claim as the claim
@@ -108,7 +109,7 @@ func boardStatus(st *blackboard.State) string {
 }
 
 func (s *Supervisor) tip(ctx context.Context, task string) string {
-	commit, err := s.Service.Repo.BranchTip(ctx, "task/"+task)
+	commit, err := s.Service.Board.Repo.BranchTip(ctx, "task/"+task)
 	if err != nil {
 		return ""
 	}
@@ -133,7 +134,7 @@ func (s *Supervisor) closeRecord(ctx context.Context, r *recording, exit *exitcm
 	if cause != nil {
 		r.failed = cause.Error()
 	}
-	if st, err := s.Service.View(ctx); err == nil {
+	if st, err := s.Service.Board.View(ctx); err == nil {
 		r.in.Liza.StatusAfter, r.state = boardStatus(st), history.JobState(nil, false)
 		if t := st.Task(r.task); t != nil {
 			r.in.Liza.StatusAfter, r.state = string(t.Status), history.JobState(t, t.ReviewingBy != "")
@@ -154,7 +155,7 @@ func (s *Supervisor) closeRecord(ctx context.Context, r *recording, exit *exitcm
 
 // recordRecovery says that the supervisor goes on by itself after a timeout.
 func (s *Supervisor) recordRecovery(ctx context.Context, r *recording) error {
-	in := history.Interaction{Timestamp: blackboard.TimeOf(s.Service.Now()), StateBefore: r.state, WorkspacePath: r.in.WorkspacePath}
+	in := history.Interaction{Timestamp: blackboard.TimeOf(s.Service.Board.Now()), StateBefore: r.state, WorkspacePath: r.in.WorkspacePath}
 	in.Liza = history.RunFacts{StatusBefore: r.in.Liza.StatusAfter, StatusAfter: r.in.Liza.StatusAfter, CommitAfter: r.in.Liza.CommitAfter, Epoch: r.in.Liza.Epoch, ID: r.in.Liza.ID}
 	_, err := r.log.Append(ctx, history.Happened(history.Recovery, in))
 	return err
@@ -162,7 +163,7 @@ func (s *Supervisor) recordRecovery(ctx context.Context, r *recording) error {
 
 // recoverHistory closes what dead supervisors have left open.
 func (s *Supervisor) recoverHistory(ctx context.Context) {
-	open, err := filepath.Glob(filepath.Join(s.Service.Project.HistoryDir("*"), "pending-*.json"))
+	open, err := filepath.Glob(filepath.Join(s.Service.Board.Project.HistoryDir("*"), "pending-*.json"))
 	if err != nil {
 		return
 	}
@@ -173,12 +174,12 @@ func (s *Supervisor) recoverHistory(ctx context.Context) {
 			continue
 		}
 		seen[folder] = true
-		n, err := s.Service.Interactions(folder).Recover(ctx, func(o history.Owner) bool {
-			if o.Host != s.Service.Proc.Host {
+		n, err := s.Service.Board.Histories().Interactions(folder).Recover(ctx, func(o history.Owner) bool {
+			if o.Host != s.Service.Board.Proc.Host {
 				return true // unknown is not dead
 			}
-			running, known := s.Service.Proc.Running(o.PID, o.PIDStart)
-			return o.BootID == s.Service.Proc.BootID && (running || !known)
+			running, known := s.Service.Board.Proc.Running(o.PID, o.PIDStart)
+			return o.BootID == s.Service.Board.Proc.BootID && (running || !known)
 		})
 		if err != nil {
 			s.warnHistory(ctx, folder, err)
@@ -193,7 +194,7 @@ func (s *Supervisor) recoverHistory(ctx context.Context) {
 func (s *Supervisor) warnHistory(ctx context.Context, task string, err error) {
 	if !s.historyTold {
 		s.historyTold = true
-		s.Service.Warn(ctx, task, blackboard.ActionHistoryNotWritten, err.Error())
+		s.Service.Board.Warn(ctx, task, blackboard.ActionHistoryNotWritten, err.Error())
 	}
 	s.warn(task, "%v", err)
 }
@@ -216,8 +217,8 @@ const maxOutput = 2000
 // writeMessage lets the messenger write the text. It has no id, no broker and no verbs. r is the
 // run of its program, if there was one.
 func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (text string, r *run, err error) {
-	if s.Service.Config().Messenger.Mode == "verbatim" {
-		return s.Service.Mask(strings.TrimSpace(t.Description)), nil, nil
+	if s.Service.Board.Config().Messenger.Mode == "verbatim" {
+		return s.Service.Board.Mask(strings.TrimSpace(t.Description)), nil, nil
 	}
 	p, err := s.promptOf(ctx, role.Messenger, st, t)
 	if err != nil {
@@ -226,7 +227,7 @@ func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.S
 	if _, err := s.Adapter(p.program); err != nil {
 		return "", nil, s.cannotStart(ctx, u, err)
 	}
-	root := s.Service.Project.Root
+	root := s.Service.Board.Project.Root
 	r, err = s.launch(ctx, agent.Spec{Dir: root, Worktree: root, Role: string(role.Messenger), TaskID: t.ID}, p, st, u, t.ID)
 	defer s.closeRun(ctx, r, nil)
 	if err != nil || errors.Is(context.Cause(ctx), errLost) {
@@ -234,7 +235,7 @@ func (s *Supervisor) writeMessage(ctx context.Context, u *unit, st *blackboard.S
 	}
 	text = messageOf(r)
 	if text == "" && p.program == agent.Scripted && r.result.Outcome == agent.Finished {
-		text = s.Service.Mask(strings.TrimSpace(t.Description)) // its run has no verb to read it with (specs/roles-and-knowledge.md#3.7)
+		text = s.Service.Board.Mask(strings.TrimSpace(t.Description)) // its run has no verb to read it with (specs/roles-and-knowledge.md#3.7)
 	}
 	if text != "" {
 		r.outcome(outcome.Outcome{Effect: outcome.Applied})
@@ -282,7 +283,7 @@ func (s *Supervisor) contextFull(ctx context.Context, u *unit, t *blackboard.Tas
 }
 
 // handedOff reports whether the agent of the run that began at m has left a handoff.
-func handedOff(t *blackboard.Task, m verb.Mark) bool {
+func handedOff(t *blackboard.Task, m board.Mark) bool {
 	for _, h := range t.History[min(m.History, len(t.History)):] {
 		if h != nil && h.Event == blackboard.HistoryHandoff && h.Agent == m.Agent {
 			return true
@@ -306,12 +307,12 @@ func (s *Supervisor) handoffOf(ctx context.Context, t *blackboard.Task, r agent.
 		h.Summary = strings.Join(parts, "\n")
 		return h
 	}
-	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(t.ID))
+	w, err := s.Service.Board.Repo.Inspect(ctx, s.Service.Board.Repo.WorktreePath(t.ID))
 	if err == nil && w.Exists && w.Head != "" && t.BaseCommit != "" {
-		if stat, err := s.Service.Repo.DiffStat(ctx, t.BaseCommit, w.Head); err == nil && strings.TrimSpace(stat) != "" {
+		if stat, err := s.Service.Board.Repo.DiffStat(ctx, t.BaseCommit, w.Head); err == nil && strings.TrimSpace(stat) != "" {
 			parts = append(parts, "Committed since the base:\n"+prose.Cut(strings.Trim(stat, "\n"), handoffStat))
 		}
-		if changed, err := s.Service.Repo.ChangedFiles(ctx, t.BaseCommit, w.Head); err == nil {
+		if changed, err := s.Service.Board.Repo.ChangedFiles(ctx, t.BaseCommit, w.Head); err == nil {
 			for _, c := range changed[:min(len(changed), handoffFiles)] {
 				h.FilesModified = append(h.FilesModified, c.Path)
 			}
@@ -348,9 +349,9 @@ func (s *Supervisor) intentLate(ctx context.Context, st *blackboard.State, t *bl
 	if t.BaseCommit != "" {
 		others = append(others, t.BaseCommit)
 	}
-	if head, err := s.Service.TipOf(ctx, st); err == nil && head != "" { // what came in from there is others' work
+	if head, err := s.Service.Integration.TipOf(ctx, st); err == nil && head != "" { // what came in from there is others' work
 		others = append(others, head)
 	}
-	first, found, err := s.Service.Repo.FirstCommitTime(ctx, t.ReviewCommit, others...)
+	first, found, err := s.Service.Board.Repo.FirstCommitTime(ctx, t.ReviewCommit, others...)
 	return err == nil && found && first.Before(at)
 }

@@ -130,8 +130,8 @@ func TestNoSecretGetsIntoTheHistory(t *testing.T) {
 		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
 			return finished("hunter22\n" + `{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"hunter22 is wrong."}`)
 		})
-		s.Once, s.Service.Secrets = true, new(secret.Set)
-		s.Service.Secrets.AddEnviron([]string{"DEPLOY_TOKEN=hunter22"})
+		s.Once, s.Service.Board.Secrets = true, new(secret.Set)
+		s.Service.Board.Secrets.AddEnviron([]string{"DEPLOY_TOKEN=hunter22"})
 		if err := s.Run(context.Background(), context.Background()); err != nil {
 			t.Error(err)
 		}

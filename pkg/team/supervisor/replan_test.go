@@ -311,7 +311,7 @@ func TestAPlanFromTheFirstTaskToTheLastMessage(t *testing.T) {
 	}
 	j.coder()
 	j.reviewer(`{"status":"ok"}`)
-	if _, err := j.Service("").Merger(blackboard.System).All(t.Context()); err != nil {
+	if _, err := j.Service("").Merges.Merger(blackboard.System).All(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	j.coder()

@@ -88,7 +88,7 @@ func TestAReviewerWhoChangedTheWorkJudgesAgain(t *testing.T) {
 					t.Errorf("the attic has %q, want %s", saved, x.saved)
 				}
 			}
-			if _, err := p.Service("").Merge(t.Context(), "task-1"); err != nil {
+			if _, err := p.Service("").Merges.Merge(t.Context(), "task-1"); err != nil {
 				t.Fatal(err)
 			}
 			if got := p.Git(p.Dir, "rev-parse", "integration^2"); got != commit {
@@ -152,8 +152,8 @@ func TestWhatCameAfterTheSubmissionIsPutAside(t *testing.T) {
 func TestWhatTheCoderStillDoesIsNotTheReviewers(t *testing.T) {
 	t.Parallel()
 	p := submittedGreeter(t, verb.SubmitInput{}, polite)
-	err := p.Service("").Update(t.Context(), "test", func(s *blackboard.State, _ transition.Actor) error {
-		s.Agents["coder-1"].Child = &blackboard.Child{PID: os.Getpid(), Run: 1, Task: "task-1", Started: blackboard.TimeOf(p.Service("").Now())}
+	err := p.Service("").Board.Update(t.Context(), "test", func(s *blackboard.State, _ transition.Actor) error {
+		s.Agents["coder-1"].Child = &blackboard.Child{PID: os.Getpid(), Run: 1, Task: "task-1", Started: blackboard.TimeOf(p.Service("").Board.Now())}
 		return nil
 	})
 	if err != nil {

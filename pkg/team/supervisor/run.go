@@ -20,6 +20,7 @@ import (
 	"liza/pkg/run/role"
 	"liza/pkg/run/sandbox"
 	"liza/pkg/team/wall"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/verb"
 )
@@ -30,7 +31,7 @@ type run struct {
 	brief   briefing
 	number  int    // among the runs of this agent
 	mark    string // its correlation id: in the history, the journal and the output
-	before  verb.Mark
+	before  board.Mark
 	record  *recording // nil: it has none
 	task    string
 	folder  string        // of its sockets; "" for none
@@ -122,14 +123,14 @@ type briefing struct {
 // folder is where a task is worked on and judged: its worktree. A message has none.
 func (s *Supervisor) folder(t *blackboard.Task) string {
 	if t.KindOf() == blackboard.MessageTask {
-		return s.Service.Project.Root
+		return s.Service.Board.Project.Root
 	}
-	return s.Service.Repo.WorktreePath(t.ID)
+	return s.Service.Board.Repo.WorktreePath(t.ID)
 }
 
 // runKind performs a task of another kind than code for its coder (specs/protocol.md#4.5).
 func (s *Supervisor) runKind(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (next, error) {
-	if why := u.board.MayStart(st, t, t.KindOf()); why != "" {
+	if why := u.board.Board.MayStart(st, t, t.KindOf()); why != "" {
 		_, err := u.board.Block(ctx, verb.BlockInput{Task: t.ID, Reason: why, Questions: []string{"May the task be done for this caller, or should it be done another way?"}})
 		s.warn(t.ID, "blocked: %s", why)
 		return next{}, err
@@ -137,7 +138,7 @@ func (s *Supervisor) runKind(ctx context.Context, u *unit, st *blackboard.State,
 	if t.KindOf() != blackboard.MessageTask {
 		return next{}, s.runCommand(ctx, u, st, t)
 	}
-	if s.Service.Config().Messenger.Mode != "verbatim" {
+	if s.Service.Board.Config().Messenger.Mode != "verbatim" {
 		t = sentBack(t)
 	}
 	return s.runMessage(ctx, u, st, t)
@@ -292,7 +293,7 @@ func (r *recording) answer(exit *exitcmd.Exit) {
 func (s *Supervisor) letGo(ctx context.Context, u *unit, reason string) error {
 	var err error
 	if s.Role == blackboard.RoleReviewer {
-		_, err = u.board.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "released", Reason: reason})
+		_, err = u.board.Reviews.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "released", Reason: reason})
 	} else {
 		_, err = u.board.Release(ctx, verb.ReleaseInput{Task: u.task, Reason: reason})
 	}
@@ -304,7 +305,7 @@ func (s *Supervisor) letGo(ctx context.Context, u *unit, reason string) error {
 
 // releaseAll gives back the claims of this agent (T36, T18).
 func (s *Supervisor) releaseAll(ctx context.Context, reason string) error {
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		return err
 	}

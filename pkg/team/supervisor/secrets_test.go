@@ -12,6 +12,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
 	"liza/pkg/run/exitcmd"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
@@ -29,9 +30,9 @@ func spread(t *testing.T, p *verbtest.Place) {
 		t.Fatal(err)
 	}
 	p.AddTask("task-1")
-	verbtest.Write(t, p.Project.Prompt(verb.PlannerRuns, 1), "A note: Use "+secretValue+"\n")
+	verbtest.Write(t, p.Project.Prompt(board.PlannerRuns, 1), "A note: Use "+secretValue+"\n")
 	verbtest.Write(t, p.Project.OutputAgent("planner-1"), "I use "+secretValue+"\n")
-	h := history.Interactions{Dir: p.Project.HistoryDir(verb.PlannerRuns)}
+	h := history.Interactions{Dir: p.Project.HistoryDir(board.PlannerRuns)}
 	in := history.Interaction{Timestamp: "2026-01-19T14:00:00Z", Request: history.Request{Prompt: "Use " + secretValue}}
 	if _, err := h.Append(ctx, in); err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func TestCrashWhileSecretsAreStored(t *testing.T) {
 				t.Errorf("the value is still in %q", holders(t, p))
 			}
 			d := p.Service("")
-			if did, err := d.Recover(context.Background()); err != nil {
+			if did, err := d.Agents.Recover(context.Background()); err != nil {
 				t.Fatal(did, err)
 			}
 			if left := holders(t, p); len(left) > 0 {
@@ -113,7 +114,7 @@ func TestCrashWhileSecretsAreStored(t *testing.T) {
 				t.Fatalf("the plan cannot be applied afterwards: %v", err)
 			}
 			s := p.State()
-			values, missing, err := d.SecretsOf(s.Secrets)
+			values, missing, err := d.Board.Vault().SecretsOf(s.Secrets)
 			if err != nil || len(missing) > 0 || values["github_token"] != secretValue {
 				t.Errorf("the secrets are %v, missing %v, %v", values, missing, err)
 			}

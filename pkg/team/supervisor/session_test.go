@@ -40,11 +40,11 @@ func (p *talks) run(spec agent.Spec, outcome agent.Outcome, final string) agent.
 func (c *clockwork) reject(task, reviewer string) {
 	c.TB.Helper()
 	d := c.Service(reviewer)
-	d.Store = c.memory
-	if _, err := d.ClaimReview(context.Background(), task); err != nil {
+	d.Board.Store = c.memory
+	if _, err := d.Reviews.ClaimReview(context.Background(), task); err != nil {
 		c.TB.Fatal(err)
 	}
-	if _, err := d.Verdict(context.Background(), verb.VerdictInput{Task: task, Verdict: "reject", Reason: "task-1.md:1 lacks a word"}); err != nil {
+	if _, err := d.Reviews.Verdict(context.Background(), verb.VerdictInput{Task: task, Verdict: "reject", Reason: "task-1.md:1 lacks a word"}); err != nil {
 		c.TB.Fatal(err)
 	}
 }
@@ -220,7 +220,7 @@ func TestAFinishedRunOfADeadSupervisorIsSubmitted(t *testing.T) {
 					return finished(completes)
 				})
 				dies := &stopsBefore{Store: c.memory, op: "submit"}
-				s.Service.Store, s.PIDStart = dies, 1 // no living process has that start
+				s.Service.Board.Store, s.PIDStart = dies, 1 // no living process has that start
 				c.once(s)
 				commit := c.state().Task("task-1").ReviewCommit
 				if before := dies.board.Task("task-1"); before.Status != blackboard.Claimed || len(before.Attempts) != 0 {
@@ -251,7 +251,7 @@ func TestAFinishedRunThatWasReleasedIsDoneAgain(t *testing.T) {
 			return finished(completes)
 		})
 		dies := &stopsBefore{Store: c.memory, op: "submit"}
-		s.Service.Store, s.PIDStart = dies, 1
+		s.Service.Board.Store, s.PIDStart = dies, 1
 		c.once(s)
 		c.memory = store.NewMemory(dies.board)
 		if _, err := c.person().Release(context.Background(), verb.ReleaseInput{Task: "task-1", Reason: "once more, please", Force: true}); err != nil {

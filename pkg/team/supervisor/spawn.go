@@ -25,7 +25,8 @@ import (
 	"liza/pkg/run/role"
 	"liza/pkg/run/sandbox"
 	"liza/pkg/verb/outcome"
-	"liza/pkg/verb/verb"
+
+	"liza/pkg/verb/board"
 )
 
 // spawn prepares prompt, environment and log, runs the program, and records its end.
@@ -46,13 +47,13 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	if err != nil {
 		return nil, err
 	}
-	token, hash, err := s.Service.NewToken()
+	token, hash, err := s.Service.Agents.NewToken()
 	if err != nil {
 		return nil, err
 	}
-	folder := cmp.Or(spec.TaskID, verb.PlannerRuns) // of its prompts and its history
+	folder := cmp.Or(spec.TaskID, board.PlannerRuns) // of its prompts and its history
 	r := &run{brief: b, task: task, number: transition.NextRun(st, s.ID), before: outcome.MarkOf(s.Service, st, s.ID, task)}
-	r.mark = verb.RunMark(s.generation(st), r.number)
+	r.mark = board.RunMark(s.generation(st), r.number)
 	s.lease.setRun(r.mark)
 	r.record = s.record(ctx, st, u, r, task, folder)
 	file, err := s.savePrompt(folder, b.Text, r.record.sequence())
@@ -96,7 +97,7 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 	spec.Started = func(p agent.Process) error {
 		r.begun(p)
 		defer r.noted()
-		return u.board.Update(ctx, "spawn", func(st *blackboard.State, a transition.Actor) error {
+		return u.board.Board.Update(ctx, "spawn", func(st *blackboard.State, a transition.Actor) error {
 			if t := st.Task(task); t != nil && s.Role == blackboard.RoleCoder {
 				t.ResolvedRole = b.role.Record()
 			}
@@ -104,9 +105,9 @@ func (s *Supervisor) launch(ctx context.Context, spec agent.Spec, b briefing, st
 				transition.DeliverAnswers(st, task)
 			}
 			if b.reask == 0 {
-				transition.UseFacts(st, prompt.FactsIn(st, b.Text), s.Service.Now())
+				transition.UseFacts(st, prompt.FactsIn(st, b.Text), s.Service.Board.Now())
 			}
-			return transition.Spawned(st, a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), CLI: b.program}, s.Service.Now())
+			return transition.Spawned(st, a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), CLI: b.program}, s.Service.Board.Now())
 		})
 	}
 	told := s.openTold(r.event(task), b, spec.Dir)
@@ -133,10 +134,10 @@ func (s *Supervisor) equip(ctx context.Context, adapter agent.Adapter, spec *age
 	}
 	kind, file := r.brief.role.Role.Kind, spec.PromptFile
 	if kind != role.Kind(s.Role) {
-		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + s.Service.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + r.mark}
-		spec.Timeout = s.Service.Config().Limits.Timeout.Messenger
+		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + s.Service.Board.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + r.mark}
+		spec.Timeout = s.Service.Board.Config().Limits.Timeout.Messenger
 		if kind == role.Summarizer {
-			spec.Timeout = s.Service.Config().Limits.Timeout.Summarizer
+			spec.Timeout = s.Service.Board.Config().Limits.Timeout.Summarizer
 		}
 		return nil
 	}
@@ -163,12 +164,12 @@ func (s *Supervisor) read(ctx context.Context, u *unit, r *run, task string) err
 	}
 	if kind == role.Planner { // before anything of what it says is written
 		var err error
-		if r.result.Final, err = s.Service.KeepFound(context.WithoutCancel(ctx), r.result.Final); err != nil {
+		if r.result.Final, err = s.Service.Board.Vault().KeepFound(context.WithoutCancel(ctx), r.result.Final); err != nil {
 			return err
 		}
 	}
 	s.masked(&r.result)
-	strict := s.Service.Config().Exit.Strict && kind != role.Messenger // whose whole output may be its answer
+	strict := s.Service.Board.Config().Exit.Strict && kind != role.Messenger // whose whole output may be its answer
 	r.answer = exitcmd.Read(r.result.Final, string(kind), strict)
 	r.answer.Problem = because(r.answer.Problem, r.result)
 	if r.record != nil {
@@ -197,7 +198,7 @@ func because(problem error, r agent.Result) error {
 // putBack undoes what a reviewer did to the worktree that it judged, before the end of the run is
 // written: until then nothing else touches what it approved.
 func (s *Supervisor) putBack(ctx context.Context, r *run, task string) {
-	changed, err := s.Service.PutBack(context.WithoutCancel(ctx), task, s.ID)
+	changed, err := s.Service.Worktrees.PutBack(context.WithoutCancel(ctx), task, s.ID)
 	if err != nil {
 		s.warn(task, "%v", err) // an approval of what is not at the submitted commit is refused
 	}
@@ -208,7 +209,7 @@ func (s *Supervisor) putBack(ctx context.Context, r *run, task string) {
 
 // masked takes secrets out of all that a run says.
 func (s *Supervisor) masked(r *agent.Result) {
-	mask := func(text *string) { *text = s.Service.Mask(*text) }
+	mask := func(text *string) { *text = s.Service.Board.Mask(*text) }
 	mask(&r.Final)
 	mask(&r.Error)
 	for i := range r.Tail {
@@ -226,7 +227,7 @@ func (s *Supervisor) generation(st *blackboard.State) string {
 // environment is what an agent program is told about itself (specs/cli.md#5).
 func (s *Supervisor) environment(task, mark, prompt, worktree string) []string {
 	env := []string{"LIZA_AGENT_ID=" + s.ID, "LIZA_ROLE=" + string(s.Role), "LIZA_TASK_ID=" + task,
-		"LIZA_WORKTREE=" + worktree, "LIZA_ROOT=" + s.Service.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + prompt, "LIZA_RUN=" + mark}
+		"LIZA_WORKTREE=" + worktree, "LIZA_ROOT=" + s.Service.Board.Project.Root, "LIZA_BIN=" + s.Liza, "LIZA_PROMPT_FILE=" + prompt, "LIZA_RUN=" + mark}
 	return append(env, "PATH="+filepath.Dir(s.Liza)+string(os.PathListSeparator)+pathOf(s.Environ))
 }
 
@@ -242,7 +243,7 @@ func pathOf(environ []string) string {
 // saveSchema writes what `liza help schema` prints, and tells where. All runs share the file;
 // each rewrites it, so that it is never old enough to be taken for a left-over (verb.GC).
 func (s *Supervisor) saveSchema() (string, error) {
-	path := s.Service.Project.ExitSchema()
+	path := s.Service.Board.Project.ExitSchema()
 	text, err := s.Schema()
 	if err == nil {
 		err = safefile.MakeFolder(filepath.Dir(path), 0o755)
@@ -259,13 +260,13 @@ func (s *Supervisor) saveSchema() (string, error) {
 // savePrompt keeps the exact bytes of a prompt, readable by its owner only, under the number
 // that its run has in the history. A run without one takes the next number that is free.
 func (s *Supervisor) savePrompt(folder, text string, number int) (string, error) {
-	dir := filepath.Dir(s.Service.Project.Prompt(folder, 1))
+	dir := filepath.Dir(s.Service.Board.Project.Prompt(folder, 1))
 	if err := safefile.MakeFolder(dir, 0o700); err != nil {
 		return "", fmt.Errorf("cannot save the prompt: %v", err)
 	}
 	if number > 0 {
-		path := s.Service.Project.Prompt(folder, number)
-		if err := safefile.Replace(path, []byte(s.Service.Mask(text)), 0o600); err != nil {
+		path := s.Service.Board.Project.Prompt(folder, number)
+		if err := safefile.Replace(path, []byte(s.Service.Board.Mask(text)), 0o600); err != nil {
 			return "", fmt.Errorf("cannot save the prompt: %w", err)
 		}
 		return path, nil
@@ -275,7 +276,7 @@ func (s *Supervisor) savePrompt(folder, text string, number int) (string, error)
 		return "", fmt.Errorf("cannot save the prompt: %v", err)
 	}
 	for n := len(entries) + 1; ; n++ {
-		path := s.Service.Project.Prompt(folder, n)
+		path := s.Service.Board.Project.Prompt(folder, n)
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -283,7 +284,7 @@ func (s *Supervisor) savePrompt(folder, text string, number int) (string, error)
 		if err != nil {
 			return "", fmt.Errorf("cannot save the prompt: %v", err)
 		}
-		_, err = f.WriteString(s.Service.Mask(text))
+		_, err = f.WriteString(s.Service.Board.Mask(text))
 		if err = errors.Join(err, f.Close()); err != nil {
 			return "", fmt.Errorf("cannot save the prompt: %w", err)
 		}
@@ -303,15 +304,15 @@ func (s *Supervisor) named(ctx context.Context, program string, adapter agent.Ad
 // openLog opens the output log and marks the beginning of a run in it. Secrets are masked. What a planner says is written when the log is closed: until then nobody knows
 // which secrets its plan has.
 func (s *Supervisor) openLog(task, run string) (io.WriteCloser, error) {
-	path := s.Service.Project.OutputAgent(s.ID)
+	path := s.Service.Board.Project.OutputAgent(s.ID)
 	if task != "" {
-		path = s.Service.Project.Output(task)
+		path = s.Service.Board.Project.Output(task)
 	}
 	f, err := safefile.OpenLog(path, 0o600, safefile.MaxLog)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Fprintf(f, "=== %s %s\n", blackboard.TimeOf(s.Service.Now()), run); err != nil {
+	if _, err := fmt.Fprintf(f, "=== %s %s\n", blackboard.TimeOf(s.Service.Board.Now()), run); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the output log: %w", err), f.Close())
 	}
 	return s.maskedLog(f), nil
@@ -332,7 +333,7 @@ func (l outputLog) Close() error {
 }
 
 func (s *Supervisor) maskedLog(f io.WriteCloser) io.WriteCloser {
-	known := s.Service.MaskLog(f)
+	known := s.Service.Board.MaskLog(f)
 	if s.Role != blackboard.RolePlanner {
 		return outputLog{known, []io.Closer{known, f}}
 	}
@@ -389,11 +390,11 @@ func (s *Supervisor) ended(ctx context.Context, u *unit, task string, x *run) er
 		Commit: s.head(ctx, task), CLI: b.program, Session: x.talk, Sandbox: string(x.sandbox)}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
-		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: outcome.Inside(s.Service, task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Service.Now())}
+		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: outcome.Inside(s.Service, task, exit.EvidenceFiles), At: blackboard.TimeOf(s.Service.Board.Now())}
 	}
 	s.recordUsage(task, x)
-	ended := s.Service.Now()
-	err := u.board.Later(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
+	ended := s.Service.Board.Now()
+	err := u.board.Board.Later(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
 		if why := outcome.Contradicts(st.Task(task), s.ID, exit); b.role.Role.Kind == role.Reviewer && why != "" {
 			if err := outcome.VoidApproval(st, a, task, why, ended); err != nil {
 				return err
@@ -404,9 +405,9 @@ func (s *Supervisor) ended(ctx context.Context, u *unit, task string, x *run) er
 	switch {
 	case err != nil:
 	case !x.answered() || b.role.Role.Kind != role.Kind(s.Role):
-		err = u.board.Write(ctx, "run")
+		err = u.board.Board.Write(ctx, "run")
 	case rr.Finished && s.Role == blackboard.RoleCoder:
-		if err := s.Service.KeepEnd(s.ID, x.mark, rr); err != nil {
+		if err := s.Service.Board.Orphans().KeepEnd(s.ID, x.mark, rr); err != nil {
 			s.warn(task, "%v", err)
 		}
 	}
@@ -420,7 +421,7 @@ func (s *Supervisor) head(ctx context.Context, task string) string {
 	if task == "" || s.Role != blackboard.RoleCoder {
 		return ""
 	}
-	w, err := s.Service.Repo.BranchTip(ctx, "task/"+task)
+	w, err := s.Service.Board.Repo.BranchTip(ctx, "task/"+task)
 	if err != nil {
 		return ""
 	}
@@ -430,7 +431,7 @@ func (s *Supervisor) head(ctx context.Context, task string) string {
 // recordUsage appends to usage.jsonl; no decision reads it, so a failure is only told.
 func (s *Supervisor) recordUsage(task string, x *run) {
 	b, r := x.brief, x.result
-	line := map[string]any{"at": blackboard.TimeOf(s.Service.Now()), "run": x.number, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
+	line := map[string]any{"at": blackboard.TimeOf(s.Service.Board.Now()), "run": x.number, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
 		"cost_cents": nil, "tokens_in": nil, "tokens_out": nil, "tokens_cached": nil, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome, "id": x.mark}
 	if r.Usage.CostKnown {
 		line["cost_cents"] = blackboard.AmountOf(r.Usage.CostCents)
@@ -440,7 +441,7 @@ func (s *Supervisor) recordUsage(task string, x *run) {
 	}
 	data, err := json.Marshal(line)
 	if err == nil {
-		err = safefile.Append(s.Service.Project.Usage(), []byte(s.Service.Mask(string(data))+"\n"))
+		err = safefile.Append(s.Service.Board.Project.Usage(), []byte(s.Service.Board.Mask(string(data))+"\n"))
 	}
 	if err != nil {
 		s.warn(task, "cannot record the usage: %v", err)
@@ -451,7 +452,7 @@ func (s *Supervisor) recordUsage(task string, x *run) {
 // a change in its worktree.
 func (s *Supervisor) activity(task, dir string) time.Time {
 	var last time.Time
-	if st, err := s.Service.View(context.Background()); err == nil {
+	if st, err := s.Service.Board.View(context.Background()); err == nil {
 		for t := range st.Tasks() {
 			for _, h := range t.History {
 				if at, ok := h.Time.At(); ok && h.Agent == s.ID && at.After(last) {

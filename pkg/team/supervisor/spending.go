@@ -118,7 +118,7 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 	if ledger == nil {
 		ledger = &Running{}
 	}
-	ledger.begin(s.ID, s.Service.Now())
+	ledger.begin(s.ID, s.Service.Board.Now())
 	defer ledger.end(s.ID)
 	spent := make(chan struct{}, 1)
 	waits := &providerWait{}
@@ -179,11 +179,11 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 
 // overspent is the limit that the running program has reached, or nil.
 func (s *Supervisor) overspent(ctx context.Context, ledger *Running, task string) *limitError {
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		return nil
 	}
-	now := s.Service.Now()
+	now := s.Service.Board.Now()
 	own, all := ledger.spent(s.ID, now)
 	if t := st.Task(task); t != nil {
 		if h := transition.ReachedWhile(st, t, own, now); h != nil {
@@ -208,7 +208,7 @@ func (s *Supervisor) settled(b briefing, u agent.Usage) agent.Usage {
 	if u.CostKnown || !u.TokensKnown {
 		return u
 	}
-	if price, ok := priceOf(s.Service.Config().Prices, b.program, b.model); ok {
+	if price, ok := priceOf(s.Service.Board.Config().Prices, b.program, b.model); ok {
 		u.CostKnown = true
 		u.CostCents = float64(blackboard.AmountOf((float64(u.TokensIn)*price.In + float64(u.TokensOut)*price.Out) / 1e4)) // USD per million is cents per 10,000
 	}
@@ -234,7 +234,7 @@ func (s *Supervisor) sprintSpent(ctx context.Context, st *blackboard.State, rese
 	if !transition.LimitsSprint(st) {
 		return false, waiting{}, nil
 	}
-	now := s.Service.Now()
+	now := s.Service.Board.Now()
 	if o := transition.SprintReached(st, transition.Spent{}, reserve, now); o != nil {
 		return true, waiting{why: o.String()}, s.stopSprint(ctx, o)
 	}
@@ -268,9 +268,9 @@ func (s *Supervisor) reserve(ctx context.Context, st *blackboard.State, t *black
 	if t != nil {
 		cents = transition.NextCost(t)
 	}
-	err = s.Service.Update(ctx, "reserve", func(st *blackboard.State, a transition.Actor) error {
+	err = s.Service.Board.Update(ctx, "reserve", func(st *blackboard.State, a transition.Actor) error {
 		over, wait = nil, 0
-		now := s.Service.Now()
+		now := s.Service.Board.Now()
 		if o := transition.SprintReached(st, transition.Spent{}, cents, now); o != nil {
 			over = &limitError{sprint: o}
 			return nil
@@ -290,8 +290,8 @@ func (s *Supervisor) stopForLimit(ctx context.Context, u *unit, over *limitError
 	ctx = context.WithoutCancel(ctx)
 	s.warn(u.task, "%v", over)
 	if over.task != nil {
-		if st, err := u.board.View(ctx); err == nil && st.Task(u.task) != nil {
-			if h := transition.Reached(st, st.Task(u.task), s.Service.Now()); h != nil {
+		if st, err := u.board.Board.View(ctx); err == nil && st.Task(u.task) != nil {
+			if h := transition.Reached(st, st.Task(u.task), s.Service.Board.Now()); h != nil {
 				over.task = h // with all that the run has used in the end
 			}
 		}

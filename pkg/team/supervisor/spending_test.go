@@ -36,7 +36,7 @@ func (c *clockwork) change(do func(*blackboard.State)) {
 // person is the service of a person on the board in memory.
 func (c *clockwork) person() *verb.Service {
 	d := c.Service("")
-	d.Store = c.memory
+	d.Board.Store = c.memory
 	return d
 }
 

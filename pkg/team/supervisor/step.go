@@ -9,7 +9,8 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/run/role"
 	"liza/pkg/verb/replay"
-	"liza/pkg/verb/verb"
+
+	"liza/pkg/verb/board"
 )
 
 // RunStep is Run for exactly one run of the agent program, on the task of the supervisor or,
@@ -28,11 +29,11 @@ func (s *Supervisor) RunStep(soft, hard context.Context) error {
 }
 
 func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error) {
-	st, err := s.Service.View(hard)
+	st, err := s.Service.Board.View(hard)
 	if err != nil {
 		return false, waiting{}, err
 	}
-	if why := s.Service.ControlOn(st); why != "" {
+	if why := s.Service.Board.ControlOn(st); why != "" {
 		return false, waiting{}, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza resume", Message: "no run is started: " + why}
 	}
 	switch s.Role {
@@ -43,7 +44,7 @@ func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error)
 	}
 	for done := true; done; { // they stop this task too, and then it cannot be claimed
 		if done, err = s.applyLimits(hard, st); err == nil && done {
-			st, err = s.Service.View(hard)
+			st, err = s.Service.Board.View(hard)
 		}
 		if err != nil {
 			return false, waiting{}, err
@@ -68,28 +69,28 @@ func (s *Supervisor) Foresee(ctx context.Context, next replay.NextStep) (Foresee
 	if next.Merge {
 		return out, nil
 	}
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		return out, err
 	}
 	if next.Kind == role.Planner {
-		if due, _ := transition.DueTriggers(st, triggerFacts(s.Service, st), s.Service.Now()); len(due) == 0 {
+		if due, _ := transition.DueTriggers(st, triggerFacts(s.Service, st), s.Service.Board.Now()); len(due) == 0 {
 			return out, fmt.Errorf("%w: %s", ErrIdle, s.plannerWaits(st, triggerFacts(s.Service, st)))
 		}
 	}
 	t, kind := st.Task(next.Task), next.Kind
-	out.Agent = transition.FreeAgentID(st, s.Role, s.Service.Now())
+	out.Agent = transition.FreeAgentID(st, s.Role, s.Service.Board.Now())
 	switch {
 	case t != nil && next.Kind == role.Coder && t.KindOf() == blackboard.MessageTask:
 		kind = role.Messenger
-		if s.Service.Config().Messenger.Mode == "verbatim" {
+		if s.Service.Board.Config().Messenger.Mode == "verbatim" {
 			return out, nil
 		}
 	case t != nil && next.Kind == role.Coder && t.KindOf() == blackboard.ExecTask:
 		out.Command = []string{"sh", "-c", t.Command}
 		return out, nil
 	case t != nil && next.Kind == role.Coder && t.KindOf() == blackboard.SkillTask:
-		installed, err := s.Service.Skills().Find(t.Skill)
+		installed, err := s.Service.Board.Skills().Find(t.Skill)
 		if err == nil {
 			out.Command, err = installed.Command(pathOf(s.Environ))
 		}
@@ -97,7 +98,7 @@ func (s *Supervisor) Foresee(ctx context.Context, next replay.NextStep) (Foresee
 	}
 	used, err := s.roleFor(kind, t)
 	if err != nil {
-		return out, verb.RoleRefusal(t, err)
+		return out, board.RoleRefusal(t, err)
 	}
 	out.Role = used.Role.Name
 	c := s.choose(st, kind, used.Role, t)
@@ -106,7 +107,7 @@ func (s *Supervisor) Foresee(ctx context.Context, next replay.NextStep) (Foresee
 	if err != nil {
 		return out, err
 	}
-	spec := agent.Spec{Dir: s.Service.Project.Root, Model: out.Model, Role: string(kind), TaskID: next.Task, PromptFile: "PROMPT_FILE"}
+	spec := agent.Spec{Dir: s.Service.Board.Project.Root, Model: out.Model, Role: string(kind), TaskID: next.Task, PromptFile: "PROMPT_FILE"}
 	if t != nil {
 		spec.Dir = s.folder(t)
 	}

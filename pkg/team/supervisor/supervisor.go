@@ -119,13 +119,13 @@ type waiting struct {
 
 func (s *Supervisor) say(task, format string, args ...any) {
 	if s.Print != nil {
-		s.Print(Line{Time: s.Service.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...)})
+		s.Print(Line{Time: s.Service.Board.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...)})
 	}
 }
 
 func (s *Supervisor) warn(task, format string, args ...any) {
 	if s.Print != nil {
-		s.Print(Line{Time: s.Service.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...), Warning: true})
+		s.Print(Line{Time: s.Service.Board.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...), Warning: true})
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *Supervisor) registered(soft, hard context.Context, work func(hard conte
 		return err
 	}
 	if !s.Team {
-		s.Service.ClearStrays()
+		s.Service.Agents.ClearStrays()
 	}
 	if !s.Team && !s.mergesItself() {
 		defer s.merger(s.Service, s.Role).beside(hard)()
@@ -172,7 +172,7 @@ func (s *Supervisor) registered(soft, hard context.Context, work func(hard conte
 	left := false
 	defer func() {
 		if left { // only now: the heartbeat, which has ended, reads it
-			s.Service.Caller.Token = ""
+			s.Service.Board.Caller.Token = ""
 		}
 	}()
 	defer watchers.Wait()
@@ -185,8 +185,8 @@ func (s *Supervisor) registered(soft, hard context.Context, work func(hard conte
 }
 
 func (s *Supervisor) loop(soft, hard context.Context) error {
-	changes := s.Service.Store.Watch(hard)
-	s.idleSince = s.Service.Now()
+	changes := s.Service.Board.Store.Watch(hard)
+	s.idleSince = s.Service.Board.Now()
 	for {
 		if cause := context.Cause(hard); cause != nil {
 			return ErrAborted
@@ -218,7 +218,7 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 		}
 		if did {
 			s.worked = true
-			s.idleSince = s.Service.Now()
+			s.idleSince = s.Service.Board.Now()
 			if s.Once || s.shut { // opened again at once, it would leave the person no way out
 				return nil
 			}
@@ -238,7 +238,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if err := s.recover(hard); err != nil {
 		return false, waiting{}, err
 	}
-	st, err := s.Service.View(hard)
+	st, err := s.Service.Board.View(hard)
 	if err != nil {
 		return false, waiting{}, err
 	}
@@ -248,12 +248,12 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	}
 	changed, err := sprint.Follow(hard, s.Service, st)
 	if err == nil && (changed || rest) {
-		st, err = s.Service.View(hard)
+		st, err = s.Service.Board.View(hard)
 	}
 	if err != nil {
 		return false, waiting{}, err
 	}
-	if o := s.Service.Orders(st); len(o) > 0 {
+	if o := s.Service.Board.Orders(st); len(o) > 0 {
 		if o[0].Control == project.Abort {
 			return false, waiting{}, ErrAborted
 		}
@@ -274,7 +274,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 		merged = s.merge(hard, st)
 	}
 	if merged { // what others left is not the one unit of work that was asked for
-		if st, err = s.Service.View(hard); err != nil {
+		if st, err = s.Service.Board.View(hard); err != nil {
 			return false, waiting{}, err
 		}
 	}
@@ -302,16 +302,16 @@ func (s *Supervisor) turn(soft, hard context.Context, st *blackboard.State) (boo
 // complete ends goal and sprint when everything is done, and the supervisor with them.
 func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, error) {
 	facts := s.completionFacts(st)
-	if c := transition.CompletionOf(st, facts, s.Service.Now()); c != transition.CompletionOpen {
+	if c := transition.CompletionOf(st, facts, s.Service.Board.Now()); c != transition.CompletionOpen {
 		c, err := sprint.Complete(ctx, s.Service, facts)
 		if err != nil {
 			return false, err
 		}
 		if c == transition.CompletionMissing {
-			missing, next, _ := s.Service.FindMissingWork(ctx)
+			missing, next, _ := s.Service.Integration.FindMissingWork(ctx)
 			return true, &GaveUp{Why: "the goal is not complete: " + missing, Next: next}
 		}
-		if st, err = s.Service.View(ctx); err != nil {
+		if st, err = s.Service.Board.View(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -329,12 +329,12 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 }
 
 func (s *Supervisor) completionFacts(st *blackboard.State) transition.CompletionFacts {
-	return transition.CompletionFacts{Control: len(s.Service.Orders(st)) > 0, Triggers: triggerFacts(s.Service, st)}
+	return transition.CompletionFacts{Control: len(s.Service.Board.Orders(st)) > 0, Triggers: triggerFacts(s.Service, st)}
 }
 
 // seeIntegration tells of a branch that somebody moved. Nothing is merged until a person has decided.
 func (s *Supervisor) seeIntegration(ctx context.Context, st *blackboard.State) error {
-	b, err := s.Service.SeeIntegration(ctx, st)
+	b, err := s.Service.Integration.SeeIntegration(ctx, st)
 	if s.moved = b.Moved; !b.Moved || err != nil {
 		s.movedTold = ""
 		return err
@@ -351,7 +351,7 @@ const recoverEvery = 30 * time.Second
 
 // recover takes back what dead supervisors left, at the start and every 30 s.
 func (s *Supervisor) recover(ctx context.Context) error {
-	now := s.Service.Now()
+	now := s.Service.Board.Now()
 	if now.Sub(s.recovered) < recoverEvery {
 		return nil
 	}
@@ -361,7 +361,7 @@ func (s *Supervisor) recover(ctx context.Context) error {
 		return nil
 	}
 	s.recoverHistory(ctx)
-	did, err := s.Service.Recover(ctx)
+	did, err := s.Service.Agents.Recover(ctx)
 	for _, d := range did {
 		s.warn("", "%s", d)
 	}
@@ -379,11 +379,11 @@ func (s *Supervisor) recover(ctx context.Context) error {
 // coder reclaims by itself, and has the better look at what there is. Only a lease that has run
 // out, of a process that is gone, is proof.
 func (s *Supervisor) releaseAbandoned(ctx context.Context) {
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil || s.Role == blackboard.RoleCoder {
 		return
 	}
-	facts, now := s.Service.Facts(), s.Service.Now()
+	facts, now := s.Service.Board.Facts(), s.Service.Board.Now()
 	for id, e := range st.Agents {
 		if live, _ := st.Liveness(id, now, facts); e != nil && e.Role == blackboard.RoleCoder && (live == blackboard.Alive || live == blackboard.Unknown) {
 			return

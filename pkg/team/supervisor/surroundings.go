@@ -22,7 +22,7 @@ func (s *Supervisor) around(ctx context.Context, r *run) git.Surroundings {
 		}
 		return r.git.RemoteBranches()
 	}
-	seen, err := s.Service.Repo.Surroundings(ctx)
+	seen, err := s.Service.Board.Repo.Surroundings(ctx)
 	if err != nil {
 		s.warn("", "%v", err)
 	}
@@ -46,13 +46,13 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 			after[name] = commit
 		}
 	}
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		s.warn(task, "cannot tell what changed during the run: %v", err)
 		return
 	}
 	var changes []string
-	for _, name := range changed(before, after, st.IntegrationBranch(), s.Service.Remote()) {
+	for _, name := range changed(before, after, st.IntegrationBranch(), s.Service.Board.Remote()) {
 		changes = append(changes, s.describe(ctx, name, before[name], after[name]))
 	}
 	if len(changes) == 0 {
@@ -63,11 +63,11 @@ func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r
 	}
 	text := fmt.Sprintf("during the run of %s: %s", s.underWay(st, task), strings.Join(changes, "; "))
 	s.warn(task, "outside of its worktree, %s", text)
-	if s.Service.Notice != nil {
-		s.Service.Notice(blackboard.AlertCheckoutChanged, r.mark, text)
+	if s.Service.Board.Notice != nil {
+		s.Service.Board.Notice(blackboard.AlertCheckoutChanged, r.mark, text)
 	}
-	err = s.Service.Update(ctx, "changes", func(st *blackboard.State, _ transition.Actor) error {
-		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Now()), Agent: s.ID, Action: blackboard.ActionCheckoutChanged, Task: task,
+	err = s.Service.Board.Update(ctx, "changes", func(st *blackboard.State, _ transition.Actor) error {
+		st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(s.Service.Board.Now()), Agent: s.ID, Action: blackboard.ActionCheckoutChanged, Task: task,
 			Detail: text, Extra: map[string]any{"level": "warning"}})
 		return nil
 	})
@@ -107,7 +107,7 @@ func (s *Supervisor) describe(ctx context.Context, name, old, now string) string
 		if now == "" {
 			text = fmt.Sprintf("%s at %.9s was deleted", name, old)
 		}
-		kept, err := s.Service.Repo.KeepTip(ctx, name, old, now)
+		kept, err := s.Service.Board.Repo.KeepTip(ctx, name, old, now)
 		if err != nil {
 			s.warn("", "cannot keep %s: %v", old, err)
 		}
@@ -143,13 +143,13 @@ func (s *Supervisor) underWay(st *blackboard.State, task string) string {
 // .git names the folder until the end of the run, and runs in the main checkout have git as it is there.
 func (s *Supervisor) openGit(ctx context.Context, r *run, st *blackboard.State, task, worktree string, mounted bool) (err error) {
 	t := st.Task(task)
-	if t == nil || worktree != s.Service.Repo.WorktreePath(task) {
+	if t == nil || worktree != s.Service.Board.Repo.WorktreePath(task) {
 		if t = nil; !mounted {
 			return nil
 		}
 	}
 	keep := r.brief.role.Role.Kind == role.Coder
-	r.git, err = s.Service.GitFolder(ctx, st, t, s.ID, keep, !mounted)
+	r.git, err = s.Service.Worktrees.GitFolder(ctx, st, t, s.ID, keep, !mounted)
 	return err
 }
 
@@ -159,7 +159,7 @@ func (s *Supervisor) takeOver(ctx context.Context, r *run, task string) {
 	if r.git == nil || r.brief.role.Role.Kind != role.Coder {
 		return
 	}
-	taken, err := s.Service.TakeOver(context.WithoutCancel(ctx), task)
+	taken, err := s.Service.Worktrees.TakeOver(context.WithoutCancel(ctx), task)
 	if err != nil {
 		s.warn(task, "%v", err)
 	}
@@ -174,7 +174,7 @@ func (s *Supervisor) closeGit(ctx context.Context, r *run) {
 	if r.git == nil {
 		return
 	}
-	if err := s.Service.CloseGitFolder(context.WithoutCancel(ctx), r.git, r.task, r.before); err != nil {
+	if err := s.Service.Worktrees.CloseGitFolder(context.WithoutCancel(ctx), r.git, r.task, r.before); err != nil {
 		s.warn(r.task, "%v", err)
 	}
 	r.git = nil

@@ -108,8 +108,8 @@ func TestWhatCountsAsACrashOfATask(t *testing.T) {
 			t.Errorf("blocked after %d crashes and %d runs, want 2 and 5", x.Crashes, x.Usage.AgentRuns)
 		}
 		d := c.Service("")
-		d.Store = c.memory
-		err := d.Update(context.Background(), "test", func(s *blackboard.State, a transition.Actor) error {
+		d.Board.Store = c.memory
+		err := d.Board.Update(context.Background(), "test", func(s *blackboard.State, a transition.Actor) error {
 			return transition.Unblock(s, "task-1", transition.Actor{ID: blackboard.Human}, transition.Input{Reason: "the program is repaired"}, time.Now())
 		})
 		if err != nil {

@@ -30,7 +30,7 @@ type Team struct {
 func (t *Team) Run(soft, hard context.Context) error {
 	soft, stop := context.WithCancelCause(soft)
 	defer stop(nil)
-	t.Service.ClearStrays()
+	t.Service.Agents.ClearStrays()
 	running, beats := &Running{}, newHeartbeat()
 	ended := make(chan end, len(t.Members))
 	var all sync.WaitGroup
@@ -72,10 +72,10 @@ const steadyTime = 30 * time.Minute
 // kept runs a member, and starts it again after an error that did not come from a decision to end, maxRestarts times in a row.
 func (s *Supervisor) kept(soft, hard context.Context) error {
 	for n := 1; ; n++ {
-		began := s.Service.Now()
+		began := s.Service.Board.Now()
 		err := s.contained(func() error { return s.Run(soft, hard) })
 		decided := err == nil || errors.Is(err, ErrAborted) || errors.Is(err, ErrIdle) || errors.Is(err, ErrGaveUp)
-		if s.Service.Now().Sub(began) >= steadyTime {
+		if s.Service.Board.Now().Sub(began) >= steadyTime {
 			n = 1
 		}
 		if decided || n > maxRestarts || soft.Err() != nil {
@@ -86,7 +86,7 @@ func (s *Supervisor) kept(soft, hard context.Context) error {
 		if !rest(soft, hard, wait) || soft.Err() != nil {
 			return err
 		}
-		if s.Service.Caller.Token == "" { // else it goes on with the registration that it could not end
+		if s.Service.Board.Caller.Token == "" { // else it goes on with the registration that it could not end
 			s.forgetRegistration()
 		}
 	}
@@ -125,7 +125,7 @@ func (t *Team) collect(ended <-chan end, stop context.CancelCauseFunc) error {
 
 // watch ends the team when it cannot go on by itself.
 func (t *Team) watch(ctx context.Context) error {
-	changes := t.Service.Store.Watch(ctx)
+	changes := t.Service.Board.Store.Watch(ctx)
 	var quiet quiet
 	for {
 		look := watchEvery
@@ -141,8 +141,8 @@ func (t *Team) watch(ctx context.Context) error {
 			return nil
 		}
 		timer.Stop()
-		if s, err := t.Service.View(ctx); err == nil {
-			if cause := t.verdict(s); quiet.lasts(s, cause, t.Service.Now()) {
+		if s, err := t.Service.Board.View(ctx); err == nil {
+			if cause := t.verdict(s); quiet.lasts(s, cause, t.Service.Board.Now()) {
 				return cause
 			}
 		}
@@ -188,11 +188,11 @@ func (q *quiet) lasts(s *blackboard.State, cause error, now time.Time) bool {
 
 // verdict says why the team should end, or nil. It looks at the board only.
 func (t *Team) verdict(s *blackboard.State) error {
-	if len(t.Members) == 0 || !t.allWait(s) || t.Service.ControlOn(s) != "" {
+	if len(t.Members) == 0 || !t.allWait(s) || t.Service.Board.ControlOn(s) != "" {
 		return nil
 	}
 	facts := triggerFacts(t.Service, s)
-	now := t.Service.Now()
+	now := t.Service.Board.Now()
 	due, next := transition.DueTriggers(s, facts, now)
 	if len(due) > 0 && (t.Until != "idle" || t.plans()) { // else they are for a planner of another terminal
 		return nil
@@ -220,7 +220,7 @@ func (t *Team) plans() bool {
 func (t *Team) allWait(s *blackboard.State) bool {
 	waiting := 0
 	for _, e := range s.Agents {
-		if e.PID == t.Members[0].PID && e.Host == t.Service.Proc.Host && e.Status == blackboard.AgentWaiting {
+		if e.PID == t.Members[0].PID && e.Host == t.Service.Board.Proc.Host && e.Status == blackboard.AgentWaiting {
 			waiting++
 		}
 	}

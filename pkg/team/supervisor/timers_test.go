@@ -47,7 +47,7 @@ func inBubble(t *testing.T, do func(c *clockwork)) {
 
 func (c *clockwork) supervisor(role blackboard.Role, run func(context.Context, agent.Spec) agent.Result) *supervisor.Supervisor {
 	d := c.Service("")
-	d.Store = c.memory
+	d.Board.Store = c.memory
 	return &supervisor.Supervisor{Service: d, Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true",
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
 		Start: func(ctx context.Context, _ agent.Adapter, s agent.Spec) agent.Result {
@@ -191,7 +191,7 @@ func TestAnIdleAgentLooksAgainAfterItsPollInterval(t *testing.T) {
 			stop()
 			return agent.Result{Outcome: agent.Crashed, ExitCode: 3}
 		})
-		s.Service.Store = deaf{c.memory}
+		s.Service.Board.Store = deaf{c.memory}
 		time.AfterFunc(50*time.Second, func() { c.task("task-1") })
 		_ = s.Run(soft, context.Background()) // how it ends is the matter of other tests
 		c.wants(t, "claimed", 80*time.Second)
@@ -369,7 +369,7 @@ func TestAClockThatIsSetBackTakesNoTimeAway(t *testing.T) {
 			r.Seconds = 180
 			return r
 		})
-		s.Service.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
+		s.Service.Board.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 		s.Once = true
 		if err := s.Run(context.Background(), context.Background()); err != nil {
 			t.Error(err)
@@ -416,7 +416,7 @@ func TestALeaseIsTrustedForLessTimeThanItLasts(t *testing.T) {
 					stopped = time.Now()
 					return agent.Result{Outcome: agent.Killed}
 				})
-				s.Service.Store, s.Once = broken, true
+				s.Service.Board.Store, s.Once = broken, true
 				soft, stop := context.WithTimeout(context.Background(), 2*time.Hour)
 				defer stop()
 				_ = s.Run(soft, context.Background())

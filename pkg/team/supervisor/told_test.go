@@ -43,7 +43,7 @@ func TestARunIsKeptForPeopleWhileItGoesOn(t *testing.T) {
 			during = followed(t, c.Place, "task-1")
 			return finished(givesUp)
 		})
-		s.Service.Secrets.Add("github_token", secretValue)
+		s.Service.Board.Secrets.Add("github_token", secretValue)
 		c.once(s)
 		want := "run | text I look around. | tool Bash curl -H [REDACTED:github_token] | result ok | usage | wait overloaded (529) | text I give up."
 		if got := strings.Join(during, " | "); got != want {

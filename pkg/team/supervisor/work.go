@@ -9,6 +9,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
@@ -31,7 +32,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 		return err
 	}
 	defer func() {
-		_ = u.board.Write(context.WithoutCancel(hard), "checks") // that its claim is over says the claim
+		_ = u.board.Board.Write(context.WithoutCancel(hard), "checks") // that its claim is over says the claim
 		if errors.Is(err, errStopped) {
 			err = s.releaseAll(hard, "a person stopped "+s.ID)
 		}
@@ -57,7 +58,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 			return s.letGo(hard, u, "one run was asked for")
 		}
 		if n.wait > 0 {
-			if err := u.board.Write(guarded, "checks"); err != nil {
+			if err := u.board.Board.Write(guarded, "checks"); err != nil {
 				return ended(err)
 			}
 		}
@@ -71,7 +72,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 		if soft.Err() != nil && (u.reask == nil || n.wait > 0) {
 			return s.letGo(hard, u, "stopped by the person")
 		}
-		if why := s.Service.Control(); why != "" && u.reask == nil {
+		if why := s.Service.Board.Control(); why != "" && u.reask == nil {
 			if err := s.waitOpen(guarded); err != nil {
 				return err
 			}
@@ -81,7 +82,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 
 // waitOpen waits between two runs of one claim while PAUSE or CHECKPOINT is set.
 func (s *Supervisor) waitOpen(ctx context.Context) error {
-	for s.Service.Control() != "" {
+	for s.Service.Board.Control() != "" {
 		if !sleep(ctx, 200*time.Millisecond) {
 			return nil
 		}
@@ -96,7 +97,7 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 		return next{}, err
 	}
 	defer free()
-	st, err := u.board.View(ctx)
+	st, err := u.board.Board.View(ctx)
 	if err != nil {
 		return next{}, err
 	}
@@ -107,7 +108,7 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 	if stopped, wait, err := s.mayRun(ctx, u, st, t); stopped || err != nil {
 		return next{again: wait > 0, wait: wait}, err
 	}
-	if err := u.board.EnsureWorktree(ctx, st, t); err != nil {
+	if err := u.board.Worktrees.EnsureWorktree(ctx, st, t); err != nil {
 		return next{}, s.cannotStart(ctx, u, err)
 	}
 	if s.Role == blackboard.RoleCoder && t.KindOf() != blackboard.CodeTask {
@@ -136,7 +137,7 @@ func (s *Supervisor) slot(ctx context.Context, u *unit) (free func(), err error)
 	if free, ok := s.Slots.try(); ok {
 		return free, nil
 	}
-	if err := u.board.Write(ctx, "checks"); err != nil {
+	if err := u.board.Board.Write(ctx, "checks"); err != nil {
 		return nil, err
 	}
 	free, _ = s.Slots.take(ctx)
@@ -165,13 +166,13 @@ func (s *Supervisor) mayRun(ctx context.Context, u *unit, st *blackboard.State, 
 // overLimit blocks a task that has reached a limit before its next run (T26, T27).
 func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *blackboard.Task) (bool, error) {
 	if s.Role == blackboard.RoleCoder && transition.IterationsPast(st, t) {
-		err := s.Service.Update(ctx, "limit", func(st *blackboard.State, a transition.Actor) error {
-			return transition.LimitIterations(st, t.ID, a, transition.Input{Reason: lastError(t)}, s.Service.Now())
+		err := s.Service.Board.Update(ctx, "limit", func(st *blackboard.State, a transition.Actor) error {
+			return transition.LimitIterations(st, t.ID, a, transition.Input{Reason: lastError(t)}, s.Service.Board.Now())
 		})
 		s.warn(t.ID, "blocked: the iterations are used up")
 		return true, err
 	}
-	h := transition.Reached(st, t, s.Service.Now())
+	h := transition.Reached(st, t, s.Service.Board.Now())
 	if h == nil {
 		return false, nil
 	}
@@ -182,7 +183,7 @@ func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *bla
 
 // judge turns the end of a run into what happens next (specs/protocol.md#13.3, run-end table).
 func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, error) {
-	st, err := u.board.View(ctx)
+	st, err := u.board.Board.View(ctx)
 	if err != nil {
 		return next{}, err
 	}
@@ -231,7 +232,7 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 }
 
 // holds reports whether the claim of this unit is still this agent's, as it was when the run began.
-func (s *Supervisor) holds(st *blackboard.State, u *unit, m verb.Mark) bool {
+func (s *Supervisor) holds(st *blackboard.State, u *unit, m board.Mark) bool {
 	t := st.Task(u.task)
 	if t == nil {
 		return false
@@ -268,11 +269,11 @@ func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, er
 // look for it a moment later. begun, called afterwards, keeps what came of it. Twice a minute the member takes a whole step instead.
 func (s *Supervisor) beginNext(ctx context.Context, u *unit) (begun func()) {
 	none := func() {}
-	if u.last == nil || u.last() || s.Once || s.OneRun || s.Task != "" || s.Interactive != nil || s.Service.Now().Sub(s.recovered) >= recoverEvery {
+	if u.last == nil || u.last() || s.Once || s.OneRun || s.Task != "" || s.Interactive != nil || s.Service.Board.Now().Sub(s.recovered) >= recoverEvery {
 		return none
 	}
-	st, err := u.board.View(ctx)
-	if err != nil || st.Stopped[s.ID] != nil || len(s.Service.Orders(st)) > 0 {
+	st, err := u.board.Board.View(ctx)
+	if err != nil || st.Stopped[s.ID] != nil || len(s.Service.Board.Orders(st)) > 0 {
 		return none
 	}
 	if _, w, err := s.sprintSpent(ctx, st, 0); err != nil || w.why != "" {
@@ -287,7 +288,7 @@ func (s *Supervisor) beginNext(ctx context.Context, u *unit) (begun func()) {
 			if done() {
 				s.reviews = r
 			}
-			u.board.Then(nil)
+			u.board.Board.Then(nil)
 		}
 	}
 	r, done, err := u.board.ReserveNext(ctx)
@@ -298,7 +299,7 @@ func (s *Supervisor) beginNext(ctx context.Context, u *unit) (begun func()) {
 		if done() {
 			s.reserved = r
 		}
-		u.board.Then(nil)
+		u.board.Board.Then(nil)
 	}
 }
 
@@ -345,7 +346,7 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 	if s.Role != blackboard.RoleCoder {
 		return false, nil
 	}
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -357,7 +358,7 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 	if in.Commit == "" {
 		return false, nil
 	}
-	w, err := s.Service.Repo.Inspect(ctx, s.Service.Repo.WorktreePath(task))
+	w, err := s.Service.Board.Repo.Inspect(ctx, s.Service.Board.Repo.WorktreePath(task))
 	if err != nil || len(w.Dirty) > 0 || w.Head != in.Commit {
 		return false, nil
 	}

@@ -19,6 +19,12 @@ import (
 	"liza/pkg/code/project"
 )
 
+// A Breaker is the circuit breaker of the sprint.
+type Breaker struct{ board *Session }
+
+// Breaker returns the circuit breaker of the sprint.
+func (b *Session) Breaker() Breaker { return Breaker{b} }
+
 // watchedStore lets the circuit breaker look after every write that adds an anomaly, as a
 // write of its own (specs/protocol.md#11.1). Everything that a Service writes goes through it.
 type watchedStore struct {
@@ -28,7 +34,7 @@ type watchedStore struct {
 
 func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
 	added := false
-	err := w.service.telling(ctx, op, func(s *blackboard.State) error {
+	err := w.service.Breaker().telling(ctx, op, func(s *blackboard.State) error {
 		before := len(s.Anomalies)
 		err := change(s)
 		added = len(s.Anomalies) > before
@@ -38,7 +44,7 @@ func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blac
 		return err
 	}
 	w.service.Failpoint("anomaly")
-	if _, err := w.service.look(ctx, false); err != nil {
+	if _, err := w.service.Breaker().look(ctx, false); err != nil {
 		// The change itself holds. Anyone who follows the control files looks again.
 		w.service.Progressf("the circuit breaker could not look: %v", err)
 	}
@@ -46,17 +52,17 @@ func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blac
 }
 
 // telling is an update that people are told of as its events ask for (specs/roles-and-knowledge.md#9.1).
-func (b *Session) telling(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+func (k Breaker) telling(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
 	var told []notify.Message
 	ahead := op.Ahead
 	op.Ahead = func(gone []store.Gone) error {
-		b.raise(ctx, told)
+		k.board.raise(ctx, told)
 		if ahead == nil {
 			return nil
 		}
 		return ahead(gone)
 	}
-	return b.Store.Update(ctx, op, func(s *blackboard.State) error {
+	return k.board.Store.Update(ctx, op, func(s *blackboard.State) error {
 		seen := priorStateOf(s)
 		told = nil
 		err := change(s)
@@ -68,7 +74,7 @@ func (b *Session) telling(ctx context.Context, op store.Op, change func(*blackbo
 }
 
 // Watched is the store that verbs write to.
-func (b *Session) Watched() store.Store { return watchedStore{b.Store, b} }
+func (k Breaker) Watched() store.Store { return watchedStore{k.board.Store, k.board} }
 
 // Seen is what the circuit breaker saw.
 type Seen struct {
@@ -88,39 +94,39 @@ type SeenPattern struct {
 }
 
 // Analyze lets the circuit breaker look now (specs/protocol.md#11).
-func (b *Session) Analyze(ctx context.Context) (Seen, error) {
-	id, err := b.Identify()
+func (k Breaker) Analyze(ctx context.Context) (Seen, error) {
+	id, err := k.board.Identify()
 	if err != nil {
 		return Seen{}, err
 	}
-	s, err := b.View(ctx)
+	s, err := k.board.View(ctx)
 	if err != nil {
 		return Seen{}, err
 	}
-	if err := b.OnlyPerson(s, id.Actor(s), "analyze"); err != nil {
+	if err := k.board.OnlyPerson(s, id.Actor(s), "analyze"); err != nil {
 		return Seen{}, err
 	}
-	return b.look(ctx, true)
+	return k.look(ctx, true)
 }
 
 // look is one check of the circuit breaker (specs/protocol.md#5.4, C01 to C03). When it trips, the
 // checkpoint and the report follow the write.
-func (b *Session) look(ctx context.Context, asked bool) (Seen, error) {
+func (k Breaker) look(ctx context.Context, asked bool) (Seen, error) {
 	var (
 		v    breaker.Verdict
 		rule string
-		now  = b.Now()
-		in   = transition.BreakerLook{Asked: asked, Report: b.Rel(b.Project.BreakerReport())}
+		now  = k.board.Now()
+		in   = transition.BreakerLook{Asked: asked, Report: k.board.Rel(k.board.Project.BreakerReport())}
 		cb   blackboard.CircuitBreaker
 	)
-	err := b.telling(ctx, store.Op{Name: "breaker", Agent: blackboard.System}, func(s *blackboard.State) error {
-		b.Prepare(s)
+	err := k.telling(ctx, store.Op{Name: "breaker", Agent: blackboard.System}, func(s *blackboard.State) error {
+		k.board.Prepare(s)
 		v = breaker.Analyze(s)
 		in.Found = v.Found()
 		if s.Sprint != nil {
-			in.Summary = b.Rel(b.CheckpointFile(len(s.Sprint.Checkpoints)+1, now))
+			in.Summary = k.board.Rel(k.board.CheckpointFile(len(s.Sprint.Checkpoints)+1, now))
 		}
-		rule = transition.CheckBreaker(s, in, b.Facts(), now)
+		rule = transition.CheckBreaker(s, in, k.board.Facts(), now)
 		cb = *s.CircuitBreaker
 		return nil
 	})
@@ -129,11 +135,11 @@ func (b *Session) look(ctx context.Context, asked bool) (Seen, error) {
 	}
 	out := seen(v, cb)
 	if cb.Status == blackboard.BreakerTripped && (len(v.Matches) > 0 || rule == "C02") {
-		s, err := b.View(ctx)
+		s, err := k.board.View(ctx)
 		if err != nil {
 			return out, err
 		}
-		return out, b.stopForBreaker(ctx, s)
+		return out, k.stopForBreaker(ctx, s)
 	}
 	return out, nil
 }
@@ -157,36 +163,36 @@ func seen(v breaker.Verdict, cb blackboard.CircuitBreaker) Seen {
 
 // stopForBreaker makes what belongs to a triggered breaker outside the state: report and
 // summary, and last the file CHECKPOINT (specs/protocol.md#11.5). Where that is, all is done.
-func (b *Session) stopForBreaker(ctx context.Context, s *blackboard.State) error {
+func (k Breaker) stopForBreaker(ctx context.Context, s *blackboard.State) error {
 	cb := s.CircuitBreaker
 	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil {
 		return nil // somebody was faster
 	}
-	problems := []error{b.writeReport(s)}
+	problems := []error{k.writeReport(s)}
 	if s.Sprint == nil || s.Sprint.Status != blackboard.AtCheckpoint {
 		return errors.Join(problems...)
 	}
 	message := transition.BreakerMessage(cb.CurrentTrigger.Pattern)
 	if n := len(s.Sprint.Checkpoints); n > 0 && s.Sprint.Checkpoints[n-1] != nil {
-		file := filepath.Join(b.Project.Root, s.Sprint.Checkpoints[n-1].File)
+		file := filepath.Join(k.board.Project.Root, s.Sprint.Checkpoints[n-1].File)
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			problems = append(problems, b.WriteSummary(ctx, file, s.Sprint.Checkpoints[n-1].Message))
+			problems = append(problems, k.board.WriteSummary(ctx, file, s.Sprint.Checkpoints[n-1].Message))
 		}
 	}
-	if _, set := b.Project.Order(project.Checkpoint); !set {
-		problems = append(problems, b.SetControl(project.Checkpoint, message))
+	if _, set := k.board.Project.Order(project.Checkpoint); !set {
+		problems = append(problems, k.board.SetControl(project.Checkpoint, message))
 	}
 	return errors.Join(problems...)
 }
 
 // writeReport writes circuit_breaker_report.md, and a copy that later reports do not replace.
-func (b *Session) writeReport(s *blackboard.State) error {
-	text := []byte(b.Mask(breaker.Report(s, breaker.Analyze(s), b.Now())))
-	if err := safefile.MakeFolder(b.Project.Checkpoints(), 0o755); err != nil {
+func (k Breaker) writeReport(s *blackboard.State) error {
+	text := []byte(k.board.Mask(breaker.Report(s, breaker.Analyze(s), k.board.Now())))
+	if err := safefile.MakeFolder(k.board.Project.Checkpoints(), 0o755); err != nil {
 		return fmt.Errorf("cannot write the report of the circuit breaker: %v", err)
 	}
 	at := strings.NewReplacer("-", "", ":", "").Replace(string(s.CircuitBreaker.CurrentTrigger.Timestamp))
-	for _, path := range []string{b.Project.BreakerReport(), filepath.Join(b.Project.Checkpoints(), "breaker-"+filepath.Base(at)+".md")} {
+	for _, path := range []string{k.board.Project.BreakerReport(), filepath.Join(k.board.Project.Checkpoints(), "breaker-"+filepath.Base(at)+".md")} {
 		if err := safefile.Replace(path, text, 0o644); err != nil {
 			return fmt.Errorf("cannot write the report of the circuit breaker: %w", err)
 		}
@@ -196,19 +202,19 @@ func (b *Session) writeReport(s *blackboard.State) error {
 
 // FollowBreaker makes up for a writer that ended before it could look at its anomaly, or
 // before the checkpoint's file was there (specs/protocol.md#5.3, specs/protocol.md#11.1). It reports whether it did.
-func (b *Session) FollowBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
-	if transition.BreakerBehind(s, b.Now()) {
-		_, err := b.look(ctx, false)
+func (k Breaker) FollowBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
+	if transition.BreakerBehind(s, k.board.Now()) {
+		_, err := k.look(ctx, false)
 		return true, err
 	}
 	cb := s.CircuitBreaker
 	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil || s.Sprint.Status != blackboard.AtCheckpoint {
 		return false, nil
 	}
-	if _, set := b.Project.Order(project.Checkpoint); set || b.Shared() {
+	if _, set := k.board.Project.Order(project.Checkpoint); set || k.board.Shared() {
 		return false, nil
 	}
-	return true, b.stopForBreaker(ctx, s)
+	return true, k.stopForBreaker(ctx, s)
 }
 
 // CheckpointFile is where the summary of the n-th checkpoint goes.

@@ -18,6 +18,12 @@ import (
 	"liza/pkg/board/history"
 )
 
+// Histories reads and writes what happened: the runs of agent programs, the archive, the journal of a sprint.
+type Histories struct{ board *Session }
+
+// Histories returns the histories of the project.
+func (b *Session) Histories() Histories { return Histories{b} }
+
 // PlannerRuns stands for a task where the planner's own runs are meant, SummarizerRuns for
 // those of the summarizer.
 const (
@@ -26,27 +32,27 @@ const (
 )
 
 // Interactions is where the runs for a task are recorded. Every text is masked on its way.
-func (b *Session) Interactions(task string) history.Interactions {
-	h := history.Interactions{Dir: b.Project.HistoryDir(task), MaxMB: b.Config().History.MaxMB, Agent: cmp.Or(b.Caller.AgentID, blackboard.Human)}
-	b.LoadSecrets()
-	h.Mask = b.Secrets.Mask
-	return h
+func (h Histories) Interactions(task string) history.Interactions {
+	runs := history.Interactions{Dir: h.board.Project.HistoryDir(task), MaxMB: h.board.Config().History.MaxMB, Agent: cmp.Or(h.board.Caller.AgentID, blackboard.Human)}
+	h.board.LoadSecrets()
+	runs.Mask = h.board.Secrets.Mask
+	return runs
 }
 
 // History reads the runs for a task, for PlannerRuns or SummarizerRuns. It changes nothing.
-func (b *Session) History(ctx context.Context, task string) ([]history.Interaction, error) {
-	if err := b.Known(ctx, task); err != nil {
+func (h Histories) History(ctx context.Context, task string) ([]history.Interaction, error) {
+	if err := h.Known(ctx, task); err != nil {
 		return nil, err
 	}
-	return b.Interactions(task).Read()
+	return h.Interactions(task).Read()
 }
 
 // Known refuses a name that no history can have, or that nobody has heard of.
-func (b *Session) Known(ctx context.Context, task string) error {
+func (h Histories) Known(ctx context.Context, task string) error {
 	if task == PlannerRuns || task == SummarizerRuns {
 		return nil
 	}
-	s, err := b.View(ctx)
+	s, err := h.board.View(ctx)
 	if err != nil {
 		s = &blackboard.State{} // a history can be read whatever the board is like
 	}
@@ -54,10 +60,10 @@ func (b *Session) Known(ctx context.Context, task string) error {
 		return nil
 	}
 	if blackboard.ValidTaskID(task) {
-		if _, err := os.Stat(b.Interactions(task).File()); err == nil {
+		if _, err := os.Stat(h.Interactions(task).File()); err == nil {
 			return nil
 		}
-		if t, _, err := b.ArchivedTask(task); err == nil && t != nil {
+		if t, _, err := h.ArchivedTask(task); err == nil && t != nil {
 			return nil
 		}
 	}
@@ -93,22 +99,22 @@ func InteractionOf(list []history.Interaction, task, option, number string) (his
 
 // Happened records something that is not a run. A history that cannot be written is told, and
 // stops nothing.
-func (b *Session) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
-	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(b.Now()), StateBefore: history.JobState(t, false), WorkspacePath: b.Repo.WorktreePath(t.ID)})
+func (h Histories) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
+	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(h.board.Now()), StateBefore: history.JobState(t, false), WorkspacePath: h.board.Repo.WorktreePath(t.ID)})
 	in.Liza.StatusBefore, in.Liza.StatusAfter = string(t.Status), after
 	in.Liza.CommitAfter, in.Liza.Epoch = commit, max(t.Epoch, 1)
-	if _, err := b.Interactions(t.ID).Append(ctx, in); err != nil {
+	if _, err := h.Interactions(t.ID).Append(ctx, in); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
 // Archives is where the tasks are that have left the board.
-func (b *Session) Archives() *history.Archive {
-	if b.TaskArchive != nil {
-		return b.TaskArchive
+func (h Histories) Archives() *history.Archive {
+	if h.board.TaskArchive != nil {
+		return h.board.TaskArchive
 	}
-	return &history.Archive{Dir: b.Project.ArchiveDir()}
+	return &history.Archive{Dir: h.board.Project.ArchiveDir()}
 }
 
 // PlainText is a task as the library writes it.
@@ -124,30 +130,30 @@ func PlainText(t *blackboard.Task) string {
 
 // ArchivedTask is an archived task, whole, and the sprint in whose file it is; nil when
 // there is none.
-func (b *Session) ArchivedTask(id string) (*blackboard.Task, string, error) {
-	return b.Archives().Task(id)
+func (h Histories) ArchivedTask(id string) (*blackboard.Task, string, error) {
+	return h.Archives().Task(id)
 }
 
 // SprintTasks are all tasks of the current sprint, on the board and in the archive.
-func (b *Session) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
+func (h Histories) SprintTasks(s *blackboard.State) ([]*blackboard.Task, error) {
 	var archived []*blackboard.Task
 	sprints := map[string]bool{}
 	for id := range s.ArchivedNow() {
-		sprints[b.Archives().Archived()[id].Sprint] = true
+		sprints[h.Archives().Archived()[id].Sprint] = true
 	}
 	for sprint := range sprints {
-		tasks, err := b.Archives().Tasks(sprint)
+		tasks, err := h.Archives().Tasks(sprint)
 		if err != nil {
 			return nil, err
 		}
 		archived = append(archived, tasks...)
 	}
-	return s.SprintTasks(archived), b.Archives().Check()
+	return s.SprintTasks(archived), h.Archives().Check()
 }
 
 // SprintJournal are the journal's entries of the current sprint with that action.
-func (b *Session) SprintJournal(action blackboard.Action) ([]blackboard.Entry, error) {
-	j := history.Journal{Path: b.Project.Journal()}
+func (h Histories) SprintJournal(action blackboard.Action) ([]blackboard.Entry, error) {
+	j := history.Journal{Path: h.board.Project.Journal()}
 	started, err := j.Read(history.Filter{Action: blackboard.ActionSprintStarted, Last: 1})
 	if err != nil {
 		return nil, err
@@ -168,10 +174,10 @@ type ArchivedSprint struct {
 }
 
 // ArchivedSprint reads the file of a sprint that is over.
-func (b *Session) ArchivedSprint(id string) (ArchivedSprint, error) {
+func (h Histories) ArchivedSprint(id string) (ArchivedSprint, error) {
 	var x ArchivedSprint
-	path := b.Project.Archive(id)
-	if !slices.Contains(b.Archives().Sprints(), id) {
+	path := h.board.Project.Archive(id)
+	if !slices.Contains(h.Archives().Sprints(), id) {
 		return x, Refuse("liza goal --list", "the archive has no sprint '%s'", id)
 	}
 	data, err := safefile.Read(path)
@@ -186,9 +192,9 @@ func (b *Session) ArchivedSprint(id string) (ArchivedSprint, error) {
 }
 
 // ArchivedGoal is a goal that is over; nil when the archive has none of that id.
-func (b *Session) ArchivedGoal(id string) (*blackboard.Goal, error) {
-	for _, sprint := range slices.Backward(b.Archives().Sprints()) {
-		x, err := b.ArchivedSprint(sprint)
+func (h Histories) ArchivedGoal(id string) (*blackboard.Goal, error) {
+	for _, sprint := range slices.Backward(h.Archives().Sprints()) {
+		x, err := h.ArchivedSprint(sprint)
 		if err != nil {
 			return nil, err
 		}

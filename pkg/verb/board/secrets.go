@@ -23,12 +23,18 @@ import (
 	"liza/pkg/run/exitcmd"
 )
 
+// A Vault keeps the secrets of plans and people, and masks them in what was written before they were known.
+type Vault struct{ board *Session }
+
+// Vault returns the secrets of the project.
+func (b *Session) Vault() Vault { return Vault{b} }
+
 // SecretsOf are the values of secrets by their names; missing are those that nobody gave.
 // Only skills get them, and only what they declare.
-func (b *Session) SecretsOf(names []string) (values map[string]string, missing []string, err error) {
+func (v Vault) SecretsOf(names []string) (values map[string]string, missing []string, err error) {
 	values = map[string]string{}
 	for _, name := range names {
-		value, known, err := b.secretValue(name)
+		value, known, err := v.secretValue(name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -41,11 +47,11 @@ func (b *Session) SecretsOf(names []string) (values map[string]string, missing [
 	return values, missing, nil
 }
 
-func (b *Session) secretValue(name string) (value string, known bool, err error) {
-	if value, known = b.Held.value(name); known || !exitcmd.SecretName().MatchString(name) {
+func (v Vault) secretValue(name string) (value string, known bool, err error) {
+	if value, known = v.board.Held.value(name); known || !exitcmd.SecretName().MatchString(name) {
 		return value, known, nil
 	}
-	data, err := safefile.Read(filepath.Join(b.Project.Secrets(), name))
+	data, err := safefile.Read(filepath.Join(v.board.Project.Secrets(), name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}
@@ -58,13 +64,13 @@ func (b *Session) secretValue(name string) (value string, known bool, err error)
 // KeepSecrets takes the secrets out of a plan before anything else of it, or of the run that
 // made it, is written: from then on they are masked everywhere, and where the request has left
 // them they are masked too. The plan keeps the names. Values that were kept before need nothing.
-func (b *Session) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []string, err error) {
+func (v Vault) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []string, err error) {
 	if problems := exitcmd.SecretProblems(p.Secrets); len(problems) > 0 {
 		return nil, exitcmd.InvalidPlan("the plan cannot be applied: %s", strings.Join(problems, "; "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
 		value := p.Secrets[name]
-		if _, known, err := b.secretValue(name); err != nil {
+		if _, known, err := v.secretValue(name); err != nil {
 			return nil, err
 		} else if isMask(value) && !known {
 			return nil, exitcmd.InvalidPlan("the plan cannot be applied: secrets.%s is masked, and its value is not known any more; give it again", name)
@@ -73,26 +79,26 @@ func (b *Session) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []
 			warnings = append(warnings, "secret "+name+" has less than four characters: it is not masked")
 		}
 	}
-	return warnings, b.keepValues(ctx, p.Secrets)
+	return warnings, v.keepValues(ctx, p.Secrets)
 }
 
 // KeepFound is KeepSecrets for the output of a planner, of which nothing has been written yet:
 // its answer may be of no use, and yet hold secrets. It gives the output without them.
-func (b *Session) KeepFound(ctx context.Context, output string) (string, error) {
-	if err := b.keepValues(ctx, exitcmd.Secrets(output)); err != nil {
+func (v Vault) KeepFound(ctx context.Context, output string) (string, error) {
+	if err := v.keepValues(ctx, exitcmd.Secrets(output)); err != nil {
 		return "", err
 	}
-	return b.Mask(output), nil
+	return v.board.Mask(output), nil
 }
 
 // isMask tells a value that was masked before the planner saw it from one that it gave.
 func isMask(value string) bool { return strings.HasPrefix(value, "[REDACTED:") }
 
 // keepValues stores the values that are not known yet, and masks them wherever they are.
-func (b *Session) keepValues(ctx context.Context, values map[string]string) error {
+func (v Vault) keepValues(ctx context.Context, values map[string]string) error {
 	fresh := map[string]string{}
 	for name, value := range values {
-		old, known, err := b.secretValue(name)
+		old, known, err := v.secretValue(name)
 		if err != nil {
 			return err
 		}
@@ -103,52 +109,52 @@ func (b *Session) keepValues(ctx context.Context, values map[string]string) erro
 	if len(fresh) == 0 {
 		return nil
 	}
-	if b.Secrets == nil {
-		b.Secrets = new(secret.Set)
+	if v.board.Secrets == nil {
+		v.board.Secrets = new(secret.Set)
 	}
 	for name, value := range fresh {
-		b.Secrets.Add(name, value)
+		v.board.Secrets.Add(name, value)
 	}
-	if b.Rehearsal {
+	if v.board.Rehearsal {
 		return nil
 	}
-	unlock, err := b.lockSecrets(ctx)
+	unlock, err := v.lockSecrets(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := b.storeSecrets(fresh); err != nil {
+	if err := v.storeSecrets(fresh); err != nil {
 		return err
 	}
-	b.Failpoint("secrets.stored")
-	if err := b.scrub(ctx); err != nil {
+	v.board.Failpoint("secrets.stored")
+	if err := v.scrub(ctx); err != nil {
 		return err
 	}
-	b.Failpoint("secrets.scrubbed")
+	v.board.Failpoint("secrets.scrubbed")
 	return nil
 }
 
-func (b *Session) lockSecrets(ctx context.Context) (func() error, error) {
-	if err := safefile.MakeFolder(b.Project.Secrets(), 0o700); err != nil {
+func (v Vault) lockSecrets(ctx context.Context) (func() error, error) {
+	if err := safefile.MakeFolder(v.board.Project.Secrets(), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot store secrets: %v", err)
 	}
-	return safefile.Lock(ctx, filepath.Join(b.Project.Secrets(), ".lock"), safefile.Holder{PID: os.Getpid(), Op: "secrets"})
+	return safefile.Lock(ctx, filepath.Join(v.board.Project.Secrets(), ".lock"), safefile.Holder{PID: os.Getpid(), Op: "secrets"})
 }
 
 // storeSecrets puts values where the configuration wants them. The mark comes first: anyone who
 // finds it after a crash scrubs with what is stored.
-func (b *Session) storeSecrets(values map[string]string) error {
-	memory := b.Config().Secrets.Store == "memory"
-	if memory && (b.Held == nil || !b.Held.Memory) {
+func (v Vault) storeSecrets(values map[string]string) error {
+	memory := v.board.Config().Secrets.Store == "memory"
+	if memory && (v.board.Held == nil || !v.board.Held.Memory) {
 		return exitcmd.InvalidPlan("the plan has secrets, and with secrets.store: memory only `liza run` can keep them")
 	}
 	if memory {
 		for name, value := range values {
-			b.Held.Hold(name, value)
+			v.board.Held.Hold(name, value)
 		}
 		return nil
 	}
-	dir := b.Project.Secrets()
+	dir := v.board.Project.Secrets()
 	if err := safefile.Replace(filepath.Join(dir, scrubMark), nil, 0o600); err != nil {
 		return fmt.Errorf("cannot store secrets: %w", err)
 	}
@@ -161,25 +167,25 @@ func (b *Session) storeSecrets(values map[string]string) error {
 }
 
 // RecoverScrub ends a scrub that a crash interrupted.
-func (b *Session) RecoverScrub(ctx context.Context) error {
-	if _, err := os.Lstat(filepath.Join(b.Project.Secrets(), scrubMark)); err != nil || b.Secrets == nil {
+func (v Vault) RecoverScrub(ctx context.Context) error {
+	if _, err := os.Lstat(filepath.Join(v.board.Project.Secrets(), scrubMark)); err != nil || v.board.Secrets == nil {
 		return nil
 	}
-	unlock, err := b.lockSecrets(ctx)
+	unlock, err := v.lockSecrets(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	b.LoadSecrets()
-	return b.scrub(ctx)
+	v.board.LoadSecrets()
+	return v.scrub(ctx)
 }
 
 // keepsSecrets reports whether there may be secrets of a plan.
-func (b *Session) keepsSecrets() bool {
-	if b.Held != nil && b.Held.Memory {
+func (v Vault) keepsSecrets() bool {
+	if v.board.Held != nil && v.board.Held.Memory {
 		return true
 	}
-	_, err := os.Lstat(b.Project.Secrets())
+	_, err := os.Lstat(v.board.Project.Secrets())
 	return err == nil
 }
 
@@ -195,13 +201,13 @@ func endSecrets(s *blackboard.State) []string {
 }
 
 // forgetSecrets removes the values of secrets whose goal is over.
-func (b *Session) forgetSecrets(names []string) error {
+func (v Vault) forgetSecrets(names []string) error {
 	for _, name := range names {
-		b.Held.drop(name)
+		v.board.Held.drop(name)
 		if !exitcmd.SecretName().MatchString(name) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(b.Project.Secrets(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(v.board.Project.Secrets(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot remove the secret %s: %v", name, err)
 		}
 	}
@@ -270,40 +276,40 @@ func (b *Session) LoadSecrets() {
 // scrub masks what was written before a secret was known to be one: notes and every other
 // text of the board, the archive, the states that were, histories, prompts, logs and reports
 // (specs/roles-and-knowledge.md#9.6). It may be repeated.
-func (b *Session) scrub(ctx context.Context) error {
+func (v Vault) scrub(ctx context.Context) error {
 	op := store.Op{Name: "scrub", Agent: blackboard.System}
-	err := b.Store.Update(ctx, op, func(s *blackboard.State) error {
-		s.OwnHolding(b.Secrets.Mask) // the store masks what is changed
-		return b.Archives().Scrub(b.Secrets.Mask)
+	err := v.board.Store.Update(ctx, op, func(s *blackboard.State) error {
+		s.OwnHolding(v.board.Secrets.Mask) // the store masks what is changed
+		return v.board.Histories().Archives().Scrub(v.board.Secrets.Mask)
 	})
 	if err != nil {
 		return err
 	}
-	holds := func(data []byte) bool { return b.Secrets.Mask(string(data)) != string(data) }
-	if f, ok := b.Store.(store.Forgetter); ok {
+	holds := func(data []byte) bool { return v.board.Secrets.Mask(string(data)) != string(data) }
+	if f, ok := v.board.Store.(store.Forgetter); ok {
 		if err := f.Forget(ctx, op, holds); err != nil {
 			return err
 		}
 	}
-	if err := b.scrubHistories(ctx); err != nil {
+	if err := v.scrubHistories(ctx); err != nil {
 		return err
 	}
-	if err := b.scrubFiles(); err != nil {
+	if err := v.scrubFiles(); err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(b.Project.Secrets(), scrubMark)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(v.board.Project.Secrets(), scrubMark)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot end the masking of secrets: %v", err)
 	}
 	return nil
 }
 
-func (b *Session) scrubHistories(ctx context.Context) error {
-	folders, err := filepath.Glob(b.Project.HistoryDir("*"))
+func (v Vault) scrubHistories(ctx context.Context) error {
+	folders, err := filepath.Glob(v.board.Project.HistoryDir("*"))
 	if err != nil {
 		return err
 	}
 	for _, folder := range folders {
-		if err := b.Interactions(filepath.Base(folder)).Scrub(ctx, b.scrubFile); err != nil {
+		if err := v.board.Histories().Interactions(filepath.Base(folder)).Scrub(ctx, v.scrubFile); err != nil {
 			return err
 		}
 	}
@@ -315,30 +321,30 @@ func (b *Session) scrubHistories(ctx context.Context) error {
 var notScrubbed = []string{"secrets", "roles", "skills", "history", filepath.Join("archive", "roles"), "state.yaml", "log.yaml", "config.yaml", "config.json", "instructions.md", ".gitignore"}
 
 // scrubFiles masks the files below .liza that are not state.
-func (b *Session) scrubFiles() error {
-	return filepath.WalkDir(b.Project.Liza, func(path string, e fs.DirEntry, err error) error {
+func (v Vault) scrubFiles() error {
+	return filepath.WalkDir(v.board.Project.Liza, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // somebody else has removed it
 			}
 			return err
 		}
-		if rel, _ := filepath.Rel(b.Project.Liza, path); slices.Contains(notScrubbed, rel) {
+		if rel, _ := filepath.Rel(v.board.Project.Liza, path); slices.Contains(notScrubbed, rel) {
 			if e.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		tasks := filepath.Dir(path) == b.Project.ArchiveDir() && filepath.Ext(path) == ".yaml"
+		tasks := filepath.Dir(path) == v.board.Project.ArchiveDir() && filepath.Ext(path) == ".yaml"
 		if !e.Type().IsRegular() || tasks {
 			return nil
 		}
-		return b.scrubFile(path)
+		return v.scrubFile(path)
 	})
 }
 
 // scrubFile masks one file. One to which others may be adding lines stays the same file.
-func (b *Session) scrubFile(path string) error {
+func (v Vault) scrubFile(path string) error {
 	data, err := safefile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) { // nothing is in a folder of that name
 		return nil
@@ -350,7 +356,7 @@ func (b *Session) scrubFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot mask secrets in %s: %v", path, err)
 	}
-	text := b.Secrets.Mask(string(data))
+	text := v.board.Secrets.Mask(string(data))
 	if text == string(data) {
 		return nil
 	}

@@ -230,13 +230,13 @@ func (b *Session) SpecText(ref string) (string, error) {
 }
 
 // Board is the board as one that several hosts use, nil when it is a file of this host.
-func (b *Session) Board() store.Clocked {
+func (b *Session) Clocked() store.Clocked {
 	s, _ := b.Store.(store.Clocked)
 	return s
 }
 
 // Shared reports whether several hosts have the board.
-func (b *Session) Shared() bool { return b.Board() != nil }
+func (b *Session) Shared() bool { return b.Clocked() != nil }
 
 // Remote is the name of the git remote over which work travels, "" when none does.
 func (b *Session) Remote() string {
@@ -288,7 +288,7 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 	}
 	b.LoadSecrets()
 	var over []string // secrets that end with the goal
-	if b.keepsSecrets() {
+	if b.Vault().keepsSecrets() {
 		ahead := op.Ahead
 		op.Ahead = func(gone []store.Gone) error {
 			if ahead != nil {
@@ -296,12 +296,12 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 					return err
 				}
 			}
-			return b.forgetSecrets(over)
+			return b.Vault().forgetSecrets(over)
 		}
 	}
-	take, drafted, followed := b.NewTakeover(), false, false
+	take, drafted, followed := b.Orphans().NewTakeover(), false, false
 	err := take.Try(ctx, func() error {
-		return b.Watched().Update(ctx, op, func(s *blackboard.State) error {
+		return b.Breaker().Watched().Update(ctx, op, func(s *blackboard.State) error {
 			b.Prepare(s)
 			before := registrations(s)
 			drafted = false
@@ -313,7 +313,7 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 			}
 			followed = b.draft.then(s, id.Actor(s))
 			b.nameRun(s.Entries())
-			if b.keepsSecrets() {
+			if b.Vault().keepsSecrets() {
 				over = endSecrets(s)
 			}
 			drafted = true // else nothing is written
@@ -416,7 +416,7 @@ func (b *Session) Prepare(s *blackboard.State) {
 	s.Defaults = blackboard.Settings(cfg.Settings())
 	s.Overrides = blackboard.Settings(cfg.Overrides())
 	s.WarnPercent = cfg.Limits.WarnPercent
-	s.UseArchive(b.Archives())
+	s.UseArchive(b.Histories().Archives())
 }
 
 // Refuse is a refusal by no guard of the state (exit 4): of what was found elsewhere.

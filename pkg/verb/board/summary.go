@@ -264,7 +264,7 @@ func (b *Session) WriteSummary(ctx context.Context, file, message string) error 
 	if err != nil {
 		return err
 	}
-	tasks, err := b.SprintTasks(s)
+	tasks, err := b.Histories().SprintTasks(s)
 	if err != nil {
 		b.Progressf("the summary lacks archived tasks: %v", err)
 	}

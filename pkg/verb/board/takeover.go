@@ -15,6 +15,12 @@ import (
 	"liza/pkg/board/transition"
 )
 
+// Orphans stops what registrations have left running.
+type Orphans struct{ board *Session }
+
+// Orphans returns what registrations of this machine have left running.
+func (b *Session) Orphans() Orphans { return Orphans{b} }
+
 // RunMark names one run of a registration's agent program in its environment (LIZA_RUN).
 func RunMark(generation string, run int) string { return fmt.Sprintf("%s-%d", generation, run) }
 
@@ -26,15 +32,15 @@ type Orphan struct {
 }
 
 // OrphanOf is what the entry of an agent left on this machine, nil when it can be nothing.
-func (b *Session) OrphanOf(id string, e *blackboard.Agent) *Orphan {
-	if e == nil || b.Proc.StopOrphan == nil || e.Host != b.Proc.Host || e.BootID != b.Proc.BootID {
+func (x Orphans) OrphanOf(id string, e *blackboard.Agent) *Orphan {
+	if e == nil || x.board.Proc.StopOrphan == nil || e.Host != x.board.Proc.Host || e.BootID != x.board.Proc.BootID {
 		return nil
 	}
 	o := &Orphan{Agent: id, Generation: e.Generation}
 	switch {
 	case e.Child != nil:
 		o.Child = *e.Child
-	case e.PID != 0 && b.ProcessGone(e.PID, e.PIDStart):
+	case e.PID != 0 && x.ProcessGone(e.PID, e.PIDStart):
 		o.Child.RunID = RunMark(e.Generation, e.IterationsTotal+1)
 	default:
 		return nil
@@ -43,18 +49,18 @@ func (b *Session) OrphanOf(id string, e *blackboard.Agent) *Orphan {
 }
 
 // ProcessGone reports whether a process of this machine is known to have ended.
-func (b *Session) ProcessGone(pid int, start int64) bool {
-	if b.Proc.Running == nil {
+func (x Orphans) ProcessGone(pid int, start int64) bool {
+	if x.board.Proc.Running == nil {
 		return false
 	}
-	running, known := b.Proc.Running(pid, start)
+	running, known := x.board.Proc.Running(pid, start)
 	return known && !running
 }
 
 // Stop ends what is left of an orphan; nil means that nothing of it runs.
-func (b *Session) Stop(ctx context.Context, o Orphan) error {
-	b.Failpoint("orphan")
-	err := b.Proc.StopOrphan(ctx, o.Agent, o.Child, b.killGrace(ctx))
+func (x Orphans) Stop(ctx context.Context, o Orphan) error {
+	x.board.Failpoint("orphan")
+	err := x.board.Proc.StopOrphan(ctx, o.Agent, o.Child, x.killGrace(ctx))
 	if err == nil {
 		return nil
 	}
@@ -82,13 +88,13 @@ type runEnd struct {
 }
 
 // KeepEnd keeps the end of a run until the board has it.
-func (b *Session) KeepEnd(agent, run string, r transition.RunResult) error {
+func (x Orphans) KeepEnd(agent, run string, r transition.RunResult) error {
 	text, err := json.Marshal(runEnd{run, r})
 	if err == nil {
-		err = safefile.MakeFolder(filepath.Dir(b.Project.RunEnd(agent)), 0o755)
+		err = safefile.MakeFolder(filepath.Dir(x.board.Project.RunEnd(agent)), 0o755)
 	}
 	if err == nil { // not flushed: a kill leaves it, and after a loss of power the run is done again
-		err = os.WriteFile(b.Project.RunEnd(agent), text, 0o600)
+		err = os.WriteFile(x.board.Project.RunEnd(agent), text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot keep the end of a run: %w", err)
@@ -116,7 +122,7 @@ type takeover struct {
 }
 
 // NewTakeover returns the takeover of one change.
-func (b *Session) NewTakeover() *takeover { return &takeover{service: b} }
+func (x Orphans) NewTakeover() *takeover { return &takeover{service: x.board} }
 
 // Need reports whether the change has to wait until the orphan is stopped.
 func (t *takeover) Need(o *Orphan) error {
@@ -135,7 +141,7 @@ func (t *takeover) Try(ctx context.Context, update func() error) error {
 		if t.left == nil || !errors.Is(err, errLeftBehind) {
 			return err
 		}
-		if err := t.service.Stop(ctx, *t.left); err != nil {
+		if err := t.service.Orphans().Stop(ctx, *t.left); err != nil {
 			return err
 		}
 		t.done = append(t.done, *t.left)
@@ -158,7 +164,7 @@ func (t *takeover) replaced(before map[string]blackboard.Agent, s *blackboard.St
 		if e := s.Agents[id]; e != nil && e.Generation == was.Generation {
 			continue
 		}
-		o := t.service.OrphanOf(id, &was)
+		o := t.service.Orphans().OrphanOf(id, &was)
 		if err := t.Need(o); err != nil {
 			return err
 		}
@@ -169,8 +175,8 @@ func (t *takeover) replaced(before map[string]blackboard.Agent, s *blackboard.St
 	return nil
 }
 
-func (b *Session) killGrace(ctx context.Context) time.Duration {
-	s, err := b.View(ctx)
+func (x Orphans) killGrace(ctx context.Context) time.Duration {
+	s, err := x.board.View(ctx)
 	if err != nil {
 		return 10 * time.Second
 	}
@@ -178,6 +184,6 @@ func (b *Session) killGrace(ctx context.Context) time.Duration {
 }
 
 // FormerBoot reports whether an entry is of a former boot of this machine.
-func (b *Session) FormerBoot(e *blackboard.Agent) bool {
-	return e.Host == b.Proc.Host && e.BootID != "" && b.Proc.BootID != "" && e.BootID != b.Proc.BootID
+func (x Orphans) FormerBoot(e *blackboard.Agent) bool {
+	return e.Host == x.board.Proc.Host && e.BootID != "" && x.board.Proc.BootID != "" && e.BootID != x.board.Proc.BootID
 }

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/checklist"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/plan"
 	"liza/pkg/verb/verb"
 )
@@ -54,7 +55,7 @@ const (
 // Import makes a draft of everything that was not imported before, and brings what changed outside to the tasks of the rest.
 // Running it again doubles nothing: what is known by its source is never made again.
 func Import(ctx context.Context, d *verb.Service, items []Outside, in ImportInput) (Imported, error) {
-	if err := d.PersonOnly(ctx, "import"); err != nil {
+	if err := d.Board.PersonOnly(ctx, "import"); err != nil {
 		return Imported{}, err
 	}
 	// Outside the update, which may run more than once.
@@ -63,7 +64,7 @@ func Import(ctx context.Context, d *verb.Service, items []Outside, in ImportInpu
 		clean = append(clean, tidy(d, o))
 	}
 	var out Imported
-	err := d.Update(ctx, "import", func(s *blackboard.State, a transition.Actor) error {
+	err := d.Board.Update(ctx, "import", func(s *blackboard.State, a transition.Actor) error {
 		t := taking{Service: d, in: in, state: s, actor: a, taken: map[string]bool{}}
 		for task := range s.Tasks() {
 			t.taken[strings.ToLower(task.ID)] = true
@@ -86,13 +87,13 @@ func tidy(d *verb.Service, o Outside) Outside {
 	o.Title = outsideTitle(d, o.Title)
 	o.URL = prose.OneLine(pictures(o.URL), 300)
 	from := cmp.Or(o.URL, prose.OneLine(pictures(o.Source), 300))
-	text := verb.Shorten(pictures(strings.ReplaceAll(o.Text, "\r\n", "\n")), maxImported)
-	o.Text = d.Secrets.Mask("Imported from " + from + ".\n" + verb.Fenced(from, strings.TrimSpace(o.Title+"\n\n"+text)))
+	text := board.Shorten(pictures(strings.ReplaceAll(o.Text, "\r\n", "\n")), maxImported)
+	o.Text = d.Board.Secrets.Mask("Imported from " + from + ".\n" + board.Fenced(from, strings.TrimSpace(o.Title+"\n\n"+text)))
 	return o
 }
 
 func outsideTitle(d *verb.Service, title string) string {
-	return cmp.Or(prose.OneLine(pictures(d.Secrets.Mask(title)), maxTitle), "without a title")
+	return cmp.Or(prose.OneLine(pictures(d.Board.Secrets.Mask(title)), maxTitle), "without a title")
 }
 
 // pictures shows control characters instead of obeying them.
@@ -118,12 +119,12 @@ func hashOf(text string) string {
 
 // taking is one import within a write.
 type taking struct {
-	*verb.Service
-	in    ImportInput
-	state *blackboard.State
-	actor transition.Actor
-	taken map[string]bool // ids of tasks, in small letters
-	out   Imported
+	Service *verb.Service
+	in      ImportInput
+	state   *blackboard.State
+	actor   transition.Actor
+	taken   map[string]bool // ids of tasks, in small letters
+	out     Imported
 }
 
 func (t *taking) all(items []Outside) error {
@@ -204,7 +205,7 @@ func (t *taking) one(o Outside) error {
 	case rec == nil:
 		return t.draft(o)
 	case rec.Status == blackboard.ImportDone:
-		if !o.Closed && t.Config().Import.Close {
+		if !o.Closed && t.Service.Board.Config().Import.Close {
 			t.tell("%s was closed when %s had landed, and is open again; next: liza add-task, for what is missing", o.Source, rec.Task)
 		}
 		return nil
@@ -225,7 +226,7 @@ func (t *taking) one(o Outside) error {
 
 // comesBack reports whether everything that a task has become is merged, so that the tracker is told (Returner).
 func (t *taking) comesBack(id string) bool {
-	cfg := t.Config().Import
+	cfg := t.Service.Board.Config().Import
 	return (cfg.Comment || cfg.Close) && t.merged(id, map[string]bool{})
 }
 
@@ -253,10 +254,10 @@ func (t *taking) draft(o Outside) error {
 		task.SpecRef, task.Plan = cmp.Or(task.SpecRef, g.SpecRef), g.PlanID
 	}
 	plan.FillKind(t.state, task)
-	if err := transition.Create(t.state, task, true, t.actor, t.Input(), t.Now()); err != nil {
+	if err := transition.Create(t.state, task, true, t.actor, t.Service.Board.Input(), t.Service.Board.Now()); err != nil {
 		return err
 	}
-	transition.PutImport(t.state, blackboard.Import{Source: o.Source, URL: o.URL, Task: id, Title: o.Title, Text: hashOf(o.Text), Status: blackboard.ImportOpen}, t.Now())
+	transition.PutImport(t.state, blackboard.Import{Source: o.Source, URL: o.URL, Task: id, Title: o.Title, Text: hashOf(o.Text), Status: blackboard.ImportOpen}, t.Service.Board.Now())
 	t.out.Made = append(t.out.Made, id)
 	return nil
 }
@@ -268,7 +269,7 @@ func (t *taking) closed(rec blackboard.Import, how string) {
 		return
 	}
 	rec.Status, rec.Asks = blackboard.ImportClosed, ""
-	transition.PutImport(t.state, rec, t.Now())
+	transition.PutImport(t.state, rec, t.Service.Board.Now())
 	status, _ := t.state.StatusOf(rec.Task)
 	next := ""
 	if !status.Terminal() {
@@ -285,14 +286,14 @@ func (t *taking) words(rec blackboard.Import, o Outside) error {
 		t.out.Same++
 		rec.Asks = ""
 		if old := t.state.Import(rec.Source); *old != rec {
-			transition.PutImport(t.state, rec, t.Now())
+			transition.PutImport(t.state, rec, t.Service.Board.Now())
 		}
 		return nil
 	}
 	task := t.state.Task(rec.Task)
 	if task == nil || !task.Wordable() {
 		rec.Title, rec.Text, rec.Asks = o.Title, hash, ""
-		transition.PutImport(t.state, rec, t.Now())
+		transition.PutImport(t.state, rec, t.Service.Board.Now())
 		t.out.Changed = append(t.out.Changed, rec.Task)
 		about := rec.Task
 		if task == nil || task.Status.Terminal() {
@@ -313,7 +314,7 @@ func (t *taking) words(rec blackboard.Import, o Outside) error {
 	}
 	if title != task.Title || text != task.Description {
 		transition.Reword(task, title, text)
-		t.state.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(t.Now()), Agent: t.actor.ID, Action: blackboard.ActionImportChanged, Task: rec.Task, Detail: rec.Source})
+		t.state.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(t.Service.Board.Now()), Agent: t.actor.ID, Action: blackboard.ActionImportChanged, Task: rec.Task, Detail: rec.Source})
 		t.out.Changed = append(t.out.Changed, rec.Task)
 	} else if len(asks) == 0 {
 		t.out.Same++
@@ -321,7 +322,7 @@ func (t *taking) words(rec blackboard.Import, o Outside) error {
 	if rec.Asks = strings.Join(asks, " and "); rec.Asks != "" {
 		t.out.Asks = append(t.out.Asks, rec.Question())
 	}
-	transition.PutImport(t.state, rec, t.Now())
+	transition.PutImport(t.state, rec, t.Service.Board.Now())
 	return nil
 }
 
@@ -344,6 +345,6 @@ func (t *taking) tell(format string, args ...any) {
 }
 
 func (t *taking) note(task, text string) error {
-	n := &blackboard.Note{Message: text, For: task, By: t.Caller.Person, CallerRole: t.CallerRole(t.Caller.Person)}
-	return transition.AddNote(t.state, n, t.actor, t.Now())
+	n := &blackboard.Note{Message: text, For: task, By: t.Service.Board.Caller.Person, CallerRole: t.Service.Board.CallerRole(t.Service.Board.Caller.Person)}
+	return transition.AddNote(t.state, n, t.actor, t.Service.Board.Now())
 }

@@ -22,7 +22,7 @@ import (
 
 // Returner tells trackers and files what has landed of what was imported from them (specs/protocol.md#8.9).
 type Returner struct {
-	*verb.Service
+	Service *verb.Service
 	Tracker func(ctx context.Context, kind, repo string) (forge.Tracker, error)
 	Pause   func(ctx context.Context, d time.Duration) error
 }
@@ -30,7 +30,7 @@ type Returner struct {
 // Round comments on and closes each issue, and with files ticks each item, of which everything that was made has landed. It gives a
 // line for each. Wherever it is interrupted, the next round goes on from what the tracker says: nothing is said twice.
 func (r *Returner) Round(ctx context.Context, files bool) (told []string, err error) {
-	cfg := r.Config().Import
+	cfg := r.Service.Board.Config().Import
 	if !cfg.Comment && !cfg.Close {
 		return nil, nil
 	}
@@ -38,10 +38,10 @@ func (r *Returner) Round(ctx context.Context, files bool) (told []string, err er
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	if err := r.PersonOnly(ctx, "import"); err != nil {
+	if err := r.Service.Board.PersonOnly(ctx, "import"); err != nil {
 		return nil, err
 	}
-	unlock, err := safefile.LockIn(ctx, r.Project.ImportLock(), safefile.Holder{PID: os.Getpid(), Host: r.Proc.Host, Agent: blackboard.Human, Op: "import", Since: r.Now()})
+	unlock, err := safefile.LockIn(ctx, r.Service.Board.Project.ImportLock(), safefile.Holder{PID: os.Getpid(), Host: r.Service.Board.Proc.Host, Agent: blackboard.Human, Op: "import", Since: r.Service.Board.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ type landedImport struct {
 }
 
 func (r *Returner) due(ctx context.Context, files bool) ([]landedImport, error) {
-	s, err := r.View(ctx)
+	s, err := r.Service.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (r *Returner) due(ctx context.Context, files bool) ([]landedImport, error) 
 		if rec == nil || rec.Status != blackboard.ImportOpen {
 			continue
 		}
-		if kind, _, _ := rec.Place(); kind == "" && (!files || !r.Config().Import.Close) {
+		if kind, _, _ := rec.Place(); kind == "" && (!files || !r.Service.Board.Config().Import.Close) {
 			continue
 		}
 		tasks, ok, err := r.landed(ctx, s, rec.Task, map[string]bool{})
@@ -110,7 +110,7 @@ func (r *Returner) landed(ctx context.Context, s *blackboard.State, id string, s
 	t := s.Find(id)
 	if t == nil {
 		var err error
-		if t, _, err = r.Archives().Task(id); err != nil || t == nil {
+		if t, _, err = r.Service.Board.Histories().Archives().Task(id); err != nil || t == nil {
 			return nil, false, err
 		}
 	}
@@ -130,7 +130,7 @@ func (r *Returner) landed(ctx context.Context, s *blackboard.State, id string, s
 }
 
 func (r *Returner) onForge(ctx context.Context, s *blackboard.State, t *blackboard.Task) (bool, error) {
-	if r.Config().Land.Forge == "none" || !t.ChangesFiles() || t.MergeCommit == "" {
+	if r.Service.Board.Config().Land.Forge == "none" || !t.ChangesFiles() || t.MergeCommit == "" {
 		return true, nil
 	}
 	q, err := r.requestOf(ctx, s, t)
@@ -149,7 +149,7 @@ func (r *Returner) requestOf(ctx context.Context, s *blackboard.State, t *blackb
 			}
 			continue
 		}
-		if missing, err := r.Repo.Uncontained(ctx, []string{t.MergeCommit}, q.Commit); err != nil || len(missing) == 0 {
+		if missing, err := r.Service.Board.Repo.Uncontained(ctx, []string{t.MergeCommit}, q.Commit); err != nil || len(missing) == 0 {
 			return q, err
 		}
 	}
@@ -159,11 +159,11 @@ func (r *Returner) requestOf(ctx context.Context, s *blackboard.State, t *blackb
 // begin leaves an issue to the first of several hosts: the lock of a round is this host's alone, and no tracker can be asked to
 // take a comment only once.
 func (r *Returner) begin(ctx context.Context, rec blackboard.Import) (mine bool, err error) {
-	if kind, _, _ := rec.Place(); kind == "" || r.ThisHost() == "" {
+	if kind, _, _ := rec.Place(); kind == "" || r.Service.Board.ThisHost() == "" {
 		return true, nil
 	}
-	err = r.Update(ctx, "import", func(s *blackboard.State, _ transition.Actor) error {
-		mine = transition.Tell(s, rec.Source, r.ThisHost(), r.Now())
+	err = r.Service.Board.Update(ctx, "import", func(s *blackboard.State, _ transition.Actor) error {
+		mine = transition.Tell(s, rec.Source, r.Service.Board.ThisHost(), r.Service.Board.Now())
 		return nil
 	})
 	return mine && err == nil, err
@@ -190,17 +190,17 @@ func (r *Returner) giveBack(ctx context.Context, d landedImport, trackers map[st
 	if err != nil {
 		return "", err
 	}
-	err = r.Update(ctx, "import", func(s *blackboard.State, a transition.Actor) error {
+	err = r.Service.Board.Update(ctx, "import", func(s *blackboard.State, a transition.Actor) error {
 		// A person may have closed or reopened it while the tracker was asked.
 		if rec := s.Import(d.rec.Source); rec != nil && rec.Status == blackboard.ImportOpen {
 			now := *rec
 			now.Status, now.Asks, now.Teller = status, "", ""
-			transition.PutImport(s, now, r.Now())
-			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Now()), Agent: a.ID, Action: blackboard.ActionImportDone, Task: rec.Task, Detail: line})
+			transition.PutImport(s, now, r.Service.Board.Now())
+			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Service.Board.Now()), Agent: a.ID, Action: blackboard.ActionImportDone, Task: rec.Task, Detail: line})
 		}
 		return nil
 	})
-	r.Failpoint("I5")
+	r.Service.Board.Failpoint("I5")
 	return line, err
 }
 
@@ -212,7 +212,7 @@ func importMark(rec *blackboard.Import) string {
 
 // close says once at an issue what has landed, and closes it: I1 to I4. Each step finds out first whether it was done before.
 func (r *Returner) close(ctx context.Context, t forge.Tracker, d landedImport, key string) error {
-	cfg, mark := r.Config().Import, importMark(&d.rec)
+	cfg, mark := r.Service.Board.Config().Import, importMark(&d.rec)
 	now, err := t.Ticket(ctx, key)
 	if err != nil {
 		return err
@@ -227,22 +227,22 @@ func (r *Returner) close(ctx context.Context, t forge.Tracker, d landedImport, k
 			if err != nil {
 				return err
 			}
-			r.Failpoint("I1")
+			r.Service.Board.Failpoint("I1")
 			if err := t.Say(ctx, key, text); err != nil {
 				// The answer may be lost although the comment is there.
 				if err := r.saidLate(ctx, t, key, mark, err); err != nil {
 					return err
 				}
 			}
-			r.Failpoint("I2")
+			r.Service.Board.Failpoint("I2")
 		}
 	}
 	if cfg.Close && !now.Closed {
-		r.Failpoint("I3")
+		r.Service.Board.Failpoint("I3")
 		if err := t.Finish(ctx, key); err != nil {
 			return err
 		}
-		r.Failpoint("I4")
+		r.Service.Board.Failpoint("I4")
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (r *Returner) saidLate(ctx context.Context, t forge.Tracker, key, mark stri
 
 // comment has ids, commits and addresses only: what agents wrote could call people or give the forge orders.
 func (r *Returner) comment(ctx context.Context, tasks []*blackboard.Task, mark string) (string, error) {
-	s, err := r.View(ctx)
+	s, err := r.Service.Board.View(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -283,7 +283,7 @@ func (r *Returner) comment(ctx context.Context, tasks []*blackboard.Task, mark s
 		}
 		b.WriteString("\n")
 	}
-	return r.Secrets.Mask(b.String()) + "\n(" + mark + ")\n", nil
+	return r.Service.Board.Secrets.Mask(b.String()) + "\n(" + mark + ")\n", nil
 }
 
 // tick puts the mark into the person's own file, and changes nothing else there. Where the work itself brings the mark, it is left to the
@@ -291,7 +291,7 @@ func (r *Returner) comment(ctx context.Context, tasks []*blackboard.Task, mark s
 func (r *Returner) tick(ctx context.Context, rec *blackboard.Import, file, key string) (line, status string, err error) {
 	path := file
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.Project.Root, filepath.FromSlash(file))
+		path = filepath.Join(r.Service.Board.Project.Root, filepath.FromSlash(file))
 	}
 	sought := func(text string) bool { return outsideTitle(r.Service, text) == rec.Title }
 	path, err = filepath.EvalSymlinks(path)
@@ -309,7 +309,7 @@ func (r *Returner) tick(ctx context.Context, rec *blackboard.Import, file, key s
 	case item.Done, r.tickedInWork(ctx, file, key, sought):
 		return rec.Source + " is ticked", blackboard.ImportDone, nil
 	}
-	r.Failpoint("I1")
+	r.Service.Board.Failpoint("I1")
 	// It is the person's own file, for which there is no lock: as late as possible it is looked at once more.
 	if now, err := safefile.Read(path); err != nil || string(now) != string(data) {
 		return "", "", fmt.Errorf("%s is being edited", file)
@@ -321,7 +321,7 @@ func (r *Returner) tick(ctx context.Context, rec *blackboard.Import, file, key s
 	if err := safefile.Replace(path, []byte(checklist.Tick(string(data), item)), info.Mode().Perm()); err != nil {
 		return "", "", err
 	}
-	r.Failpoint("I2")
+	r.Service.Board.Failpoint("I2")
 	return rec.Source + ": ticked", blackboard.ImportDone, nil
 }
 
@@ -329,15 +329,15 @@ func (r *Returner) tickedInWork(ctx context.Context, file, key string, sought fu
 	if filepath.IsAbs(file) {
 		return false
 	}
-	s, err := r.View(ctx)
+	s, err := r.Service.Board.View(ctx)
 	if err != nil {
 		return false
 	}
-	tip, err := r.Repo.BranchTip(ctx, s.Text("integration_branch"))
+	tip, err := r.Service.Board.Repo.BranchTip(ctx, s.Text("integration_branch"))
 	if err != nil {
 		return false
 	}
-	data, err := r.Repo.ReadFile(ctx, tip, file)
+	data, err := r.Service.Board.Repo.ReadFile(ctx, tip, file)
 	item, ok := checklist.Find(string(data), key, sought)
 	return err == nil && ok && item.Done
 }

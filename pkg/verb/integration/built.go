@@ -31,7 +31,7 @@ type Brought struct {
 // Built looks at what was merged. What cannot be found out is left out.
 func (i *Branch) Built(ctx context.Context, s *blackboard.State) Built {
 	b := Built{Tasks: []string{}, Work: []Brought{}, Lag: Lag{Branch: s.IntegrationBranch()}}
-	all, err := i.board.SprintTasks(s)
+	all, err := i.board.Histories().SprintTasks(s)
 	if err != nil {
 		all = s.TaskList()
 	}

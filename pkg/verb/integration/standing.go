@@ -56,7 +56,7 @@ func (i *Branch) aheadTasks(ctx context.Context, s *blackboard.State, b Standing
 	if err != nil {
 		return nil, err
 	}
-	all, err := i.board.SprintTasks(s)
+	all, err := i.board.Histories().SprintTasks(s)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (i *Branch) BaseRef(ctx context.Context, s *blackboard.State) (ref string, 
 
 // lostTasks are the merged tasks of the board and of the sprint's archive whose work the tip does not have.
 func (i *Branch) lostTasks(ctx context.Context, s *blackboard.State, tip string) ([]string, error) {
-	all, err := i.board.SprintTasks(s)
+	all, err := i.board.Histories().SprintTasks(s)
 	if err != nil {
 		return nil, err
 	}

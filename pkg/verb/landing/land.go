@@ -10,21 +10,22 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
-	"liza/pkg/verb/verb"
+
+	"liza/pkg/verb/board"
 )
 
 // Round does once what there is to do: with open it opens requests for what has not landed (of one task, when id names it), and looks at
 // all that are open. Wherever it is interrupted, the next round goes on from what board, remote and forge say.
 func (l *Lander) Round(ctx context.Context, id string, open bool) (Landed, error) {
-	if err := l.PersonOnly(ctx, "land"); err != nil {
+	if err := l.Service.Board.PersonOnly(ctx, "land"); err != nil {
 		return Landed{}, err
 	}
-	unlock, err := safefile.LockIn(ctx, l.Project.LandLock(), safefile.Holder{PID: os.Getpid(), Host: l.Proc.Host, Agent: blackboard.Human, Op: "land", Since: l.Now()})
+	unlock, err := safefile.LockIn(ctx, l.Service.Board.Project.LandLock(), safefile.Holder{PID: os.Getpid(), Host: l.Service.Board.Proc.Host, Agent: blackboard.Human, Op: "land", Since: l.Service.Board.Now()})
 	if err != nil {
 		return Landed{}, err
 	}
 	defer func() { _ = unlock() }()
-	r := &landing{Lander: l, cfg: l.Config().Land}
+	r := &landing{Lander: l, cfg: l.Service.Board.Config().Land}
 	r.Remote = cmp.Or(r.Remote, r.cfg.Remote)
 	if err := r.look(ctx); err != nil {
 		return r.out, err
@@ -82,7 +83,7 @@ func (r *landing) units(ctx context.Context, id string, open bool) ([]unit, erro
 		}
 	}
 	if id != "" && r.cfg.Per == "goal" {
-		return nil, verb.WrongUsage("liza land", "land.per is goal: the work of all tasks lands with one request")
+		return nil, board.WrongUsage("liza land", "land.per is goal: the work of all tasks lands with one request")
 	}
 	var out []unit
 	for _, u := range all {
@@ -99,7 +100,7 @@ func (r *landing) units(ctx context.Context, id string, open bool) ([]unit, erro
 		}
 	}
 	if id != "" && !slices.ContainsFunc(all, func(u unit) bool { return u.id == id }) {
-		return nil, verb.Refuse("liza show "+id, "%s is not merged, or has no changes to land", id)
+		return nil, board.Refuse("liza show "+id, "%s is not merged, or has no changes to land", id)
 	}
 	return out, nil
 }
@@ -161,7 +162,7 @@ func (r *landing) lacks(ctx context.Context, u unit, q *blackboard.Request) (boo
 	if q.Onto != "" {
 		return false, nil
 	}
-	missing, err := r.Repo.Uncontained(ctx, commits, q.Commit)
+	missing, err := r.Service.Board.Repo.Uncontained(ctx, commits, q.Commit)
 	return len(missing) > 0, err
 }
 

@@ -14,7 +14,8 @@ import (
 	"liza/pkg/code/forge"
 	"liza/pkg/code/git"
 	"liza/pkg/code/merge"
-	"liza/pkg/verb/verb"
+
+	"liza/pkg/verb/board"
 )
 
 // stuck is why a move of the integration branch was not made, in one line.
@@ -47,7 +48,7 @@ func (r *landing) land(ctx context.Context, u unit) error {
 	}
 	if there != q.Pushed {
 		q.Waits = "somebody else pushed to " + q.Branch
-		return errors.Join(r.record(ctx, q, "", ""), verb.Refuse(fmt.Sprintf("git fetch %s && liza sync --from %s/%s", r.Remote, r.Remote, q.Branch), "somebody else pushed to %s; it is at %.9s, and Liza left it at %.9s",
+		return errors.Join(r.record(ctx, q, "", ""), board.Refuse(fmt.Sprintf("git fetch %s && liza sync --from %s/%s", r.Remote, r.Remote, q.Branch), "somebody else pushed to %s; it is at %.9s, and Liza left it at %.9s",
 			q.Branch, cmp.Or(there, "no commit"), cmp.Or(q.Pushed, "no commit")))
 	}
 	next := q
@@ -65,12 +66,12 @@ func (r *landing) land(ctx context.Context, u unit) error {
 		noted = q.Pushed
 	}
 	q = next
-	r.Failpoint("F1")
+	r.Service.Board.Failpoint("F1")
 	if q.Pushed != q.Commit {
-		if err := r.Repo.Push(ctx, r.Remote, git.RemoteChange{Ref: "refs/heads/" + q.Branch, New: q.Commit, Old: q.Pushed}); err != nil {
+		if err := r.Service.Board.Repo.Push(ctx, r.Remote, git.RemoteChange{Ref: "refs/heads/" + q.Branch, New: q.Commit, Old: q.Pushed}); err != nil {
 			return err
 		}
-		r.Failpoint("F2")
+		r.Service.Board.Failpoint("F2")
 		q.Pushed = q.Commit
 	}
 	if q.Status == blackboard.RequestOpen { // before the record of the push: after that nobody comes back to its text
@@ -107,9 +108,9 @@ func (r *landing) open(ctx context.Context, u unit, q blackboard.Request) error 
 		return err
 	}
 	if found == nil {
-		r.Failpoint("F3")
-		made, err := r.Forge.Open(ctx, forge.NewRequest{Title: r.Secrets.Mask(prose.OneLine(u.title, 72)), Body: r.body(u, q.ID), Branch: q.Branch, Base: q.Base, Draft: r.cfg.Draft})
-		r.Failpoint("F4")
+		r.Service.Board.Failpoint("F3")
+		made, err := r.Forge.Open(ctx, forge.NewRequest{Title: r.Service.Board.Secrets.Mask(prose.OneLine(u.title, 72)), Body: r.body(u, q.ID), Branch: q.Branch, Base: q.Base, Draft: r.cfg.Draft})
+		r.Service.Board.Failpoint("F4")
 		found = &made
 		if err != nil {
 			// The answer may be lost, and lists may not have it yet; the forge itself keeps a branch from having two.
@@ -125,7 +126,7 @@ func (r *landing) open(ctx context.Context, u unit, q blackboard.Request) error 
 	if err := r.record(ctx, q, blackboard.ActionRequestOpened, q.URL); err != nil {
 		return err
 	}
-	r.Failpoint("F5")
+	r.Service.Board.Failpoint("F5")
 	return nil
 }
 
@@ -143,7 +144,7 @@ func (r *landing) find(ctx context.Context, q blackboard.Request) (*forge.Reques
 	case i < 0:
 		return nil, nil
 	case !strings.Contains(all[i].Body, mark(q.ID)) && all[i].Number != q.Number:
-		return nil, verb.Refuse("liza show "+q.ID, "%s is a request of %s that Liza did not open", all[i].URL, q.Branch)
+		return nil, board.Refuse("liza show "+q.ID, "%s is a request of %s that Liza did not open", all[i].URL, q.Branch)
 	}
 	return &all[i], nil
 }
@@ -167,11 +168,11 @@ func (r *landing) findLate(ctx context.Context, q blackboard.Request, why error)
 // the base branch is followed by rebasing, the work of each task is one commit on top of the base branch.
 func (r *landing) compose(ctx context.Context, u unit, q *blackboard.Request) error {
 	if r.cfg.Per == "goal" && r.cfg.Sync != "rebase" {
-		tip, err := r.TipOf(ctx, r.state)
+		tip, err := r.Service.Integration.TipOf(ctx, r.state)
 		if err == nil && (tip == "" || r.state.ForeignTip(tip)) {
-			return verb.Refuse(blackboard.DecideTip(tip), "%s", blackboard.MovedText(r.state, tip))
+			return board.Refuse(blackboard.DecideTip(tip), "%s", blackboard.MovedText(r.state, tip))
 		}
-		if held, aerr := r.Repo.IsAncestor(ctx, tip, r.tip); err == nil && aerr == nil && held {
+		if held, aerr := r.Service.Board.Repo.IsAncestor(ctx, tip, r.tip); err == nil && aerr == nil && held {
 			tip = r.tip
 		}
 		q.Commit = tip
@@ -185,7 +186,7 @@ func (r *landing) compose(ctx context.Context, u unit, q *blackboard.Request) er
 			continue
 		}
 		if before := r.notLanded(t, u); before != "" {
-			return verb.Refuse("liza show "+before, "it builds on %s, which has not landed", before)
+			return board.Refuse("liza show "+before, "it builds on %s, which has not landed", before)
 		}
 		if err := r.pick(ctx, t, q); err != nil {
 			return err
@@ -211,27 +212,27 @@ func (r *landing) notLanded(t *blackboard.Task, u unit) string {
 
 // pick puts the change of a task on top of a commit, as one commit.
 func (r *landing) pick(ctx context.Context, t *blackboard.Task, q *blackboard.Request) error {
-	before, err := r.Repo.Resolve(ctx, t.MergeCommit+"^1")
+	before, err := r.Service.Board.Repo.Resolve(ctx, t.MergeCommit+"^1")
 	if err != nil {
 		return err
 	}
-	tree, err := r.Repo.TreeOf(ctx, q.Commit)
+	tree, err := r.Service.Board.Repo.TreeOf(ctx, q.Commit)
 	if err != nil {
 		return err
 	}
 	// With this commit as a side, the state before the task is the merge base, and what is merged is the task's change alone.
-	side, err := r.Repo.CommitTree(ctx, tree, []string{before}, "side")
+	side, err := r.Service.Board.Repo.CommitTree(ctx, tree, []string{before}, "side")
 	if err != nil {
 		return err
 	}
-	picked, err := r.Repo.MergeTree(ctx, side, t.MergeCommit)
+	picked, err := r.Service.Board.Repo.MergeTree(ctx, side, t.MergeCommit)
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
-		return verb.Refuse("liza show "+t.ID, "%s conflicts with %s in %s; it can land when what it builds on has", t.ID, r.base, strings.Join(conflict.Files, ", "))
+		return board.Refuse("liza show "+t.ID, "%s conflicts with %s in %s; it can land when what it builds on has", t.ID, r.base, strings.Join(conflict.Files, ", "))
 	}
 	if err != nil || picked == tree {
 		return err
 	}
-	q.Commit, err = r.Repo.CommitMerge(ctx, picked, []string{q.Commit}, r.Secrets.Mask(fmt.Sprintf("%s\n\n%s\n\nLiza-Task: %s\n", prose.OneLine(t.TitleText(), 72), strings.TrimSpace(t.Description), t.ID)))
+	q.Commit, err = r.Service.Board.Repo.CommitMerge(ctx, picked, []string{q.Commit}, r.Service.Board.Secrets.Mask(fmt.Sprintf("%s\n\n%s\n\nLiza-Task: %s\n", prose.OneLine(t.TitleText(), 72), strings.TrimSpace(t.Description), t.ID)))
 	return err
 }
 
@@ -244,7 +245,7 @@ func (r *landing) body(u unit, id string) string {
 	line("%s\n", prose.OneLine(u.title, 1000))
 	for _, t := range u.tasks {
 		line("### %s: %s\n", t.ID, prose.OneLine(t.TitleText(), 120))
-		line("%s\n", verb.Shorten(t.Description, 1500))
+		line("%s\n", board.Shorten(t.Description, 1500))
 		line("- Done when: %s", prose.OneLine(t.DoneWhen, 500))
 		for _, c := range t.AcceptanceCriteria {
 			line("- %s", prose.OneLine(c, 500))
@@ -256,8 +257,8 @@ func (r *landing) body(u unit, id string) string {
 		}
 		line("")
 	}
-	if checks := r.Config().Integration.Checks; len(checks) > 0 {
+	if checks := r.Service.Board.Config().Integration.Checks; len(checks) > 0 {
 		line("Passed before the merge of each task: `%s`\n", strings.Join(checks, "`, `"))
 	}
-	return r.Secrets.Mask(b.String()) + mark(id) + "\n"
+	return r.Service.Board.Secrets.Mask(b.String()) + mark(id) + "\n"
 }

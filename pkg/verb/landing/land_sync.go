@@ -15,7 +15,7 @@ import (
 // Follow merges the base branch of the remote into the integration branch, through the integration checks. A conflict, or a
 // check that fails, becomes a task, once for each commit of the base branch; its id is returned.
 func (l *Lander) Follow(ctx context.Context) (made string, err error) {
-	r := &landing{Lander: l, cfg: l.Config().Land}
+	r := &landing{Lander: l, cfg: l.Service.Board.Config().Land}
 	r.Remote = cmp.Or(r.Remote, r.cfg.Remote)
 	if err := r.look(ctx); err != nil {
 		return "", err
@@ -23,7 +23,7 @@ func (l *Lander) Follow(ctx context.Context) (made string, err error) {
 	if _, err := r.fetchBase(ctx, ""); err != nil {
 		return "", err
 	}
-	if err := r.AdoptTip(ctx, r.state); err != nil {
+	if err := r.Service.Integration.AdoptTip(ctx, r.state); err != nil {
 		return "", err
 	}
 	id := syncTask(r.tip)
@@ -31,7 +31,7 @@ func (l *Lander) Follow(ctx context.Context) (made string, err error) {
 		return "", nil // it is being worked on
 	}
 	from := r.Remote + "/" + r.base
-	_, err = r.Merger(blackboard.Human).Sync(ctx, from, r.tip, false)
+	_, err = r.Service.Merges.Merger(blackboard.Human).Sync(ctx, from, r.tip, false)
 	move, ok := stuck(err)
 	if !ok || r.state.Find(id) != nil {
 		return "", err
@@ -53,10 +53,10 @@ func (r *landing) heedBase(ctx context.Context, q *blackboard.Request) (conflict
 			return false, err
 		}
 	}
-	if err := r.Repo.Fetch(ctx, r.Remote, q.Pushed); err != nil { // by another host
+	if err := r.Service.Board.Repo.Fetch(ctx, r.Remote, q.Pushed); err != nil { // by another host
 		return false, err
 	}
-	err = r.Repo.TryMerge(ctx, q.Pushed, r.tip)
+	err = r.Service.Board.Repo.TryMerge(ctx, q.Pushed, r.tip)
 	both, conflict := errors.AsType[*git.ConflictError](err)
 	if err == nil && q.InConflict() {
 		q.Waits = ""

@@ -36,7 +36,7 @@ func lander(t *testing.T, p *verbtest.Place, f *forgetest.Forge, at string) *lan
 		t.Fatal(err)
 	}
 	d := p.Service("")
-	d.At = func(point string) {
+	d.Board.At = func(point string) {
 		if point == at {
 			panic(died(point))
 		}
@@ -357,10 +357,10 @@ func TestARequestInConflictWithItsMovedBaseIsMended(t *testing.T) {
 		_, err = coder.Submit(ctx, verb.SubmitInput{Task: id})
 	}
 	if err == nil {
-		_, err = reviewer.ClaimReview(ctx, id)
+		_, err = reviewer.Reviews.ClaimReview(ctx, id)
 	}
 	if err == nil {
-		_, err = reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve})
+		_, err = reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,8 @@ import (
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/code/forge"
-	"liza/pkg/verb/verb"
+
+	"liza/pkg/verb/board"
 )
 
 // shownLog is how much of what a forge says goes into a task.
@@ -82,7 +83,7 @@ func (r *landing) checksOf(q blackboard.Request, checks []forge.Check) string {
 		}
 	}
 	if at, _ := q.At.At(); len(checks) == 0 {
-		if q.Checks == "none" || r.Now().Sub(at) >= noChecksAfter {
+		if q.Checks == "none" || r.Service.Board.Now().Sub(at) >= noChecksAfter {
 			return "none"
 		}
 		return forge.Pending
@@ -143,8 +144,8 @@ func (r *landing) heed(ctx context.Context, q blackboard.Request, checks []forge
 		return false, err
 	}
 	r.out.Made = append(r.out.Made, t.ID)
-	r.Failpoint("F6")
-	r.state, err = r.View(ctx)
+	r.Service.Board.Failpoint("F6")
+	r.state, err = r.Service.Board.View(ctx)
 	return true, err
 }
 
@@ -154,7 +155,7 @@ func material(parts []string) string {
 	if len(text) > shownLog {
 		text = "…\n" + strings.ToValidUTF8(text[len(text)-shownLog:], "")
 	}
-	return verb.Fenced("the forge", text)
+	return board.Fenced("the forge", text)
 }
 
 // asked are the comments of members that ask for something: those at a line, and reviews that ask for changes. Talk below a request
@@ -173,7 +174,7 @@ func (r *landing) asked(ctx context.Context, q blackboard.Request) (parts, ids [
 			at = fmt.Sprintf(" at %s:%d", c.Path, c.Line)
 		}
 		ids = append(ids, c.ID)
-		parts = append(parts, fmt.Sprintf("%s says%s:\n%s", c.Author, at, verb.Shorten(c.Text, 2000)))
+		parts = append(parts, fmt.Sprintf("%s says%s:\n%s", c.Author, at, board.Shorten(c.Text, 2000)))
 	}
 	return parts, ids, nil
 }
@@ -187,7 +188,7 @@ func (r *landing) coder(ctx context.Context, q blackboard.Request, log string) s
 			continue
 		}
 		tasks = append(tasks, t)
-		if changes, err := r.Repo.ChangedFiles(ctx, t.MergeCommit+"^1", t.MergeCommit); err == nil {
+		if changes, err := r.Service.Board.Repo.ChangedFiles(ctx, t.MergeCommit+"^1", t.MergeCommit); err == nil {
 			for _, c := range changes {
 				files[t.ID] = append(files[t.ID], c.Path)
 			}
@@ -210,12 +211,12 @@ func (r *landing) merge(ctx context.Context, q blackboard.Request, f forge.Reque
 	}
 	err := r.Forge.Merge(ctx, f, forge.Merging{Method: r.cfg.Method, Queue: r.cfg.Merge == "forge"})
 	if no, refused := errors.AsType[*forge.RefusedError](err); refused {
-		return r.wait(ctx, q, prose.OneLine(r.Secrets.Mask(no.Reason), 200))
+		return r.wait(ctx, q, prose.OneLine(r.Service.Board.Secrets.Mask(no.Reason), 200))
 	}
 	if err != nil {
 		return err
 	}
-	r.Failpoint("F7")
+	r.Service.Board.Failpoint("F7")
 	if r.cfg.Merge == "forge" {
 		q.Seen = append(slices.Clone(q.Seen), queued)
 		return r.record(ctx, q, blackboard.ActionRequestQueued, q.URL)

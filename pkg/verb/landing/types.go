@@ -12,15 +12,16 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/forge"
 	"liza/pkg/code/git"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
 // Lander brings merged work onto a forge, as pull or merge requests, and what is said there back onto the board (specs/protocol.md#8.8).
 type Lander struct {
-	*verb.Service
-	Forge  forge.Client
-	Remote string // git remote; empty: land.remote
-	Pause  func(ctx context.Context, d time.Duration) error
+	Service *verb.Service
+	Forge   forge.Client
+	Remote  string // git remote; empty: land.remote
+	Pause   func(ctx context.Context, d time.Duration) error
 }
 
 // Landed is what one round of landing found and did.
@@ -76,14 +77,14 @@ func (r *landing) fetchBase(ctx context.Context, branch string) (at string, err 
 	if branch != "" {
 		refs = append(refs, "refs/heads/"+branch)
 	}
-	found, err := r.Repo.RemoteRefs(ctx, r.Remote, refs...)
+	found, err := r.Service.Board.Repo.RemoteRefs(ctx, r.Remote, refs...)
 	if err != nil {
 		return "", err
 	}
 	if r.tip = found[refs[0]]; r.tip == "" {
-		return "", verb.Refuse("liza config set land.base BRANCH", "the remote %s has no branch %s", r.Remote, r.base)
+		return "", board.Refuse("liza config set land.base BRANCH", "the remote %s has no branch %s", r.Remote, r.base)
 	}
-	if err := r.Repo.Fetch(ctx, r.Remote, r.tip); err != nil {
+	if err := r.Service.Board.Repo.Fetch(ctx, r.Remote, r.tip); err != nil {
 		return "", err
 	}
 	return found["refs/heads/"+branch], nil
@@ -101,15 +102,15 @@ func (r *landing) fixOf(task string) string {
 
 // record changes a request on the board.
 func (r *landing) record(ctx context.Context, q blackboard.Request, action blackboard.Action, detail string) error {
-	err := r.Update(ctx, "land", func(s *blackboard.State, a transition.Actor) error {
-		transition.PutRequest(s, q, r.Now())
+	err := r.Service.Board.Update(ctx, "land", func(s *blackboard.State, a transition.Actor) error {
+		transition.PutRequest(s, q, r.Service.Board.Now())
 		if action != "" {
-			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Now()), Agent: a.ID, Action: action, Detail: detail, Extra: map[string]any{"request": q.ID}})
+			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Service.Board.Now()), Agent: a.ID, Action: action, Detail: detail, Extra: map[string]any{"request": q.ID}})
 		}
 		return nil
 	})
 	if err == nil {
-		r.state, err = r.View(ctx)
+		r.state, err = r.Service.Board.View(ctx)
 	}
 	return err
 }
@@ -125,7 +126,7 @@ func branchOf(id string) string {
 
 // look reads the board.
 func (r *landing) look(ctx context.Context) error {
-	s, err := r.View(ctx)
+	s, err := r.Service.Board.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (r *landing) look(ctx context.Context) error {
 		ref := cmp.Or(s.Text("base_ref"), "main")
 		r.base = strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), r.Remote+"/")
 	}
-	all, err := r.SprintTasks(s)
+	all, err := r.Service.Board.Histories().SprintTasks(s)
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ func Asked(ctx context.Context, d *verb.Service, r Run, how string, q verb.Promp
 	out := Outcome{Effect: Applied, Action: exitcmd.Stuck, Note: "asks: " + q.Text}
 	switch r.Kind {
 	case "planner":
-		err := d.Update(ctx, "asked", func(s *blackboard.State, a transition.Actor) error {
-			transition.Ask(s, &blackboard.Question{Agent: a.ID, Kind: blackboard.QuestionPrompted, Type: q.Type, Text: q.Text, Options: q.Options, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
+		err := d.Board.Update(ctx, "asked", func(s *blackboard.State, a transition.Actor) error {
+			transition.Ask(s, &blackboard.Question{Agent: a.ID, Kind: blackboard.QuestionPrompted, Type: q.Type, Text: q.Text, Options: q.Options, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Board.Now())})
 			return nil
 		})
 		if err == nil {
@@ -30,7 +30,7 @@ func Asked(ctx context.Context, d *verb.Service, r Run, how string, q verb.Promp
 		}
 		return out, err
 	case "code_reviewer":
-		done, err := d.Verdict(ctx, verb.VerdictInput{Task: r.Task, Verdict: verb.StuckReview, Reason: reason})
+		done, err := d.Reviews.Verdict(ctx, verb.VerdictInput{Task: r.Task, Verdict: verb.StuckReview, Reason: reason})
 		out.Status = done.Status
 		return out, err
 	}
@@ -41,14 +41,14 @@ func Asked(ctx context.Context, d *verb.Service, r Run, how string, q verb.Promp
 
 // StopReplan ends a chain of plans: people have to look (specs/roles-and-knowledge.md#5.9).
 func StopReplan(ctx context.Context, d *verb.Service, due transition.Trigger, why string) error {
-	err := d.Update(ctx, "replan stopped", func(s *blackboard.State, _ transition.Actor) error {
+	err := d.Board.Update(ctx, "replan stopped", func(s *blackboard.State, _ transition.Actor) error {
 		var p *blackboard.Plan
 		for _, id := range due.IDs {
 			if t := s.Task(id); t != nil && p == nil {
 				p = transition.Plan(s, t.Plan)
 			}
 		}
-		transition.StopReplanning(s, p, why, due, d.Now())
+		transition.StopReplanning(s, p, why, due, d.Board.Now())
 		return nil
 	})
 	if err != nil {
@@ -97,7 +97,7 @@ func Unanswered(ctx context.Context, d *verb.Service, r Run, problem string, ans
 		out.Note = PlanningFailed(answers, problem)
 		return out, planningFailed(ctx, d, problem, answers)
 	case "code_reviewer":
-		done, err := d.Verdict(ctx, verb.VerdictInput{Task: r.Task, Verdict: verb.StuckReview, Reason: reason})
+		done, err := d.Reviews.Verdict(ctx, verb.VerdictInput{Task: r.Task, Verdict: verb.StuckReview, Reason: reason})
 		out.Status = done.Status
 		return out, err
 	}
@@ -112,8 +112,8 @@ func PlanningFailed(answers int, problem string) string {
 }
 
 func planningFailed(ctx context.Context, d *verb.Service, problem string, answers int) error {
-	err := d.Update(ctx, "planning failed", func(s *blackboard.State, a transition.Actor) error {
-		now := d.Now()
+	err := d.Board.Update(ctx, "planning failed", func(s *blackboard.State, a transition.Actor) error {
+		now := d.Board.Now()
 		p := &blackboard.Plan{ID: fmt.Sprintf("plan-%d", len(s.Plans)+1), Goal: s.Goal.Description, By: a.ID, Status: "failed",
 			Created: blackboard.TimeOf(now), ParseAttempts: answers, Failure: &blackboard.PlanFailure{Reason: problem}}
 		s.Plans = append(s.Plans, p)

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/board/breaker"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/exitcmd"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/plan"
 	"liza/pkg/verb/verb"
 )
@@ -22,9 +23,9 @@ import (
 // Run is one run of an agent program that has ended, as the supervisor saw it. Apply
 // turns it into a transition; nothing else does (specs/roles-and-knowledge.md#0.1, one path).
 type Run struct {
-	Kind    string    // planner, coder, code_reviewer
-	Task    string    // "" for a planner
-	Before  verb.Mark // the board when the run began
+	Kind    string     // planner, coder, code_reviewer
+	Task    string     // "" for a planner
+	Before  board.Mark // the board when the run began
 	Answer  exitcmd.Answer
 	Answers int    // how many answers of its unit of work there were, this one included
 	Changed string // what a reviewer changed in the worktree that it judges, "" for nothing; it was put back
@@ -60,7 +61,7 @@ type Outcome struct {
 
 // since finds what happened to the task during the run: the last status-setting entry by
 // this agent, and whether somebody else changed it.
-func since(t *blackboard.Task, m verb.Mark) (mine blackboard.HistoryEvent, handoff, others bool) {
+func since(t *blackboard.Task, m board.Mark) (mine blackboard.HistoryEvent, handoff, others bool) {
 	for _, h := range t.History[min(m.History, len(t.History)):] {
 		switch {
 		case h.Agent != m.Agent && h.Event != blackboard.HistoryCheckpoint:
@@ -103,8 +104,8 @@ func isLost(err error) bool {
 }
 
 // MarkOf remembers the board before a run.
-func MarkOf(d *verb.Service, s *blackboard.State, agent, task string) verb.Mark {
-	m := verb.Mark{Agent: agent, Writes: writesOf(s, agent)}
+func MarkOf(d *verb.Service, s *blackboard.State, agent, task string) board.Mark {
+	m := board.Mark{Agent: agent, Writes: writesOf(s, agent)}
 	if t := s.Task(task); t != nil {
 		m.ClaimSeq, m.History = t.ClaimSeq, len(t.History)
 	}
@@ -136,7 +137,7 @@ func writesOf(s *blackboard.State, agent string) int {
 
 // Apply carries out what a run's verbs and exit command say (specs/roles-and-knowledge.md#4.4, specs/roles-and-knowledge.md#4.5).
 func Apply(ctx context.Context, d *verb.Service, r Run) (Outcome, error) {
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -147,10 +148,10 @@ func Apply(ctx context.Context, d *verb.Service, r Run) (Outcome, error) {
 		KeepInside(ctx, d, r.Task, &own)
 	}
 	if r.Answer.Multiple {
-		d.Warn(ctx, r.Task, blackboard.ActionExitMultiple, "several exit commands; the last one counts")
+		d.Board.Warn(ctx, r.Task, blackboard.ActionExitMultiple, "several exit commands; the last one counts")
 	}
 	if n := sentences(out.Summary); n > 3 {
-		d.Warn(ctx, r.Task, blackboard.ActionExitSummaryLong, fmt.Sprintf("summary_for_supervisor has %d sentences; 2 to 3 are asked for", n))
+		d.Board.Warn(ctx, r.Task, blackboard.ActionExitSummaryLong, fmt.Sprintf("summary_for_supervisor has %d sentences; 2 to 3 are asked for", n))
 	}
 	switch r.Kind {
 	case "planner":
@@ -193,12 +194,12 @@ func reconcile(ctx context.Context, d *verb.Service, r Run, did blackboard.Histo
 	exit, problem := r.Answer.Exit, r.Answer.Problem
 	switch {
 	case exit == nil && errors.Is(problem, exitcmd.ErrMissing):
-		d.Warn(ctx, r.Task, blackboard.ActionExitMissing, "the agent used verbs and gave no exit command")
+		d.Board.Warn(ctx, r.Task, blackboard.ActionExitMissing, "the agent used verbs and gave no exit command")
 	case exit == nil && errors.Is(problem, exitcmd.ErrNoReview): // the verb has given it
 	case exit == nil:
-		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitInvalid, problem.Error())
+		return d.Board.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitInvalid, problem.Error())
 	case want != "" && exit.Action != want:
-		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, exit.Action))
+		return d.Board.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, exit.Action))
 	default:
 		return remember(ctx, d, r.Task, exit)
 	}
@@ -236,11 +237,11 @@ func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *e
 	if exit.Handoff != nil {
 		return handOff(ctx, d, t.ID, exit.Handoff, out)
 	}
-	err := d.Update(ctx, "retry", func(s *blackboard.State, a transition.Actor) error {
-		return transition.Retry(s, t.ID, a, transition.Input{}, d.Now())
+	err := d.Board.Update(ctx, "retry", func(s *blackboard.State, a transition.Actor) error {
+		return transition.Retry(s, t.ID, a, transition.Input{}, d.Board.Now())
 	})
 	// The rules allow no further iteration. A lost claim is refused as well, but then the task is somebody else's.
-	if verb.IsRefusal(err) && !isLost(err) {
+	if board.IsRefusal(err) && !isLost(err) {
 		return limitIterations(ctx, d, t.ID, exit.Summary, out)
 	}
 	out.Note = "retries"
@@ -264,8 +265,8 @@ func handOff(ctx context.Context, d *verb.Service, task string, h *exitcmd.Hando
 // limitIterations blocks a task whose iterations are used up (T26).
 func limitIterations(ctx context.Context, d *verb.Service, task, last string, out Outcome) (Outcome, error) {
 	out.Effect, out.Note = Applied, "iterations used up"
-	err := d.Update(ctx, "limit", func(s *blackboard.State, a transition.Actor) error {
-		return transition.LimitIterations(s, task, a, transition.Input{Reason: last}, d.Now())
+	err := d.Board.Update(ctx, "limit", func(s *blackboard.State, a transition.Actor) error {
+		return transition.LimitIterations(s, task, a, transition.Input{Reason: last}, d.Board.Now())
 	})
 	out.Status = blackboard.Blocked
 	return out, err
@@ -313,7 +314,7 @@ func reviewerExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit
 	case exit.Action == exitcmd.Retry:
 		in.What = "retry"
 	}
-	done, err := d.Verdict(ctx, in)
+	done, err := d.Reviews.Verdict(ctx, in)
 	if err != nil {
 		return out.OrReask(err)
 	}
@@ -332,7 +333,7 @@ func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r R
 	exit, changed := r.Answer.Exit, writesOf(s, r.Before.Agent) != r.Before.Writes
 	switch {
 	case exit == nil && changed:
-		d.Warn(ctx, "", blackboard.ActionExitMissing, "the planner used verbs and gave no exit command")
+		d.Board.Warn(ctx, "", blackboard.ActionExitMissing, "the planner used verbs and gave no exit command")
 		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
 		return out, nil
 	case exit == nil:
@@ -349,7 +350,7 @@ func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r R
 	case exit.Plan == nil && s.TaskCount() == 0:
 		return out.reask("the first planning needs the key plan: no task exists yet"), nil
 	case exit.Plan == nil:
-		d.Warn(ctx, "", blackboard.ActionPlannerNoAction, "the planner changed nothing")
+		d.Board.Warn(ctx, "", blackboard.ActionPlannerNoAction, "the planner changed nothing")
 		out.Note = "changed nothing"
 		return out, nil
 	}
@@ -375,9 +376,9 @@ func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r R
 
 // askPlanner records a stuck planner's questions; the checkpoint follows.
 func askPlanner(ctx context.Context, d *verb.Service, r Run, exit *exitcmd.Exit) error {
-	err := d.Update(ctx, "planner", func(s *blackboard.State, a transition.Actor) error {
+	err := d.Board.Update(ctx, "planner", func(s *blackboard.State, a transition.Actor) error {
 		for _, q := range exit.BlockedQuestions {
-			transition.Ask(s, &blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Now())})
+			transition.Ask(s, &blackboard.Question{Agent: r.Before.Agent, Kind: "blocked", Type: "input", Text: q, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(d.Board.Now())})
 		}
 		return nil
 	})
@@ -390,7 +391,7 @@ func askPlanner(ctx context.Context, d *verb.Service, r Run, exit *exitcmd.Exit)
 // PlannerStuck stops the sprint at a checkpoint, for a person: the planner cannot go on
 // (specs/roles-and-knowledge.md#4.4). There is nothing to stop for when a person has answered what it was stuck at.
 func PlannerStuck(ctx context.Context, d *verb.Service, why string) error {
-	if s, err := d.View(ctx); err != nil || transition.ReasonGone(s, d.Now()) {
+	if s, err := d.Board.View(ctx); err != nil || transition.ReasonGone(s, d.Board.Now()) {
 		return err
 	}
 	return checkpointAnyway(ctx, d, transition.PlannerStuckMessage+prose.FirstLine(why))
@@ -398,9 +399,9 @@ func PlannerStuck(ctx context.Context, d *verb.Service, why string) error {
 
 // remember stores the exit command of a run whose verbs had done the work.
 func remember(ctx context.Context, d *verb.Service, task string, exit *exitcmd.Exit) error {
-	return d.Update(ctx, "outcome", func(s *blackboard.State, _ transition.Actor) error {
+	return d.Board.Update(ctx, "outcome", func(s *blackboard.State, _ transition.Actor) error {
 		if t := s.Task(task); t != nil {
-			t.LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}
+			t.LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Board.Now())}
 		}
 		return nil
 	})
@@ -421,10 +422,10 @@ func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r
 	}
 	if !implied {
 		out.Effect, out.Note = ByVerbs, did.Words()
-		return d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
+		return d.Board.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
 	}
 	if review != nil && review.Learn != nil {
-		if err := d.LearnLate(ctx, verdictOf(review, r.Task)); err != nil {
+		if err := d.Knowledge.LearnLate(ctx, verdictOf(review, r.Task)); err != nil {
 			return err
 		}
 	}
@@ -439,7 +440,7 @@ func handedOff(ctx context.Context, d *verb.Service, r Run, out Outcome) (Outcom
 	if exit == nil || exit.Action == exitcmd.Retry {
 		return out, nil
 	}
-	return out, d.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
+	return out, d.Board.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
 }
 
 // verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
@@ -468,7 +469,7 @@ func VoidApproval(s *blackboard.State, a transition.Actor, id, why string, now t
 // noteRetries records a loop when a coder gives up twice in a row with the same summary
 // (specs/roles-and-knowledge.md#4.4). The attempt of this run is the newest one.
 func noteRetries(ctx context.Context, d *verb.Service, task, summary string) error {
-	return d.Update(ctx, "retry loop", func(s *blackboard.State, a transition.Actor) error {
+	return d.Board.Update(ctx, "retry loop", func(s *blackboard.State, a transition.Actor) error {
 		n := 0
 		attempts := s.Task(task).Attempts
 		for i := len(attempts) - 1; i >= 0 && attempts[i] != nil && attempts[i].Action == exitcmd.Retry; i-- {
@@ -479,7 +480,7 @@ func noteRetries(ctx context.Context, d *verb.Service, task, summary string) err
 		}
 		// Exactly two: a third one is the same loop, and needs no second record.
 		if n == 2 {
-			transition.AddAnomaly(s, task, blackboard.System, blackboard.AnomalyRetryLoop, blackboard.Settings{"count": n, "error_pattern": prose.FirstLine(summary)}, d.Now())
+			transition.AddAnomaly(s, task, blackboard.System, blackboard.AnomalyRetryLoop, blackboard.Settings{"count": n, "error_pattern": prose.FirstLine(summary)}, d.Board.Now())
 		}
 		return nil
 	})
@@ -513,12 +514,12 @@ func KeepInside(ctx context.Context, d *verb.Service, task string, exit *exitcmd
 		kept = append(kept, f)
 	}
 	if n := len(exit.EvidenceFiles) - len(inside); n > 0 {
-		if err := d.NoteAnomaly(ctx, task, blackboard.AnomalyEvidenceOutside, fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
-			d.Progressf("cannot record evidence_outside_worktree: %v", err)
+		if err := d.Board.NoteAnomaly(ctx, task, blackboard.AnomalyEvidenceOutside, fmt.Sprintf("%d of %d files", n, len(exit.EvidenceFiles))); err != nil {
+			d.Board.Progressf("cannot record evidence_outside_worktree: %v", err)
 		}
 	}
 	if len(odd) > 0 {
-		d.Warn(ctx, task, blackboard.ActionEvidenceOdd, strings.Join(odd, ", "))
+		d.Board.Warn(ctx, task, blackboard.ActionEvidenceOdd, strings.Join(odd, ", "))
 	}
 	exit.EvidenceFiles = kept
 }
@@ -527,9 +528,9 @@ func KeepInside(ctx context.Context, d *verb.Service, task string, exit *exitcmd
 // task the project.
 func workspace(d *verb.Service, task string) string {
 	if task == "" {
-		return d.Project.Root
+		return d.Board.Project.Root
 	}
-	return d.Repo.WorktreePath(task)
+	return d.Board.Repo.WorktreePath(task)
 }
 
 // Inside are those of the files that are in the workspace of a task, with clean paths.
@@ -565,10 +566,10 @@ func committed(ctx context.Context, d *verb.Service, task, file string) bool {
 	if task == "" {
 		return false
 	}
-	tip, err := d.Repo.BranchTip(ctx, "task/"+task)
+	tip, err := d.Board.Repo.BranchTip(ctx, "task/"+task)
 	if err != nil {
 		return false
 	}
-	_, err = d.Repo.ReadFile(ctx, tip, file)
+	_, err = d.Board.Repo.ReadFile(ctx, tip, file)
 	return err == nil
 }

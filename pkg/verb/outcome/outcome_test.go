@@ -98,7 +98,7 @@ func TestRetriesAreCountedAndEnd(t *testing.T) {
 	p, d, r := unit(t)
 	for i := 1; ; i++ {
 		rr := transition.RunResult{Task: "task-1", Attempt: blackboard.Attempt{Kind: "coder", Outcome: "finished", Action: "RETRY", Summary: "The build of /tmp/x" + fmt.Sprint(i) + " fails."}}
-		err := d.Update(t.Context(), "run", func(s *blackboard.State, a transition.Actor) error { return transition.EndRun(s, a, rr, d.Now()) })
+		err := d.Board.Update(t.Context(), "run", func(s *blackboard.State, a transition.Actor) error { return transition.EndRun(s, a, rr, d.Board.Now()) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestVerbsAndExitCommandTogether(t *testing.T) {
 		{"unchanged, none", nil, "I am done.", outcome.Reask, blackboard.Claimed, ""},
 		{"unchanged, invalid", nil, answer("DONE", "x", ""), outcome.Reask, blackboard.Claimed, ""},
 		{"unchanged, a guard refuses", func(d *verb.Service) error {
-			return os.WriteFile(filepath.Join(d.Repo.WorktreePath("task-1"), "dirt"), nil, 0o644)
+			return os.WriteFile(filepath.Join(d.Board.Repo.WorktreePath("task-1"), "dirt"), nil, 0o644)
 		}, answer("COMPLETED", "x", ""), outcome.Reask, blackboard.Claimed, ""},
 		{"implied", submit, answer("COMPLETED", "x", ""), outcome.ByVerbs, blackboard.ReadyForReview, ""},
 		{"not implied", submit, answer("STUCK", "x", ""), outcome.ByVerbs, blackboard.ReadyForReview, "exit_mismatch"},
@@ -223,11 +223,11 @@ func TestAVerdictByVerbAndAnExitCommand(t *testing.T) {
 		p, d, r := unit(t)
 		ended(t, d, r, answer("COMPLETED", "x", ""))
 		reviewer := p.Supervised("code-reviewer-1")
-		if _, err := reviewer.ClaimReview(t.Context(), "task-1"); err != nil {
+		if _, err := reviewer.Reviews.ClaimReview(t.Context(), "task-1"); err != nil {
 			t.Fatal(err)
 		}
 		run := outcome.Run{Kind: "code_reviewer", Task: "task-1", Before: outcome.MarkOf(reviewer, p.State(), "code-reviewer-1", "task-1")}
-		if _, err := reviewer.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve"}); err != nil {
+		if _, err := reviewer.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve"}); err != nil {
 			t.Fatal(err)
 		}
 		out := ended(t, reviewer, run, c.output)

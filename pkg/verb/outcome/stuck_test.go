@@ -30,12 +30,12 @@ func TestAStuckPlannerStopsNobodyWhenAPersonHasAnswered(t *testing.T) {
 			p.AddTask("a")
 			must(person.Block(ctx, verb.BlockInput{Task: "a", Reason: "the schema of orders is missing", Questions: []string{"Which columns?"}}))
 			must(nil, p.Store.Update(ctx, store.Op{Name: "test"}, func(s *blackboard.State) error {
-				due, _ := transition.DueTriggers(s, transition.TriggerFacts{}, planner.Now())
-				id, err := planner.Identify()
+				due, _ := transition.DueTriggers(s, transition.TriggerFacts{}, planner.Board.Now())
+				id, err := planner.Board.Identify()
 				if err != nil {
 					return err
 				}
-				return transition.BeginPlanning(s, id.Actor(s), due, planner.Now())
+				return transition.BeginPlanning(s, id.Actor(s), due, planner.Board.Now())
 			}))
 			if answered {
 				must(person.Unblock(ctx, verb.WayOut{Task: "a", Reason: "id and total"}))
@@ -108,7 +108,7 @@ func TestApprovedWorkIsMergedWhileThePlannerIsStuck(t *testing.T) {
 			if p.State().Sprint.Status != blackboard.AtCheckpoint {
 				t.Fatalf("the sprint is %s", p.State().Sprint.Status)
 			}
-			_, _ = p.Service("").Merger(blackboard.System).All(ctx)
+			_, _ = p.Service("").Merges.Merger(blackboard.System).All(ctx)
 			if got := p.State().Task("a").Status; got != want {
 				t.Errorf("a is %s, want %s", got, want)
 			}

@@ -11,6 +11,7 @@ import (
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/run/role"
 	"liza/pkg/verb/board"
+	"liza/pkg/verb/checks"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/verb"
 )
@@ -19,7 +20,7 @@ import (
 // same path over a copy of the board.
 func RehearsePoststep(ctx context.Context, service *verb.Service, in PoststepInput) (Poststepped, error) {
 	d := simulator{service}
-	if err := d.PersonOnly(ctx, "simulate a run"); err != nil {
+	if err := d.Service.Board.PersonOnly(ctx, "simulate a run"); err != nil {
 		return Poststepped{}, err
 	}
 	from, err := d.poststepFrom(ctx, in)
@@ -34,11 +35,11 @@ func RehearsePoststep(ctx context.Context, service *verb.Service, in PoststepInp
 	if err != nil {
 		return Poststepped{}, err
 	}
-	r.State.Agents[r.Agent].TokenHash = verb.HashToken(rehearsed)
+	r.State.Agents[r.Agent].TokenHash = board.HashToken(rehearsed)
 	kept := &rehearsalStore{Memory: store.NewMemory(r.State)}
 	copied := simulator{service.With(func(s *board.Session) {
 		s.Store, s.Progress, s.At = kept, nil, nil
-		s.Caller = verb.Caller{AgentID: r.Agent, Token: rehearsed}
+		s.Caller = board.Caller{AgentID: r.Agent, Token: rehearsed}
 		s.AllowEmpty, s.Rehearsal = in.EmptyCommit, true
 	})}
 	out := Poststepped{Task: in.Task, Kind: string(in.Kind), Agent: r.Agent, StatusBefore: from.status, EvidenceFiles: d.evidenceOf(in), DryRun: true}
@@ -52,7 +53,7 @@ func RehearsePoststep(ctx context.Context, service *verb.Service, in PoststepInp
 		out.Event, out.StatusAfter, out.Warnings = "rejected", string(blackboard.Rejected), append(out.Warnings, unread+rejected)
 		return out, nil
 	}
-	s, err := copied.View(ctx)
+	s, err := copied.Service.Board.View(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -65,7 +66,7 @@ func RehearsePoststep(ctx context.Context, service *verb.Service, in PoststepInp
 	if err != nil {
 		return out, err
 	}
-	if s, err = copied.View(ctx); err != nil {
+	if s, err = copied.Service.Board.View(ctx); err != nil {
 		return out, err
 	}
 	after := out.StatusAfter
@@ -88,10 +89,10 @@ func (d simulator) foreseeReview(ctx context.Context, r *Rehearsal) (open []stri
 	if r.Kind != role.Reviewer {
 		return nil, "", nil
 	}
-	if open, err = d.ForeseeChecks(ctx, r.State, r.Task); err != nil || r.Task.Review == nil || !d.Config().Review.SkipAgentOnError {
+	if open, err = d.Service.Checks.ForeseeChecks(ctx, r.State, r.Task); err != nil || r.Task.Review == nil || !d.Service.Board.Config().Review.SkipAgentOnError {
 		return open, "", err
 	}
-	return open, verb.ErrorsFound(r.Task.Review.Findings), nil
+	return open, checks.ErrorsFound(r.Task.Review.Findings), nil
 }
 
 // rehearsalStore is a board that nobody else sees. The circuit breaker does not look at it:
@@ -109,12 +110,12 @@ func (r *rehearsalStore) Update(ctx context.Context, op store.Op, change func(*b
 
 // rehearseRun claims the work on a copy of the board.
 func (d simulator) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal, error) {
-	view, err := d.View(ctx)
+	view, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return Rehearsal{}, err
 	}
 	r := Rehearsal{State: view.Clone(), Kind: in.Kind}
-	d.Prepare(r.State)
+	d.Service.Board.Prepare(r.State)
 	switch in.Kind {
 	case role.Planner:
 		r.enter(d, blackboard.RolePlanner)
@@ -165,15 +166,15 @@ func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run out
 // claim nothing but the base, and perhaps an empty commit.
 func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *exitcmd.Exit) (outcome.Outcome, error) {
 	out := outcome.Outcome{Effect: outcome.Applied, Action: exit.Action, Summary: exit.Summary, Note: "submitted"}
-	s, err := d.View(ctx)
+	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return out, err
 	}
 	t := s.Task(in.Task)
 	outcome.KeepInside(ctx, d.Service, t.ID, exit)
 	facts := transition.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, HasMerges: true, TestGateExempt: true}
-	if d.WorktreeOf(ctx, t.ID) != "" {
-		if facts, err = d.SubmissionFacts(ctx, s, t, ""); err != nil {
+	if d.Service.Integration.WorktreeOf(ctx, t.ID) != "" {
+		if facts, err = d.Service.SubmissionFacts(ctx, s, t, ""); err != nil {
 			return out, err
 		}
 	}
@@ -181,13 +182,13 @@ func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *e
 		facts.Head = emptyCommit
 		facts.Commit, facts.EmptyDiff = emptyCommit, false
 	}
-	event := d.Input()
+	event := d.Service.Board.Input()
 	event.Summary, event.NoTests, event.Submission = exit.Summary, exit.NoTests, &facts
-	done, err := d.Event(ctx, "submit", t.ID, func(s *blackboard.State, a transition.Actor) error {
-		if err := transition.Submit(s, in.Task, a, event, d.Now()); err != nil {
+	done, err := d.Service.Board.Event(ctx, "submit", t.ID, func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.Submit(s, in.Task, a, event, d.Service.Board.Now()); err != nil {
 			return err
 		}
-		s.Task(in.Task).LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Now())}
+		s.Task(in.Task).LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Service.Board.Now())}
 		return nil
 	})
 	if err != nil {

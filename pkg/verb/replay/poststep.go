@@ -19,7 +19,7 @@ import (
 )
 
 // simulator is a service with the steps of runs that did not happen.
-type simulator struct{ *verb.Service }
+type simulator struct{ Service *verb.Service }
 
 // PoststepInput is an answer that is applied as if a run of that kind had given it.
 type PoststepInput struct {
@@ -54,7 +54,7 @@ type Poststepped struct {
 // would be asked for again counts as the end of the re-asks. It is for people.
 func Poststep(ctx context.Context, service *verb.Service, in PoststepInput) (Poststepped, error) {
 	d := simulator{service}
-	if err := d.PersonOnly(ctx, "simulate a run"); err != nil {
+	if err := d.Service.Board.PersonOnly(ctx, "simulate a run"); err != nil {
 		return Poststepped{}, err
 	}
 	before, err := d.poststepFrom(ctx, in)
@@ -65,7 +65,7 @@ func Poststep(ctx context.Context, service *verb.Service, in PoststepInput) (Pos
 	if err != nil {
 		return Poststepped{}, err
 	}
-	out := Poststepped{Task: in.Task, Kind: string(in.Kind), Agent: actor.Caller.AgentID, StatusBefore: before.status, EvidenceFiles: d.evidenceOf(in)}
+	out := Poststepped{Task: in.Task, Kind: string(in.Kind), Agent: actor.Service.Board.Caller.AgentID, StatusBefore: before.status, EvidenceFiles: d.evidenceOf(in)}
 	err = via.claimFor(ctx, in)
 	judge := in.Kind != role.Reviewer
 	if err == nil && !judge {
@@ -93,7 +93,7 @@ func (d simulator) evidenceOf(in PoststepInput) []string {
 }
 
 func (d simulator) answer(in PoststepInput) exitcmd.Answer {
-	return exitcmd.Read(in.Response, string(in.Kind), d.Config().Exit.Strict)
+	return exitcmd.Read(in.Response, string(in.Kind), d.Service.Board.Config().Exit.Strict)
 }
 
 // standing is the task, or for a planner the sprint, before a simulated run.
@@ -105,13 +105,13 @@ type standing struct {
 
 // poststepFrom refuses what no run of that kind could end.
 func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing, error) {
-	s, err := d.View(ctx)
+	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return standing{}, err
 	}
-	if in.Task == verb.PlannerRuns || in.Kind == role.Planner {
-		if in.Task != verb.PlannerRuns || in.Kind != role.Planner {
-			return standing{}, transition.Refuse(transition.ExitUsage, "liza help poststep", "the planner's runs belong to %s: liza poststep %s --as planner", verb.PlannerRuns, verb.PlannerRuns)
+	if in.Task == board.PlannerRuns || in.Kind == role.Planner {
+		if in.Task != board.PlannerRuns || in.Kind != role.Planner {
+			return standing{}, transition.Refuse(transition.ExitUsage, "liza help poststep", "the planner's runs belong to %s: liza poststep %s --as planner", board.PlannerRuns, board.PlannerRuns)
 		}
 		from := standing{state: history.JobState(nil, false), epoch: 1}
 		if s.Sprint != nil {
@@ -121,13 +121,13 @@ func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing
 	}
 	t := s.Task(in.Task)
 	if t == nil {
-		return standing{}, d.Known(ctx, in.Task)
+		return standing{}, d.Service.Board.Histories().Known(ctx, in.Task)
 	}
 	from := standing{status: string(t.Status), state: history.JobState(t, t.ReviewingBy != ""), epoch: max(t.Epoch, 1)}
 	wrong := func(next, why string) (standing, error) {
 		return from, transition.Refuse(transition.ExitRefused, next, "no run of a %s can have ended: task %s %s", in.Kind, t.ID, why)
 	}
-	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
+	live, _ := s.ClaimLiveness(t, d.Service.Board.Now(), d.Service.Board.Facts())
 	claimed := t.Status == blackboard.Claimed && live != blackboard.Expired
 	switch {
 	case in.Kind == role.Coder && t.KindOf() != blackboard.CodeTask:
@@ -149,18 +149,18 @@ func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing
 // actFor registers the lowest free agent of the kind for a person, and returns its service and
 // that of the person who acts for it.
 func (d simulator) actFor(ctx context.Context, in PoststepInput) (actor, via simulator, err error) {
-	s, err := d.View(ctx)
+	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return actor, via, err
 	}
-	agent := transition.FreeAgentID(s, blackboard.Role(in.Kind), d.Now())
-	person := d.With(func(s *board.Session) { s.Caller = verb.Caller{As: agent, Person: s.Caller.Person} })
-	r, err := person.Register(ctx, verb.RegisterInput{ID: agent, Role: blackboard.Role(in.Kind)})
+	agent := transition.FreeAgentID(s, blackboard.Role(in.Kind), d.Service.Board.Now())
+	person := d.Service.With(func(s *board.Session) { s.Caller = board.Caller{As: agent, Person: s.Caller.Person} })
+	r, err := person.Agents.Register(ctx, verb.RegisterInput{ID: agent, Role: blackboard.Role(in.Kind)})
 	if err != nil {
 		return actor, via, err
 	}
-	program := d.With(func(s *board.Session) {
-		s.Caller = verb.Caller{AgentID: agent, Token: r.Token, Person: s.Caller.Person}
+	program := d.Service.With(func(s *board.Session) {
+		s.Caller = board.Caller{AgentID: agent, Token: r.Token, Person: s.Caller.Person}
 		s.AllowEmpty = in.EmptyCommit
 	})
 	return simulator{program}, simulator{person}, nil
@@ -170,9 +170,9 @@ func (d simulator) actFor(ctx context.Context, in PoststepInput) (actor, via sim
 func (d simulator) claimFor(ctx context.Context, in PoststepInput) (err error) {
 	switch in.Kind {
 	case role.Coder:
-		_, err = d.Claim(ctx, in.Task)
+		_, err = d.Service.Claim(ctx, in.Task)
 	case role.Reviewer:
-		_, err = d.ClaimReview(ctx, in.Task)
+		_, err = d.Service.Reviews.ClaimReview(ctx, in.Task)
 	}
 	return err
 }
@@ -180,7 +180,7 @@ func (d simulator) claimFor(ctx context.Context, in PoststepInput) (err error) {
 // checkFor does the checks that come before a reviewer's run. Without judge they have left
 // nothing to judge, and the answer is not used.
 func (d simulator) checkFor(ctx context.Context, in PoststepInput, out *Poststepped) (judge bool, err error) {
-	c, err := d.Check(ctx, in.Task)
+	c, err := d.Service.Reviews.Check(ctx, in.Task)
 	if err != nil {
 		return false, err
 	}
@@ -212,11 +212,11 @@ func (d simulator) simulate(ctx context.Context, in PoststepInput, from standing
 			return err
 		}
 	}
-	s, err := d.View(ctx)
+	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return err
 	}
-	mark := outcome.MarkOf(d.Service, s, d.Caller.AgentID, task)
+	mark := outcome.MarkOf(d.Service, s, d.Service.Board.Caller.AgentID, task)
 	if err := d.endSimulated(ctx, in, task); err != nil {
 		return err
 	}
@@ -242,25 +242,27 @@ func (d simulator) endSimulated(ctx context.Context, in PoststepInput, task stri
 	rr.Attempt = blackboard.Attempt{Kind: string(in.Kind), Outcome: "finished", CostCents: &free, Commit: d.commitOf(ctx, task)}
 	if exit := d.answer(in).Exit; exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
-		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: outcome.Inside(d.Service, task, exit.EvidenceFiles), At: blackboard.TimeOf(d.Now())}
+		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: outcome.Inside(d.Service, task, exit.EvidenceFiles), At: blackboard.TimeOf(d.Service.Board.Now())}
 	}
-	return d.Update(ctx, "run", func(s *blackboard.State, a transition.Actor) error { return transition.EndRun(s, a, rr, d.Now()) })
+	return d.Service.Board.Update(ctx, "run", func(s *blackboard.State, a transition.Actor) error {
+		return transition.EndRun(s, a, rr, d.Service.Board.Now())
+	})
 }
 
 // recordSimulated says what came of the answer, and writes the interaction.
-func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from standing, mark verb.Mark, o outcome.Outcome, before string, out *Poststepped) error {
-	s, err := d.View(ctx)
+func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from standing, mark board.Mark, o outcome.Outcome, before string, out *Poststepped) error {
+	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return err
 	}
 	out.tell(s, in, mark, o)
 	out.Warnings = append(out.Warnings, o.Warnings...)
 	free := blackboard.Amount(0)
-	x := history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: from.state, WorkspacePath: d.Project.Root}
-	x.Request.Metadata = history.Metadata{Role: d.roleName(in.Kind, s.Task(in.Task)), Phase: from.state, Kind: string(in.Kind), Agent: d.Caller.AgentID, Adapter: "poststep"}
+	x := history.Interaction{Timestamp: blackboard.TimeOf(d.Service.Board.Now()), StateBefore: from.state, WorkspacePath: d.Service.Board.Project.Root}
+	x.Request.Metadata = history.Metadata{Role: d.roleName(in.Kind, s.Task(in.Task)), Phase: from.state, Kind: string(in.Kind), Agent: d.Service.Board.Caller.AgentID, Adapter: "poststep"}
 	x.Liza = history.RunFacts{StatusBefore: from.status, StatusAfter: out.StatusAfter, Simulated: true, Effect: string(o.Effect), CostCents: &free, Error: out.Problem, Epoch: from.epoch}
 	if in.Kind != role.Planner {
-		x.WorkspacePath = d.Repo.WorktreePath(in.Task)
+		x.WorkspacePath = d.Service.Board.Repo.WorktreePath(in.Task)
 		x.Liza.CommitBefore, x.Liza.CommitAfter = before, d.commitOf(ctx, in.Task)
 		if t := s.Task(in.Task); t != nil {
 			x.Request.Metadata.Iteration = t.Iteration
@@ -273,7 +275,7 @@ func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from s
 	if exit := d.answer(in).Exit; exit != nil {
 		x.Response.Actions, x.Response.EvidenceFiles, x.Response.Summary = []string{exit.Action}, exit.EvidenceFiles, exit.Summary
 	}
-	if out.Sequence, err = d.Interactions(in.Task).Append(ctx, x); err != nil {
+	if out.Sequence, err = d.Service.Board.Histories().Interactions(in.Task).Append(ctx, x); err != nil {
 		out.Warnings = append(out.Warnings, err.Error())
 	}
 	return nil
@@ -281,7 +283,7 @@ func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from s
 
 // roleName is the role that a run of that kind would have had.
 func (d simulator) roleName(kind role.Kind, t *blackboard.Task) string {
-	used, err := d.RoleOf(kind, t)
+	used, err := d.Service.Board.RoleOf(kind, t)
 	if err != nil {
 		return string(kind) // nothing was started, so it does not matter
 	}
@@ -289,7 +291,7 @@ func (d simulator) roleName(kind role.Kind, t *blackboard.Task) string {
 }
 
 // tell fills in what came of the answer.
-func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m verb.Mark, o outcome.Outcome) {
+func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m board.Mark, o outcome.Outcome) {
 	p.Action, p.Summary = o.Action, o.Summary
 	p.Event = strings.ReplaceAll(o.Note, " ", "_")
 	if o.Effect == outcome.Continue {
@@ -317,11 +319,11 @@ func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m verb.Mark, o
 
 // leaveSimulation gives back what the agent still holds and ends its registration.
 func (d simulator) leaveSimulation(ctx context.Context, via simulator) (released bool, err error) {
-	s, err := d.View(ctx)
+	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return false, err
 	}
-	id := d.Caller.AgentID
+	id := d.Service.Board.Caller.AgentID
 	if s.Agents[id] == nil {
 		return false, nil
 	}
@@ -333,15 +335,15 @@ func (d simulator) leaveSimulation(ctx context.Context, via simulator) (released
 		}
 		released = true
 		if reviewer {
-			_, err = d.Verdict(ctx, verb.VerdictInput{Task: t.ID, Verdict: verb.StuckReview, What: "released", Reason: "the simulated run is over"})
+			_, err = d.Service.Reviews.Verdict(ctx, verb.VerdictInput{Task: t.ID, Verdict: verb.StuckReview, What: "released", Reason: "the simulated run is over"})
 		} else {
-			_, err = d.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "the simulated run is over"})
+			_, err = d.Service.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "the simulated run is over"})
 		}
 		if err != nil {
 			return released, fmt.Errorf("cannot release %s: %w", t.ID, err)
 		}
 	}
-	return released, via.Unregister(ctx, id, false)
+	return released, via.Service.Agents.Unregister(ctx, id, false)
 }
 
 // commitOf is the tip of a task's branch, "" for none.
@@ -349,7 +351,7 @@ func (d simulator) commitOf(ctx context.Context, task string) string {
 	if task == "" {
 		return ""
 	}
-	tip, err := d.Repo.BranchTip(ctx, "task/"+task)
+	tip, err := d.Service.Board.Repo.BranchTip(ctx, "task/"+task)
 	if err != nil {
 		return ""
 	}
@@ -359,7 +361,7 @@ func (d simulator) commitOf(ctx context.Context, task string) string {
 // commitNothing puts an empty commit on a task's branch, when it has none that was not
 // handed in before. The worktree's files stay as they are.
 func (d simulator) commitNothing(ctx context.Context, task string) error {
-	s, err := d.View(ctx)
+	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -367,13 +369,13 @@ func (d simulator) commitNothing(ctx context.Context, task string) error {
 	if head != t.BaseCommit && head != t.ReviewCommit {
 		return nil
 	}
-	tree, err := d.Repo.MergeTree(ctx, head, head)
+	tree, err := d.Service.Board.Repo.MergeTree(ctx, head, head)
 	if err != nil {
 		return err
 	}
-	commit, err := d.Repo.CommitTree(ctx, tree, []string{head}, fmt.Sprintf("Nothing: a simulated run\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.ID, t.ClaimSeq))
+	commit, err := d.Service.Board.Repo.CommitTree(ctx, tree, []string{head}, fmt.Sprintf("Nothing: a simulated run\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.ID, t.ClaimSeq))
 	if err != nil {
 		return err
 	}
-	return d.Repo.UpdateRef(ctx, "refs/heads/task/"+task, commit, head)
+	return d.Service.Board.Repo.UpdateRef(ctx, "refs/heads/task/"+task, commit, head)
 }

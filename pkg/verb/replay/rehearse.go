@@ -30,12 +30,12 @@ const rehearsed = "rehearsal"
 // for the planner.
 func Rehearse(ctx context.Context, service *verb.Service, id string, triggers transition.TriggerFacts) (Rehearsal, error) {
 	d := simulator{service}
-	view, err := d.View(ctx)
+	view, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return Rehearsal{}, err
 	}
 	r := Rehearsal{State: view.Clone()}
-	d.Prepare(r.State)
+	d.Service.Board.Prepare(r.State)
 	if id == "_planner" {
 		err = d.rehearsePlanning(&r, triggers)
 		return r, err
@@ -78,12 +78,12 @@ func Rehearse(ctx context.Context, service *verb.Service, id string, triggers tr
 
 // enter registers the lowest free agent of a role on the copy.
 func (r *Rehearsal) enter(d simulator, kind blackboard.Role) transition.Actor {
-	r.Agent = transition.FreeAgentID(r.State, kind, d.Now())
-	a := transition.Actor{ID: r.Agent, TokenHash: rehearsed, Facts: d.Facts()}
+	r.Agent = transition.FreeAgentID(r.State, kind, d.Service.Board.Now())
+	a := transition.Actor{ID: r.Agent, TokenHash: rehearsed, Facts: d.Service.Board.Facts()}
 	entry := &blackboard.Agent{Generation: rehearsed, TokenHash: rehearsed, Terminal: "none", Host: a.Facts.Host, BootID: a.Facts.BootID}
-	err := transition.Register(r.State, r.Agent, entry, a, d.Now())
+	err := transition.Register(r.State, r.Agent, entry, a, d.Service.Board.Now())
 	if err == nil {
-		err = transition.SetReady(r.State, a, "", "", d.Now())
+		err = transition.SetReady(r.State, a, "", "", d.Service.Board.Now())
 	}
 	if err != nil {
 		r.Warning = err.Error()
@@ -93,7 +93,7 @@ func (r *Rehearsal) enter(d simulator, kind blackboard.Role) transition.Actor {
 
 // rehearseClaim is what Claim does to the board, without worktree and journal.
 func (d simulator) rehearseClaim(ctx context.Context, r *Rehearsal) error {
-	head, err := d.IntegrationHead(ctx, r.State)
+	head, err := d.Service.Integration.IntegrationHead(ctx, r.State)
 	if err != nil {
 		return err
 	}
@@ -101,21 +101,21 @@ func (d simulator) rehearseClaim(ctx context.Context, r *Rehearsal) error {
 	t := r.Task
 	facts := transition.ClaimFacts{Base: head, Reserve: r.State.Duration("claim_reserve"), Named: true}
 	keep := t.HandoffPending || t.Status == blackboard.IntegrationFailed || t.Status == blackboard.Rejected && t.AssignedTo == r.Agent
-	if _, err := os.Stat(d.Repo.WorktreePath(t.ID)); !keep || err != nil {
+	if _, err := os.Stat(d.Service.Board.Repo.WorktreePath(t.ID)); !keep || err != nil {
 		facts.Fresh, facts.BaseCommit = true, cmp.Or(t.RestartFrom, head)
 	}
-	in := d.Input()
+	in := d.Service.Board.Input()
 	in.FreeMB, in.Control, in.RoleCheck = 0, "", nil // what ends by itself is not a hindrance
-	in.SpecHash = d.SpecHash(t.SpecRef)
+	in.SpecHash = d.Service.Board.SpecHash(t.SpecRef)
 	in.Claim = &facts
-	if err = transition.Reserve(r.State, t.ID, a, in, d.Now()); err == nil {
+	if err = transition.Reserve(r.State, t.ID, a, in, d.Service.Board.Now()); err == nil {
 		confirm := facts
 		confirm.Confirm, confirm.Worktree = true, ".worktrees/"+t.ID
 		if t.KindOf() == blackboard.MessageTask {
 			confirm.Worktree = ""
 		}
 		in.Claim = &confirm
-		err = transition.Claim(r.State, t.ID, a, in, d.Now())
+		err = transition.Claim(r.State, t.ID, a, in, d.Service.Board.Now())
 	}
 	if err != nil { // the prompt is shown all the same
 		r.Warning = err.Error()
@@ -130,9 +130,9 @@ func (d simulator) rehearseClaim(ctx context.Context, r *Rehearsal) error {
 
 func (d simulator) rehearseReview(r *Rehearsal) {
 	a := r.enter(d, blackboard.RoleReviewer)
-	in := d.Input()
-	in.SpecHash = d.SpecHash(r.Task.SpecRef)
-	if err := transition.ClaimReview(r.State, r.Task.ID, a, in, d.Now()); err != nil {
+	in := d.Service.Board.Input()
+	in.SpecHash = d.Service.Board.SpecHash(r.Task.SpecRef)
+	if err := transition.ClaimReview(r.State, r.Task.ID, a, in, d.Service.Board.Now()); err != nil {
 		r.Warning = err.Error()
 	}
 }
@@ -140,13 +140,13 @@ func (d simulator) rehearseReview(r *Rehearsal) {
 func (d simulator) rehearsePlanning(r *Rehearsal, facts transition.TriggerFacts) error {
 	r.Kind = role.Planner
 	a := r.enter(d, blackboard.RolePlanner)
-	if r.Due, _ = transition.DueTriggers(r.State, facts, d.Now()); len(r.Due) == 0 {
-		r.Due = transition.Triggers(r.State, facts, d.Now())
+	if r.Due, _ = transition.DueTriggers(r.State, facts, d.Service.Board.Now()); len(r.Due) == 0 {
+		r.Due = transition.Triggers(r.State, facts, d.Service.Board.Now())
 	}
 	if len(r.Due) == 0 {
 		return transition.Refuse(transition.ExitNothing, "liza status", "there is no reason to plan, so no planner would be started")
 	}
-	if err := transition.BeginPlanning(r.State, a, r.Due, d.Now()); err != nil {
+	if err := transition.BeginPlanning(r.State, a, r.Due, d.Service.Board.Now()); err != nil {
 		r.Warning = err.Error()
 	}
 	return nil

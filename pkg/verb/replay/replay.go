@@ -92,7 +92,7 @@ type identity struct{ actor, via simulator }
 func (r *replay) newTask(ctx context.Context) error {
 	r.tasks++
 	r.task = fmt.Sprintf("task-%d", r.tasks)
-	_, err := r.service.AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: r.task, Description: "Replay what was recorded", SpecRef: "README.md",
+	_, err := r.service.Service.AddTask(ctx, verb.NewTask{Task: blackboard.Task{ID: r.task, Description: "Replay what was recorded", SpecRef: "README.md",
 		DoneWhen: "replay.md has 1 line", Scope: "replay.md", Type: "docs"}})
 	return err
 }
@@ -104,17 +104,17 @@ func (r *replay) one(ctx context.Context, in history.Interaction, again bool) (R
 	if run.Why = r.noReplay(in, kind); run.Why != "" {
 		return run, nil
 	}
-	r.service.Scripted = in.Request.Metadata.Adapter == "scripted"
+	r.service.Service.Board.Scripted = in.Request.Metadata.Adapter == "scripted"
 	s, err := r.ready(ctx, in, kind, before)
 	if err != nil {
 		return run, err
 	}
 	post := PoststepInput{Task: r.task, Kind: kind, Response: in.Response.RawResponse, EmptyCommit: true, Reasked: again}
 	if kind == role.Planner {
-		post.Task = verb.PlannerRuns
+		post.Task = board.PlannerRuns
 	}
 	var out Poststepped
-	s.actor.AllowEmpty, s.actor.Scripted = true, r.service.Scripted
+	s.actor.Service.Board.AllowEmpty, s.actor.Service.Board.Scripted = true, r.service.Service.Board.Scripted
 	if err := s.actor.simulate(ctx, post, standing{status: before, epoch: 1}, &out); err != nil {
 		return run, err
 	}
@@ -147,7 +147,7 @@ func recordedKind(in history.Interaction) (role.Kind, string) {
 
 // noReplay says why the outcome of an interaction does not follow from its answer.
 func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
-	said := exitcmd.Read(in.Response.RawResponse, string(kind), r.service.Config().Exit.Strict)
+	said := exitcmd.Read(in.Response.RawResponse, string(kind), r.service.Service.Board.Config().Exit.Strict)
 	exit, problem := said.Exit, said.Problem
 	foreign := reflect.ValueOf(in.Liza).IsZero() || in.Liza.Effect == "" && in.Liza.Outcome == ""
 	switch {
@@ -169,7 +169,7 @@ func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 
 // ready brings the board to where the interaction began, and identities its agent.
 func (r *replay) ready(ctx context.Context, in history.Interaction, kind role.Kind, before string) (identity, error) {
-	if len(r.service.Project.Orders()) > 0 { // a planner was stuck; people let it go on
+	if len(r.service.Service.Board.Project.Orders()) > 0 { // a planner was stuck; people let it go on
 		if _, err := sprint.Resume(ctx, r.service.Service, "CONTINUE", "replay"); err != nil {
 			return identity{}, err
 		}
@@ -206,18 +206,18 @@ func (r *replay) identityOf(ctx context.Context, id string, as blackboard.Role) 
 	if s, ok := r.identities[id]; ok {
 		return s, nil
 	}
-	person := r.service.With(func(s *board.Session) { s.Caller = verb.Caller{As: id, Person: s.Caller.Person} })
-	registered, err := person.Register(ctx, verb.RegisterInput{ID: id, Role: as})
+	person := r.service.Service.With(func(s *board.Session) { s.Caller = board.Caller{As: id, Person: s.Caller.Person} })
+	registered, err := person.Agents.Register(ctx, verb.RegisterInput{ID: id, Role: as})
 	if err != nil {
 		return identity{}, err
 	}
-	program := r.service.With(func(s *board.Session) { s.Caller = verb.Caller{AgentID: id, Token: registered.Token} })
+	program := r.service.Service.With(func(s *board.Session) { s.Caller = board.Caller{AgentID: id, Token: registered.Token} })
 	r.identities[id] = identity{simulator{program}, simulator{person}}
 	return r.identities[id], nil
 }
 
 func (r *replay) look(ctx context.Context) (*blackboard.Task, error) {
-	s, err := r.service.View(ctx)
+	s, err := r.service.Service.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -246,32 +246,32 @@ func (r *replay) towards(ctx context.Context, t *blackboard.Task, want blackboar
 	fresh := want == blackboard.Unclaimed
 	switch {
 	case t.Hold != nil:
-		_, err := r.service.Unhold(ctx, t.ID)
+		_, err := r.service.Service.Unhold(ctx, t.ID)
 		return err
 	case t.Status == blackboard.Claimed && fresh:
-		_, err := r.identities[t.AssignedTo].actor.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "replay"})
+		_, err := r.identities[t.AssignedTo].actor.Service.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: "replay"})
 		return err
 	case t.Status == blackboard.Claimed:
 		coder := r.identities[t.AssignedTo].actor
-		coder.AllowEmpty = true
+		coder.Service.Board.AllowEmpty = true
 		if err := coder.commitNothing(ctx, t.ID); err != nil {
 			return err
 		}
-		_, err := coder.Submit(ctx, verb.SubmitInput{Task: t.ID})
+		_, err := coder.Service.Submit(ctx, verb.SubmitInput{Task: t.ID})
 		return err
 	case t.Status == blackboard.Blocked:
-		if _, err := r.service.Unblock(ctx, verb.WayOut{Task: t.ID, Reason: "replay"}); err != nil {
+		if _, err := r.service.Service.Unblock(ctx, verb.WayOut{Task: t.ID, Reason: "replay"}); err != nil {
 			return r.newTask(ctx) // two coders failed: only another task can follow
 		}
 		return nil
 	case t.Status == blackboard.ReadyForReview && t.ReviewingBy != "" && want == blackboard.ReadyForReview:
-		_, err := r.service.Release(ctx, verb.ReleaseInput{Task: t.ID, Reviewer: true, Force: true, Reason: "replay"})
+		_, err := r.service.Service.Release(ctx, verb.ReleaseInput{Task: t.ID, Reviewer: true, Force: true, Reason: "replay"})
 		return err
 	case t.Status == blackboard.ReadyForReview && (want == blackboard.Rejected || want == blackboard.IntegrationFailed):
 		return r.judge(ctx, t.ID, want)
 	case t.Status == blackboard.Approved && want == blackboard.IntegrationFailed:
-		return r.service.Update(ctx, "replay", func(s *blackboard.State, a transition.Actor) error {
-			return transition.FailIntegration(s, t.ID, transition.SystemActor(a.Facts), transition.Input{Merge: &transition.MergeFacts{Reason: "conflict"}, Reason: "conflict"}, r.service.Now())
+		return r.service.Service.Board.Update(ctx, "replay", func(s *blackboard.State, a transition.Actor) error {
+			return transition.FailIntegration(s, t.ID, transition.SystemActor(a.Facts), transition.Input{Merge: &transition.MergeFacts{Reason: "conflict"}, Reason: "conflict"}, r.service.Service.Board.Now())
 		})
 	case !fresh && (t.Status == blackboard.Unclaimed || t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed):
 		s, err := r.identityOf(ctx, "coder-1", blackboard.RoleCoder)
@@ -296,7 +296,7 @@ func (r *replay) judge(ctx context.Context, task string, want blackboard.Status)
 	if want == blackboard.Rejected {
 		in.Verdict, in.Reason = verb.Reject, "replay.md:1 is rejected, as it was recorded"
 	}
-	_, err = s.actor.Verdict(ctx, in)
+	_, err = s.actor.Service.Reviews.Verdict(ctx, in)
 	return err
 }
 
@@ -311,15 +311,15 @@ type RerunInput struct {
 // zero, a new epoch, its history in the archive. It is for people.
 func Rerun(ctx context.Context, service *verb.Service, in RerunInput) (Restepped, error) {
 	d := simulator{service}
-	out := Restepped{Done: verb.Done{Task: in.Task}}
+	out := Restepped{Done: board.Done{Task: in.Task}}
 	t, err := d.idle(ctx, in.Task, "start a task again")
 	if err != nil {
 		return out, err
 	}
-	input := d.Input()
+	input := d.Service.Board.Input()
 	input.Reason, input.CleanGit = "from nothing", in.CleanGit
 	archive := d.archiveOf(t)
-	out.Archive, out.Epoch = d.Rel(archive), max(t.Epoch, 1)+1
+	out.Archive, out.Epoch = d.Service.Board.Rel(archive), max(t.Epoch, 1)+1
 	out.Done, err = d.startAgain(ctx, t, "rerun", input, transition.Rerun, func() ([]string, error) {
 		if in.KeepFiles {
 			if err := d.keepFiles(ctx, t, filepath.Join(archive, "files")); err != nil {
@@ -327,7 +327,7 @@ func Rerun(ctx context.Context, service *verb.Service, in RerunInput) (Restepped
 			}
 		}
 		if in.CleanGit {
-			if err := d.DropWorktree(ctx, t.ID); err != nil {
+			if err := d.Service.Worktrees.DropWorktree(ctx, t.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -342,23 +342,23 @@ func Rerun(ctx context.Context, service *verb.Service, in RerunInput) (Restepped
 
 // retire moves the history of a task away and begins a new one.
 func (d simulator) retire(ctx context.Context, t *blackboard.Task, to string, epoch int) error {
-	event := history.Happened(history.Rerun, history.Interaction{Timestamp: blackboard.TimeOf(d.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Repo.WorktreePath(t.ID)})
+	event := history.Happened(history.Rerun, history.Interaction{Timestamp: blackboard.TimeOf(d.Service.Board.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Service.Board.Repo.WorktreePath(t.ID)})
 	event.Liza.StatusBefore, event.Liza.StatusAfter = string(t.Status), string(blackboard.Unclaimed)
 	event.Liza.CommitAfter, event.Liza.Epoch = d.commitOf(ctx, t.ID), epoch
-	return d.Interactions(t.ID).Retire(ctx, to, event)
+	return d.Service.Board.Histories().Interactions(t.ID).Retire(ctx, to, event)
 }
 
 // keepFiles copies what is not committed in a task's worktree, and the evidence of its runs.
 func (d simulator) keepFiles(ctx context.Context, t *blackboard.Task, to string) error {
-	dir := d.Repo.WorktreePath(t.ID)
-	w, err := d.Repo.Inspect(ctx, dir)
+	dir := d.Service.Board.Repo.WorktreePath(t.ID)
+	w, err := d.Service.Board.Repo.Inspect(ctx, dir)
 	if err != nil || !w.Exists {
 		return err
 	}
 	files := w.Dirty
-	list, err := d.Interactions(t.ID).Read()
+	list, err := d.Service.Board.Histories().Interactions(t.ID).Read()
 	if err != nil {
-		d.Progressf("%v", err) // what the history does not tell is in the attic all the same
+		d.Service.Board.Progressf("%v", err) // what the history does not tell is in the attic all the same
 	}
 	for _, in := range list {
 		files = append(files, in.Response.EvidenceFiles...)
@@ -420,23 +420,23 @@ type NextStep struct {
 func Step(ctx context.Context, service *verb.Service, task string) (NextStep, error) {
 	d := simulator{service}
 	out := NextStep{Task: task}
-	if task == verb.PlannerRuns {
+	if task == board.PlannerRuns {
 		out.Kind = role.Planner
 		return out, nil
 	}
-	s, err := d.View(ctx)
+	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return out, err
 	}
 	t := s.Task(task)
 	if t == nil {
-		if err := d.Known(ctx, task); err != nil {
+		if err := d.Service.Board.Histories().Known(ctx, task); err != nil {
 			return out, err
 		}
 		return out, transition.Refuse(transition.ExitRefused, "liza show "+task, "task %s is archived: there is nothing left to do", task)
 	}
 	out.Status = t.Status
-	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
+	live, _ := s.ClaimLiveness(t, d.Service.Board.Now(), d.Service.Board.Facts())
 	switch {
 	case t.Status == blackboard.Unclaimed, t.Status == blackboard.Rejected, t.Status == blackboard.IntegrationFailed,
 		t.Status == blackboard.Claimed && live == blackboard.Expired:

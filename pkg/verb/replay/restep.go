@@ -9,12 +9,13 @@ import (
 	"liza/pkg/board/history"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
 // Restepped is the result of Restep and Rerun.
 type Restepped struct {
-	verb.Done
+	board.Done
 	Commit  string `json:"commit,omitempty"`  // where the branch is now
 	Archive string `json:"archive,omitempty"` // folder with the former history and files
 	Epoch   int    `json:"epoch,omitempty"`
@@ -25,34 +26,34 @@ type Restepped struct {
 // saved. Counters and usage stay. It is for people.
 func Restep(ctx context.Context, service *verb.Service, task, number string) (Restepped, error) {
 	d := simulator{service}
-	out := Restepped{Done: verb.Done{Task: task}}
+	out := Restepped{Done: board.Done{Task: task}}
 	t, err := d.idle(ctx, task, "take a task back")
 	if err != nil {
 		return out, err
 	}
-	list, err := d.Interactions(task).Read()
+	list, err := d.Service.Board.Histories().Interactions(task).Read()
 	if err != nil {
 		return out, err
 	}
-	in, err := verb.InteractionOf(list, task, "--to", number)
+	in, err := board.InteractionOf(list, task, "--to", number)
 	if err != nil {
 		return out, err
 	}
 	if out.Commit = in.Liza.CommitAfter; out.Commit == "" {
 		return out, transition.Refuse(transition.ExitFailure, "liza history "+task, "cannot go back to interaction %s of %s: it tells of no commit", number, task)
 	}
-	if there, err := d.Repo.CommitExists(ctx, out.Commit); err != nil {
+	if there, err := d.Service.Board.Repo.CommitExists(ctx, out.Commit); err != nil {
 		return out, err
 	} else if !there {
 		return out, transition.Refuse(transition.ExitFailure, "liza history "+task, "cannot go back to interaction %s of %s: its commit %.9s is gone", number, task, out.Commit)
 	}
-	input := d.Input()
+	input := d.Service.Board.Input()
 	input.Reason, input.Tip = "back to interaction "+number, out.Commit
 	out.Done, err = d.startAgain(ctx, t, "restep", input, transition.Restep, func() (notes []string, err error) {
-		if t.Worktree != "" || d.WorktreeOf(ctx, task) != "" {
+		if t.Worktree != "" || d.Service.Integration.WorktreeOf(ctx, task) != "" {
 			notes, err = d.resetTo(ctx, t, out.Commit)
 		}
-		if problem := d.Happened(ctx, t, history.Restep, string(blackboard.Unclaimed), out.Commit); problem != "" {
+		if problem := d.Service.Board.Histories().Happened(ctx, t, history.Restep, string(blackboard.Unclaimed), out.Commit); problem != "" {
 			notes = append(notes, problem)
 		}
 		return notes, err
@@ -63,26 +64,26 @@ func Restep(ctx context.Context, service *verb.Service, task, number string) (Re
 // idle is a task that nobody works on, or a refusal. A claim whose lease has expired is
 // released first.
 func (d simulator) idle(ctx context.Context, task, what string) (*blackboard.Task, error) {
-	if err := d.PersonOnly(ctx, what); err != nil {
+	if err := d.Service.Board.PersonOnly(ctx, what); err != nil {
 		return nil, err
 	}
-	s, err := d.View(ctx)
+	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t := s.Task(task)
 	if t == nil {
-		return nil, d.Unknown(s, task)
+		return nil, d.Service.Board.Unknown(s, task)
 	}
-	live, _ := s.ClaimLiveness(t, d.Now(), d.Facts())
+	live, _ := s.ClaimLiveness(t, d.Service.Board.Now(), d.Service.Board.Facts())
 	if t.Status == blackboard.Claimed && live != blackboard.Expired {
 		return nil, transition.Refuse(transition.ExitRefused, "liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
 	}
 	if t.Status == blackboard.Claimed {
-		if _, err := d.Release(ctx, verb.ReleaseInput{Task: task, Coder: true, Reason: "its lease has expired"}); err != nil {
+		if _, err := d.Service.Release(ctx, verb.ReleaseInput{Task: task, Coder: true, Reason: "its lease has expired"}); err != nil {
 			return nil, err
 		}
-		if s, err = d.View(ctx); err != nil {
+		if s, err = d.Service.Board.View(ctx); err != nil {
 			return nil, err
 		}
 		t = s.Task(task)
@@ -96,18 +97,18 @@ func (d simulator) idle(ctx context.Context, task, what string) (*blackboard.Tas
 // startAgain carries out an event that starts a task again (T40): what is there is saved, the
 // event is written, and then git follows. Meanwhile the task is held, so that no agent claims
 // it between the two.
-func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string, in transition.Input, event verb.WayEvent, follow func() ([]string, error)) (verb.Done, error) {
-	done := verb.Done{Task: t.ID}
-	if _, err := d.Try(ctx, t.ID, in, event); err != nil {
+func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string, in transition.Input, event verb.WayEvent, follow func() ([]string, error)) (board.Done, error) {
+	done := board.Done{Task: t.ID}
+	if _, err := d.Service.Try(ctx, t.ID, in, event); err != nil {
 		return done, err
 	}
-	in.Attic, in.SaveError = d.Save(ctx, t.ID, op)
+	in.Attic, in.SaveError = d.Service.Save(ctx, t.ID, op)
 	held := t.Hold != nil
-	done, err := d.Event(ctx, op, t.ID, func(s *blackboard.State, a transition.Actor) error {
-		if err := event(s, t.ID, a, in, d.Now()); err != nil || held {
+	done, err := d.Service.Board.Event(ctx, op, t.ID, func(s *blackboard.State, a transition.Actor) error {
+		if err := event(s, t.ID, a, in, d.Service.Board.Now()); err != nil || held {
 			return err
 		}
-		return transition.HoldTask(s, t.ID, a, transition.Input{Reason: op + " is under way"}, d.Now())
+		return transition.HoldTask(s, t.ID, a, transition.Input{Reason: op + " is under way"}, d.Service.Board.Now())
 	})
 	if err != nil {
 		return done, err
@@ -121,8 +122,8 @@ func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string
 	if held {
 		return done, nil
 	}
-	freed, err := d.Event(ctx, op, t.ID, func(s *blackboard.State, a transition.Actor) error {
-		return transition.UnholdTask(s, t.ID, a, transition.Input{}, d.Now())
+	freed, err := d.Service.Board.Event(ctx, op, t.ID, func(s *blackboard.State, a transition.Actor) error {
+		return transition.UnholdTask(s, t.ID, a, transition.Input{}, d.Service.Board.Now())
 	})
 	done.Status = freed.Status
 	return done, err
@@ -131,21 +132,21 @@ func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string
 // resetTo makes the worktree and the branch of a task again at a commit. What they held is
 // in the attic.
 func (d simulator) resetTo(ctx context.Context, t *blackboard.Task, commit string) ([]string, error) {
-	nonce, err := d.RandomHex(8)
+	nonce, err := d.Service.Board.RandomHex(8)
 	if err != nil {
 		return nil, err
 	}
-	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: commit, RestartFrom: commit, Nonce: nonce, Now: d.Now()})
+	p, err := d.Service.Board.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: commit, RestartFrom: commit, Nonce: nonce, Now: d.Service.Board.Now()})
 	if err == nil {
-		err = d.SetUp(ctx, t.ID)
+		err = d.Service.Worktrees.SetUp(ctx, t.ID)
 	}
 	if err == nil {
-		err = d.Repo.UnlockWorktree(ctx, t.ID)
+		err = d.Service.Board.Repo.UnlockWorktree(ctx, t.ID)
 	}
 	return p.Warnings, err
 }
 
 // archiveOf is where the former runs of a task go at a rerun.
 func (d simulator) archiveOf(t *blackboard.Task) string {
-	return filepath.Join(d.Project.ArchiveDir(), t.ID, fmt.Sprint(max(t.Epoch, 1)))
+	return filepath.Join(d.Service.Board.Project.ArchiveDir(), t.ID, fmt.Sprint(max(t.Epoch, 1)))
 }

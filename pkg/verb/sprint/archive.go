@@ -11,6 +11,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -27,8 +28,8 @@ type Archived struct {
 func Archive(ctx context.Context, d *verb.Service, older time.Duration) (Archived, error) {
 	var out Archived
 	var keep func([]store.Gone) error
-	err := d.UpdateAhead(ctx, "archive", func(gone []store.Gone) error { return keep(gone) }, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.OnlyPerson(s, a, "archive"); err != nil {
+	err := d.Board.UpdateAhead(ctx, "archive", func(gone []store.Gone) error { return keep(gone) }, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.Board.OnlyPerson(s, a, "archive"); err != nil {
 			return err
 		}
 		if s.Sprint == nil {
@@ -36,9 +37,9 @@ func Archive(ctx context.Context, d *verb.Service, older time.Duration) (Archive
 		}
 		sprint, was := s.Sprint, transition.Ended{Goal: s.Goal, Sprint: s.Sprint, Usage: s.Usage}
 		keep = func(gone []store.Gone) error { return keepArchived(d, was, gone) }
-		out = Archived{Sprint: sprint.ID, File: d.Rel(d.Project.Archive(sprint.ID)), Tasks: transition.Archive(s, d.Now().Add(-older), a, d.Now())}
+		out = Archived{Sprint: sprint.ID, File: d.Board.Rel(d.Board.Project.Archive(sprint.ID)), Tasks: transition.Archive(s, d.Board.Now().Add(-older), a, d.Board.Now())}
 		if len(out.Tasks) == 0 {
-			return verb.NothingToDo(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", Days(older)))
+			return board.NothingToDo(fmt.Sprintf("no terminal task that nobody needs ended more than %s ago", Days(older)))
 		}
 		return nil
 	})
@@ -66,12 +67,12 @@ func keepArchived(d *verb.Service, was transition.Ended, gone []store.Gone) erro
 	}
 	var items []history.Item
 	for _, g := range gone {
-		items = append(items, history.Item{Task: g.Task, Text: g.Text, Plain: func() string { return verb.PlainText(g.Task) }})
+		items = append(items, history.Item{Task: g.Task, Text: g.Text, Plain: func() string { return board.PlainText(g.Task) }})
 	}
-	if err := d.Archives().Put(sprint.ID, head, items); err != nil {
+	if err := d.Board.Histories().Archives().Put(sprint.ID, head, items); err != nil {
 		return err
 	}
-	d.Failpoint("archived")
+	d.Board.Failpoint("archived")
 	return nil
 }
 
@@ -94,20 +95,20 @@ func Next(ctx context.Context, d *verb.Service, planned []string) (Started, erro
 		if err := keep(gone); err != nil {
 			return err
 		}
-		return d.Project.Clear(project.Abort) // it was about the sprint before
+		return d.Board.Project.Clear(project.Abort) // it was about the sprint before
 	}
-	err := d.UpdateAhead(ctx, "sprint next", ahead, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.OnlyPerson(s, a, "start a sprint"); err != nil {
+	err := d.Board.UpdateAhead(ctx, "sprint next", ahead, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.Board.OnlyPerson(s, a, "start a sprint"); err != nil {
 			return err
 		}
 		was, ended := s.Sprint, transition.Ended{Goal: s.Clone().Goal, Sprint: s.Sprint, Usage: s.Usage}
-		archived, err := transition.NextSprint(s, planned, a, d.Now())
+		archived, err := transition.NextSprint(s, planned, a, d.Board.Now())
 		if err != nil {
 			return err
 		}
 		keep = func(gone []store.Gone) error { return keepArchived(d, ended, gone) }
 		scope := s.Sprint.Scope
-		out = Started{Sprint: s.Sprint.ID, Before: was.ID, File: d.Rel(d.Project.Archive(was.ID)),
+		out = Started{Sprint: s.Sprint.ID, Before: was.ID, File: d.Board.Rel(d.Board.Project.Archive(was.ID)),
 			Archived: listed(archived), Planned: listed(scope.Planned), Stretch: listed(scope.Stretch)}
 		return nil
 	})

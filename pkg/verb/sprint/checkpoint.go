@@ -12,13 +12,14 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
 // Checkpoint stops the sprint for people and writes the summary (specs/protocol.md#13.6).
 func Checkpoint(ctx context.Context, d *verb.Service, message string) (Sprint, error) {
 	return checkpoint(ctx, d, message, false, func(s *blackboard.State, a transition.Actor) (transition.Actor, error) {
-		return a, d.OnlyPerson(s, a, "checkpoint")
+		return a, d.Board.OnlyPerson(s, a, "checkpoint")
 	})
 }
 
@@ -35,7 +36,7 @@ func CheckpointUntilAnswered(ctx context.Context, d *verb.Service, message strin
 
 func system(d *verb.Service) func(*blackboard.State, transition.Actor) (transition.Actor, error) {
 	return func(*blackboard.State, transition.Actor) (transition.Actor, error) {
-		return transition.SystemActor(d.Facts()), nil
+		return transition.SystemActor(d.Board.Facts()), nil
 	}
 }
 
@@ -46,22 +47,22 @@ const summaryTime = 5 * time.Second
 // status and summary (S01).
 func checkpoint(ctx context.Context, d *verb.Service, message string, answers bool, who func(*blackboard.State, transition.Actor) (transition.Actor, error)) (Sprint, error) {
 	var out Sprint
-	if err := d.Clean(verb.Text{Name: "--message", Value: &message}); err != nil {
+	if err := d.Board.Clean(board.Text{Name: "--message", Value: &message}); err != nil {
 		return out, err
 	}
-	if _, set := d.Project.Order(project.Checkpoint); set && !d.Shared() {
-		return out, &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
+	if _, set := d.Board.Project.Order(project.Checkpoint); set && !d.Board.Shared() {
+		return out, &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Board.Control()}
 	}
 	var file string
-	stop := func([]store.Gone) error { return d.SetControl(project.Checkpoint, message) }
-	err := d.UpdateAhead(ctx, "checkpoint", stop, func(s *blackboard.State, a transition.Actor) error {
+	stop := func([]store.Gone) error { return d.Board.SetControl(project.Checkpoint, message) }
+	err := d.Board.UpdateAhead(ctx, "checkpoint", stop, func(s *blackboard.State, a transition.Actor) error {
 		a, err := who(s, a)
 		if err != nil {
 			return err
 		}
 		file = summaryOf(d, s)
-		out = Sprint{Sprint: blackboard.AtCheckpoint, File: d.Rel(file)}
-		if err := transition.CheckpointSprint(s, message, out.File, a, d.Now()); err != nil {
+		out = Sprint{Sprint: blackboard.AtCheckpoint, File: d.Board.Rel(file)}
+		if err := transition.CheckpointSprint(s, message, out.File, a, d.Board.Now()); err != nil {
 			return err
 		}
 		if answers {
@@ -72,7 +73,7 @@ func checkpoint(ctx context.Context, d *verb.Service, message string, answers bo
 	if err != nil {
 		return Sprint{}, err
 	}
-	return out, d.WriteSummary(ctx, file, message)
+	return out, d.Board.WriteSummary(ctx, file, message)
 }
 
 // FollowControl lets the sprint's status follow the control files that people made or
@@ -80,7 +81,7 @@ func checkpoint(ctx context.Context, d *verb.Service, message string, answers bo
 // writes only when something is missing. What it decides it decides again under the lock:
 // a verb changes file and status together.
 func FollowControl(ctx context.Context, d *verb.Service) error {
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func Follow(ctx context.Context, d *verb.Service, s *blackboard.State) (changed 
 	if s.Sprint == nil {
 		return false, nil
 	}
-	if followed, err := d.FollowBreaker(ctx, s); followed || err != nil {
+	if followed, err := d.Board.Breaker().FollowBreaker(ctx, s); followed || err != nil {
 		return true, err
 	}
 	want := wanted(d, s)
@@ -101,37 +102,37 @@ func Follow(ctx context.Context, d *verb.Service, s *blackboard.State) (changed 
 		return false, makeUpSummary(ctx, d, s)
 	}
 	var file, message string
-	err = d.Update(ctx, want, func(s *blackboard.State, _ transition.Actor) error {
+	err = d.Board.Update(ctx, want, func(s *blackboard.State, _ transition.Actor) error {
 		file = ""
 		if s.Sprint == nil || wanted(d, s) != want {
 			return nil // somebody else was faster
 		}
-		human := transition.Actor{ID: blackboard.Human, Name: blackboard.Human, Facts: d.Facts()}
+		human := transition.Actor{ID: blackboard.Human, Name: blackboard.Human, Facts: d.Board.Facts()}
 		switch want {
 		case "abort":
-			order, _ := d.Project.Order(project.Abort)
-			return transition.AbortSprint(s, order.Reason, human, d.Now())
+			order, _ := d.Board.Project.Order(project.Abort)
+			return transition.AbortSprint(s, order.Reason, human, d.Board.Now())
 		case "checkpoint":
-			order, _ := d.Project.Order(project.Checkpoint)
+			order, _ := d.Board.Project.Order(project.Checkpoint)
 			file, message = summaryOf(d, s), order.Reason
-			return transition.CheckpointSprint(s, message, d.Rel(file), human, d.Now())
+			return transition.CheckpointSprint(s, message, d.Board.Rel(file), human, d.Board.Now())
 		}
-		return transition.ResumeSprint(s, "", "the control file was removed", human, d.Now())
+		return transition.ResumeSprint(s, "", "the control file was removed", human, d.Board.Now())
 	})
 	if err != nil || file == "" {
 		return true, err
 	}
-	return true, d.WriteSummary(ctx, file, message)
+	return true, d.Board.WriteSummary(ctx, file, message)
 }
 
 // wanted is what the control files ask of the sprint as it is: "abort", "checkpoint",
 // "resume", or "" when they agree.
 func wanted(d *verb.Service, s *blackboard.State) string {
-	if d.Shared() {
+	if d.Board.Shared() {
 		return "" // it says itself what all hosts do
 	}
-	_, stopped := d.Project.Order(project.Checkpoint)
-	_, aborted := d.Project.Order(project.Abort)
+	_, stopped := d.Board.Project.Order(project.Checkpoint)
+	_, aborted := d.Board.Project.Order(project.Abort)
 	switch st := s.Sprint.Status; {
 	case aborted && (st == blackboard.InProgress || st == blackboard.AtCheckpoint):
 		return "abort"
@@ -150,13 +151,13 @@ func Complete(ctx context.Context, d *verb.Service, facts transition.CompletionF
 	var c transition.Completion
 	var file string
 	var err error
-	if facts.Integration, err = d.MissingWork(ctx); err != nil {
+	if facts.Integration, err = d.Integration.MissingWork(ctx); err != nil {
 		return c, err
 	}
-	err = d.Update(ctx, "complete", func(s *blackboard.State, _ transition.Actor) error {
+	err = d.Board.Update(ctx, "complete", func(s *blackboard.State, _ transition.Actor) error {
 		ended := false
 		file = ""
-		if c, ended = transition.CompleteGoal(s, facts, d.Now()); ended {
+		if c, ended = transition.CompleteGoal(s, facts, d.Board.Now()); ended {
 			file = summaryOf(d, s)
 		}
 		return nil
@@ -168,7 +169,7 @@ func Complete(ctx context.Context, d *verb.Service, facts transition.CompletionF
 	if c == transition.CompletionNothingMerged {
 		message = "every task is terminal, and none was merged"
 	}
-	return c, d.WriteSummary(ctx, file, message)
+	return c, d.Board.WriteSummary(ctx, file, message)
 }
 
 // makeUpSummary writes the summary of the checkpoint at which the sprint is, if its writer
@@ -179,17 +180,17 @@ func makeUpSummary(ctx context.Context, d *verb.Service, s *blackboard.State) er
 		return nil
 	}
 	c := s.Sprint.Checkpoints[n-1]
-	file := filepath.Join(d.Project.Root, filepath.FromSlash(c.File))
+	file := filepath.Join(d.Board.Project.Root, filepath.FromSlash(c.File))
 	if !filepath.IsLocal(c.File) {
 		return nil // a person's own
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if at, ok := c.At.At(); ok && d.Now().Sub(at) < summaryTime {
+	if at, ok := c.At.At(); ok && d.Board.Now().Sub(at) < summaryTime {
 		return nil // it may be being written
 	}
-	return d.WriteSummary(ctx, file, c.Message)
+	return d.Board.WriteSummary(ctx, file, c.Message)
 }
 
 // summaryOf is where the summary of the sprint's next checkpoint goes.
@@ -198,5 +199,5 @@ func summaryOf(d *verb.Service, s *blackboard.State) string {
 	if s.Sprint != nil {
 		n = len(s.Sprint.Checkpoints) + 1
 	}
-	return d.CheckpointFile(n, d.Now())
+	return d.Board.CheckpointFile(n, d.Board.Now())
 }

@@ -141,7 +141,7 @@ func TestASummaryThatAKilledProcessDidNotWriteIsMadeUpFor(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("written although its writer may still be at it")
 	}
-	d.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	d.Board.Now = func() time.Time { return time.Now().Add(time.Minute) }
 	if err := sprint.FollowControl(ctx, d); err != nil {
 		t.Fatal(err)
 	}

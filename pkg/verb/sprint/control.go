@@ -7,6 +7,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -18,50 +19,50 @@ type Sprint struct {
 
 // Pause lets nothing new start; what runs goes on.
 func Pause(ctx context.Context, d *verb.Service, reason string) (Sprint, error) {
-	if err := d.Clean(verb.Text{Name: "--reason", Value: &reason}); err != nil {
+	if err := d.Board.Clean(board.Text{Name: "--reason", Value: &reason}); err != nil {
 		return Sprint{}, err
 	}
 	return control(ctx, d, "pause", func(s *blackboard.State, a transition.Actor) error {
-		if d.Shared() {
-			return transition.PauseSprint(s, reason, a, d.Now())
+		if d.Board.Shared() {
+			return transition.PauseSprint(s, reason, a, d.Board.Now())
 		}
-		if _, set := d.Project.Order(project.Pause); set {
-			return &transition.Refusal{Guard: "G07", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Control()}
+		if _, set := d.Board.Project.Order(project.Pause); set {
+			return &transition.Refusal{Guard: "G07", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Board.Control()}
 		}
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionPaused, Detail: reason})
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Board.Now()), Agent: a.ID, Action: blackboard.ActionPaused, Detail: reason})
 		return nil
-	}, func() error { return d.SetControl(project.Pause, reason) })
+	}, func() error { return d.Board.SetControl(project.Pause, reason) })
 }
 
 // Abort stops everything that runs; with goal, the goal is given up too.
 func Abort(ctx context.Context, d *verb.Service, reason string, goal bool) (Sprint, error) {
-	if err := d.Clean(verb.Text{Name: "--reason", Value: &reason}); err != nil {
+	if err := d.Board.Clean(board.Text{Name: "--reason", Value: &reason}); err != nil {
 		return Sprint{}, err
 	}
 	return control(ctx, d, "abort", func(s *blackboard.State, a transition.Actor) error {
 		if goal {
-			return transition.AbortGoal(s, reason, a, d.Now())
+			return transition.AbortGoal(s, reason, a, d.Board.Now())
 		}
-		return transition.AbortSprint(s, reason, a, d.Now())
-	}, func() error { return d.SetControl(project.Abort, reason) })
+		return transition.AbortSprint(s, reason, a, d.Board.Now())
+	}, func() error { return d.Board.SetControl(project.Abort, reason) })
 }
 
 // Resume ends a pause, a checkpoint or an abort.
 func Resume(ctx context.Context, d *verb.Service, decision, note string) (Sprint, error) {
-	if err := d.Clean(verb.Text{Name: "--note", Value: &note}); err != nil {
+	if err := d.Board.Clean(board.Text{Name: "--note", Value: &note}); err != nil {
 		return Sprint{}, err
 	}
 	return control(ctx, d, "resume", func(s *blackboard.State, a transition.Actor) error {
-		if len(d.Orders(s)) == 0 && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {
+		if len(d.Board.Orders(s)) == 0 && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {
 			return &transition.Refusal{Guard: "G06", Exit: transition.ExitNothing, Next: "liza status", Message: "nothing is paused, at a checkpoint or aborted"}
 		}
-		return transition.ResumeSprint(s, decision, note, a, d.Now())
+		return transition.ResumeSprint(s, decision, note, a, d.Board.Now())
 	}, func() error {
 		if decision == "STOP" {
-			return d.SetControl(project.Abort, "STOP "+note)
+			return d.Board.SetControl(project.Abort, "STOP "+note)
 		}
 		for _, c := range []project.Control{project.Pause, project.Checkpoint, project.Abort} {
-			if err := d.Project.Clear(c); err != nil {
+			if err := d.Board.Project.Clear(c); err != nil {
 				return err
 			}
 		}
@@ -74,8 +75,8 @@ func Resume(ctx context.Context, d *verb.Service, decision, note string) (Sprint
 // (FollowControl) finds the two apart.
 func control(ctx context.Context, d *verb.Service, op string, change func(*blackboard.State, transition.Actor) error, file func() error) (Sprint, error) {
 	var out Sprint
-	err := d.UpdateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.OnlyPerson(s, a, op); err != nil {
+	err := d.Board.UpdateAhead(ctx, op, func([]store.Gone) error { return file() }, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.Board.OnlyPerson(s, a, op); err != nil {
 			return err
 		}
 		if err := change(s, a); err != nil {

@@ -11,6 +11,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -38,33 +39,33 @@ type GoalStarted struct {
 // NextGoal makes the next goal. The present one goes into the archive with its last sprint and its tasks.
 func NextGoal(ctx context.Context, d *verb.Service, in GoalInput) (GoalStarted, error) {
 	out := GoalStarted{Abandoned: []string{}}
-	if err := d.Clean(verb.Text{Name: "--reason", Value: &in.Reason}); err != nil {
+	if err := d.Board.Clean(board.Text{Name: "--reason", Value: &in.Reason}); err != nil {
 		return out, err
 	}
-	goal, err := verb.CleanText("the goal", in.Text)
+	goal, err := board.CleanText("the goal", in.Text)
 	if err != nil {
 		return out, err
 	}
 	if strings.TrimSpace(goal) == "" {
-		return out, verb.WrongUsage("liza help goal", "the goal is empty: say in a sentence what is to be built")
+		return out, board.WrongUsage("liza help goal", "the goal is empty: say in a sentence what is to be built")
 	}
 	if in.AbandonOpen && strings.TrimSpace(in.Reason) == "" {
-		return out, verb.WrongUsage("liza help goal", "--abandon-open needs --reason")
+		return out, board.WrongUsage("liza help goal", "--abandon-open needs --reason")
 	}
-	if err := d.PersonOnly(ctx, "make a goal"); err != nil {
+	if err := d.Board.PersonOnly(ctx, "make a goal"); err != nil {
 		return out, err
 	}
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return out, err
 	}
 	if in.Spec == "" && s.Goal != nil {
 		in.Spec = s.Goal.SpecRef
 	}
-	if !d.SpecExists(in.Spec) {
-		return out, verb.Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
+	if !d.Board.SpecExists(in.Spec) {
+		return out, board.Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist", in.Spec)
 	}
-	if err := verb.SpecCommitted(ctx, d.Project, d.Repo, in.Spec); err != nil {
+	if err := verb.SpecCommitted(ctx, d.Board.Project, d.Board.Repo, in.Spec); err != nil {
 		return out, err
 	}
 	if out.Warnings, err = specOnBranch(ctx, d, s, in.Spec); err != nil {
@@ -84,16 +85,16 @@ func NextGoal(ctx context.Context, d *verb.Service, in GoalInput) (GoalStarted, 
 
 // specOnBranch warns when agents would see another version of the spec file than the person.
 func specOnBranch(ctx context.Context, d *verb.Service, s *blackboard.State, spec string) ([]string, error) {
-	head, err := d.Repo.Head(ctx)
+	head, err := d.Board.Repo.Head(ctx)
 	if err != nil || head.Commit == "" {
 		return nil, err
 	}
-	tip, err := d.TipOf(ctx, s)
+	tip, err := d.Integration.TipOf(ctx, s)
 	if err != nil || tip == "" {
 		return nil, err
 	}
 	path, _, _ := strings.Cut(spec, "#")
-	has, same, err := d.Repo.SameIn(ctx, tip, head.Commit, filepath.ToSlash(filepath.Clean(path)))
+	has, same, err := d.Board.Repo.SameIn(ctx, tip, head.Commit, filepath.ToSlash(filepath.Clean(path)))
 	if err != nil || has && same {
 		return nil, err
 	}
@@ -102,11 +103,11 @@ func specOnBranch(ctx context.Context, d *verb.Service, s *blackboard.State, spe
 
 // mergedIsThere refuses to put a goal away whose merged work the integration branch lacks.
 func mergedIsThere(ctx context.Context, d *verb.Service) error {
-	what, next, err := d.FindMissingWork(ctx)
+	what, next, err := d.Integration.FindMissingWork(ctx)
 	if err != nil || what == "" {
 		return err
 	}
-	return verb.Refuse(next, "the present goal is not complete: %s", what)
+	return board.Refuse(next, "the present goal is not complete: %s", what)
 }
 
 func startGoal(ctx context.Context, d *verb.Service, goal, spec string, out *GoalStarted) error {
@@ -115,29 +116,29 @@ func startGoal(ctx context.Context, d *verb.Service, goal, spec string, out *Goa
 		if err := keep(gone); err != nil {
 			return err
 		}
-		return d.Project.Clear(project.Abort) // it was about the goal before
+		return d.Board.Project.Clear(project.Abort) // it was about the goal before
 	}
-	return d.UpdateAhead(ctx, "goal", ahead, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.OnlyPerson(s, a, "make a goal"); err != nil {
+	return d.Board.UpdateAhead(ctx, "goal", ahead, func(s *blackboard.State, a transition.Actor) error {
+		if err := d.Board.OnlyPerson(s, a, "make a goal"); err != nil {
 			return err
 		}
-		at := blackboard.TimeOf(d.Now())
+		at := blackboard.TimeOf(d.Board.Now())
 		g := &blackboard.Goal{ID: freeGoalID(d, s), Description: goal, SpecRef: spec, Created: at, Status: blackboard.InProgress,
 			AlignmentHistory: []*blackboard.Alignment{{Timestamp: at, Event: "initialization", Summary: "Goal created"}}}
-		was, archived, err := transition.NextGoal(s, g, a, d.Now())
+		was, archived, err := transition.NextGoal(s, g, a, d.Board.Now())
 		if err != nil {
 			return err
 		}
 		keep = func(gone []store.Gone) error { return keepArchived(d, was, gone) }
 		out.Goal, out.Spec, out.Sprint = g.ID, spec, s.Sprint.ID
-		out.Before, out.Status, out.File, out.Archived = was.Goal.ID, was.Goal.Status, d.Rel(d.Project.Archive(was.Sprint.ID)), listed(archived)
+		out.Before, out.Status, out.File, out.Archived = was.Goal.ID, was.Goal.Status, d.Board.Rel(d.Board.Project.Archive(was.Sprint.ID)), listed(archived)
 		return nil
 	})
 }
 
 // freeGoalID is the time of the goal, or the next second that no goal has.
 func freeGoalID(d *verb.Service, s *blackboard.State) string {
-	n := d.Now().Unix()
+	n := d.Board.Now().Unix()
 	for s.Goal != nil && s.Goal.ID == fmt.Sprintf("goal-%d", n) {
 		n++
 	}
@@ -147,11 +148,11 @@ func freeGoalID(d *verb.Service, s *blackboard.State) string {
 // abandonOpen gives up the open tasks one by one; each is a change of its own, and a call that was interrupted goes on
 // with the next one.
 func abandonOpen(ctx context.Context, d *verb.Service, s *blackboard.State, reason string) ([]string, error) {
-	id, err := d.Identify()
+	id, err := d.Board.Identify()
 	if err != nil {
 		return nil, err
 	}
-	if err := transition.MayAbandonOpen(s, id.Actor(s), d.Now()); err != nil {
+	if err := transition.MayAbandonOpen(s, id.Actor(s), d.Board.Now()); err != nil {
 		return nil, err
 	}
 	done := []string{}
@@ -184,7 +185,7 @@ type PastGoal struct {
 
 // Goals are all goals, the oldest first; the present one is the last.
 func Goals(ctx context.Context, d *verb.Service) ([]PastGoal, error) {
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -197,8 +198,8 @@ func Goals(ctx context.Context, d *verb.Service) ([]PastGoal, error) {
 		}
 		return &list[i]
 	}
-	for _, sprint := range d.Archives().Sprints() {
-		x, err := d.ArchivedSprint(sprint)
+	for _, sprint := range d.Board.Histories().Archives().Sprints() {
+		x, err := d.Board.Histories().ArchivedSprint(sprint)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ func TestTheNextGoalPutsTheOneBeforeIntoTheArchive(t *testing.T) {
 	p.AddTask("task-1")
 	d := p.Service("")
 	first := p.State().Goal.ID
-	d.Now = func() time.Time { return time.Now().Add(time.Hour) } // the id of a goal is its second
+	d.Board.Now = func() time.Time { return time.Now().Add(time.Hour) } // the id of a goal is its second
 	if _, err := sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More"}); err == nil || !strings.Contains(err.Error(), "task-1 (UNCLAIMED)") {
 		t.Errorf("with an open task: %v", err)
 	}
@@ -45,16 +45,16 @@ func TestTheNextGoalPutsTheOneBeforeIntoTheArchive(t *testing.T) {
 	if g := goals[1]; g.ID != done.Goal || !g.Present || g.Tasks != 0 || strings.Join(g.Sprints, " ") != "sprint-2" {
 		t.Errorf("the present goal is %+v", g)
 	}
-	if g, err := d.ArchivedGoal(first); err != nil || g == nil || g.Description != "Measure" {
+	if g, err := d.Board.Histories().ArchivedGoal(first); err != nil || g == nil || g.Description != "Measure" {
 		t.Errorf("the archive has %+v, %v", g, err)
 	}
-	if x, err := d.ArchivedSprint("sprint-1"); err != nil || len(x.Tasks) != 3 || x.Sprint.GoalRef != first {
+	if x, err := d.Board.Histories().ArchivedSprint("sprint-1"); err != nil || len(x.Tasks) != 3 || x.Sprint.GoalRef != first {
 		t.Errorf("the archive has %+v, %v", x, err)
 	}
-	if x, _, err := d.ArchivedTask("task-1"); err != nil || x == nil || x.Status != blackboard.Abandoned {
+	if x, _, err := d.Board.Histories().ArchivedTask("task-1"); err != nil || x == nil || x.Status != blackboard.Abandoned {
 		t.Errorf("the archive has %+v, %v", x, err)
 	}
-	if err := d.Known(ctx, "task-1"); err != nil {
+	if err := d.Board.Histories().Known(ctx, "task-1"); err != nil {
 		t.Errorf("a task of the archive is not known: %v", err)
 	}
 	verbtest.Write(t, p.Project.Archive("sprint-1"), "tasks: [")
@@ -78,7 +78,7 @@ func TestAGoalIsNotPutAwayWhoseMergedWorkIsMissing(t *testing.T) {
 			t.Errorf("accepted %t: %v", accepted, err)
 		}
 	}
-	if what, err := p.Service("").MissingWork(t.Context()); err != nil || what != "the work of old-0, old-1 is merged, but not on integration; next: liza merge --again old-0" {
+	if what, err := p.Service("").Integration.MissingWork(t.Context()); err != nil || what != "the work of old-0, old-1 is merged, but not on integration; next: liza merge --again old-0" {
 		t.Errorf("missing: %q, %v", what, err)
 	}
 	if p.State().Goal.ID != goal {
@@ -95,7 +95,7 @@ func TestACheckIsRunOnTheBaseOnceAndRedUntilItIsMended(t *testing.T) {
 	d := p.Service("")
 	look := func(run bool) string {
 		t.Helper()
-		checks, head, err := d.BaseChecks(ctx, p.State(), run)
+		checks, head, err := d.Checks.BaseChecks(ctx, p.State(), run)
 		if err != nil || head != p.Git(p.Dir, "rev-parse", "integration") || len(checks) != 2 {
 			t.Fatalf("%+v at %s, %v", checks, head, err)
 		}
@@ -111,7 +111,7 @@ func TestACheckIsRunOnTheBaseOnceAndRedUntilItIsMended(t *testing.T) {
 	}
 	red := func() string {
 		var commands []string
-		for _, r := range d.RedBaseline(ctx) {
+		for _, r := range d.Checks.RedBaseline(ctx) {
 			commands = append(commands, r.Command)
 		}
 		text, _ := json.Marshal(commands)

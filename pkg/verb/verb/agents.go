@@ -9,6 +9,9 @@ import (
 	"liza/pkg/board/transition"
 )
 
+// Agents has the verbs about registrations: who is there, who is stopped, and what the dead have left.
+type Agents struct{ verbs *Service }
+
 // Registered is the result of a registration. Token is shown once and is in no file.
 type Registered struct {
 	Agent      string          `json:"agent"`
@@ -33,35 +36,35 @@ type RegisterInput struct {
 }
 
 // Register enters an agent on the board (specs/protocol.md#5.1, A01).
-func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, error) {
-	entry, token, err := d.NewRegistration(in.PID != 0)
+func (g Agents) Register(ctx context.Context, in RegisterInput) (Registered, error) {
+	entry, token, err := g.verbs.Board.NewRegistration(in.PID != 0)
 	if err != nil {
 		return Registered{}, err
 	}
 	entry.PID, entry.PIDStart, entry.Terminal, entry.CLI, entry.Model, entry.Role = in.PID, in.PIDStart, in.Terminal, in.CLI, in.Model, in.Role
 	entry.Settings = in.Settings
-	contact, err := d.contact()
+	contact, err := g.verbs.Worktrees.contact()
 	if err != nil {
 		return Registered{}, err
 	}
 	var out Registered
-	err = d.Update(ctx, "register", func(s *blackboard.State, a transition.Actor) error {
+	err = g.verbs.Board.Update(ctx, "register", func(s *blackboard.State, a transition.Actor) error {
 		id := in.ID
 		if id == "" {
-			id = transition.FreeAgentID(s, in.Role, d.Now())
+			id = transition.FreeAgentID(s, in.Role, g.verbs.Board.Now())
 		}
 		e := *entry
-		a.Via = d.Caller.As != ""
-		if err := transition.Register(s, id, &e, a, d.Now()); err != nil {
+		a.Via = g.verbs.Board.Caller.As != ""
+		if err := transition.Register(s, id, &e, a, g.verbs.Board.Now()); err != nil {
 			return err
 		}
-		if err := transition.NoteContact(s, contact, d.Now()); err != nil {
+		if err := transition.NoteContact(s, contact, g.verbs.Board.Now()); err != nil {
 			return err
 		}
 		if in.Ready != nil {
 			program, model := in.Ready(s, id)
 			own := transition.Actor{ID: id, TokenHash: e.TokenHash, Facts: a.Facts}
-			if err := transition.SetReady(s, own, program, model, d.Now()); err != nil {
+			if err := transition.SetReady(s, own, program, model, g.verbs.Board.Now()); err != nil {
 				return err
 			}
 		}
@@ -72,30 +75,30 @@ func (d *Service) Register(ctx context.Context, in RegisterInput) (Registered, e
 }
 
 // Unregister removes the caller's registration; --as names it for a person.
-func (d *Service) Unregister(ctx context.Context, id string, force bool) error {
-	caller, err := d.Identify()
+func (g Agents) Unregister(ctx context.Context, id string, force bool) error {
+	caller, err := g.verbs.Board.Identify()
 	if err != nil {
 		return err
 	}
 	caller = caller.Unregistered() // nobody is registered in order to be removed
 	remove := func() error {
-		return d.UpdateAs(ctx, "unregister", caller, func(s *blackboard.State, a transition.Actor) error {
-			return transition.Unregister(s, id, a, force, d.Now())
+		return g.verbs.Board.UpdateAs(ctx, "unregister", caller, func(s *blackboard.State, a transition.Actor) error {
+			return transition.Unregister(s, id, a, force, g.verbs.Board.Now())
 		})
 	}
 	err = remove()
 	if r, ok := errors.AsType[*transition.Refusal](err); !ok || r.Guard != "G21" || !force {
 		return err
 	}
-	if err := d.releaseAll(ctx, id, id+" was unregistered with --force"); err != nil {
+	if err := g.releaseAll(ctx, id, id+" was unregistered with --force"); err != nil {
 		return err
 	}
 	return remove()
 }
 
 // releaseAll releases what an agent holds. Its work is kept.
-func (d *Service) releaseAll(ctx context.Context, id, reason string) error {
-	s, err := d.View(ctx)
+func (g Agents) releaseAll(ctx context.Context, id, reason string) error {
+	s, err := g.verbs.Board.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,7 @@ func (d *Service) releaseAll(ctx context.Context, id, reason string) error {
 		if !reviews && (t.Status != blackboard.Claimed || t.AssignedTo != id) {
 			continue
 		}
-		if _, err := d.Release(ctx, ReleaseInput{Task: t.ID, Reason: reason, Coder: !reviews, Reviewer: reviews, Force: true}); err != nil {
+		if _, err := g.verbs.Release(ctx, ReleaseInput{Task: t.ID, Reason: reason, Coder: !reviews, Reviewer: reviews, Force: true}); err != nil {
 			return err
 		}
 	}
@@ -127,32 +130,32 @@ type Ordered struct {
 
 // StopAgent ends the run of an agent and keeps it from work until RestartAgent, on any host: its supervisor saves the
 // work and gives the claim back. An agent without a process is released here.
-func (d *Service) StopAgent(ctx context.Context, in AgentOrder) (Ordered, error) {
-	out, process, err := d.order(ctx, "stop", in, func(s *blackboard.State, a transition.Actor) error {
-		return transition.StopAgent(s, in.Agent, in.Reason, a, d.Now())
+func (g Agents) StopAgent(ctx context.Context, in AgentOrder) (Ordered, error) {
+	out, process, err := g.order(ctx, "stop", in, func(s *blackboard.State, a transition.Actor) error {
+		return transition.StopAgent(s, in.Agent, in.Reason, a, g.verbs.Board.Now())
 	})
 	if err != nil || process {
 		return out, err
 	}
-	return out, d.releaseAll(ctx, in.Agent, cmp.Or(in.Reason, in.Agent+" was stopped"))
+	return out, g.releaseAll(ctx, in.Agent, cmp.Or(in.Reason, in.Agent+" was stopped"))
 }
 
 // RestartAgent lets a stopped agent work again, or ends the run under way so that a new one begins.
-func (d *Service) RestartAgent(ctx context.Context, in AgentOrder) (Ordered, error) {
-	out, _, err := d.order(ctx, "restart", in, func(s *blackboard.State, a transition.Actor) error {
-		return transition.RestartAgent(s, in.Agent, in.Task, in.Reason, a, d.Now())
+func (g Agents) RestartAgent(ctx context.Context, in AgentOrder) (Ordered, error) {
+	out, _, err := g.order(ctx, "restart", in, func(s *blackboard.State, a transition.Actor) error {
+		return transition.RestartAgent(s, in.Agent, in.Task, in.Reason, a, g.verbs.Board.Now())
 	})
 	out.Next = in.Task
 	return out, err
 }
 
-func (d *Service) order(ctx context.Context, op string, in AgentOrder, change func(*blackboard.State, transition.Actor) error) (out Ordered, process bool, err error) {
+func (g Agents) order(ctx context.Context, op string, in AgentOrder, change func(*blackboard.State, transition.Actor) error) (out Ordered, process bool, err error) {
 	out.Agent = in.Agent
-	if err := d.Clean(field("--reason", &in.Reason)); err != nil {
+	if err := g.verbs.Board.Clean(field("--reason", &in.Reason)); err != nil {
 		return out, false, err
 	}
-	err = d.Update(ctx, op, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.OnlyPerson(s, a, op+" an agent"); err != nil {
+	err = g.verbs.Board.Update(ctx, op, func(s *blackboard.State, a transition.Actor) error {
+		if err := g.verbs.Board.OnlyPerson(s, a, op+" an agent"); err != nil {
 			return err
 		}
 		if err := change(s, a); err != nil {
@@ -173,28 +176,28 @@ type Beat struct {
 }
 
 // Heartbeat extends the leases of the caller and of its claim in one write.
-func (d *Service) Heartbeat(ctx context.Context) (Beat, error) {
-	out, _, err := d.HeartbeatWith(ctx, nil)
+func (g Agents) Heartbeat(ctx context.Context) (Beat, error) {
+	out, _, err := g.HeartbeatWith(ctx, nil)
 	return out, err
 }
 
 // HeartbeatWith is Heartbeat, which renews the leases of others of the same process in the same write. renewed has those whose
 // registration holds.
-func (d *Service) HeartbeatWith(ctx context.Context, others []transition.Actor) (out Beat, renewed []string, err error) {
-	contact, err := d.contact()
+func (g Agents) HeartbeatWith(ctx context.Context, others []transition.Actor) (out Beat, renewed []string, err error) {
+	contact, err := g.verbs.Worktrees.contact()
 	if err != nil {
 		return out, nil, err
 	}
-	err = d.Update(ctx, "heartbeat", func(s *blackboard.State, a transition.Actor) error {
-		if err := transition.Beat(s, a, d.Now()); err != nil {
+	err = g.verbs.Board.Update(ctx, "heartbeat", func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.Beat(s, a, g.verbs.Board.Now()); err != nil {
 			return err
 		}
-		if err := transition.NoteContact(s, contact, d.Now()); err != nil {
+		if err := transition.NoteContact(s, contact, g.verbs.Board.Now()); err != nil {
 			return err
 		}
 		out, renewed = Beat{Agent: a.ID, Lease: s.Agents[a.ID].LeaseExpires}, nil
 		for _, other := range others {
-			if other.Facts = a.Facts; transition.Beat(s, other, d.Now()) == nil {
+			if other.Facts = a.Facts; transition.Beat(s, other, g.verbs.Board.Now()) == nil {
 				renewed = append(renewed, other.ID)
 			}
 		}

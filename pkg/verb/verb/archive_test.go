@@ -23,7 +23,7 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 	killed := errors.New("killed")
 	func() {
 		d := p.Service("")
-		d.At = func(point string) {
+		d.Board.At = func(point string) {
 			if point == "archived" {
 				panic(killed)
 			}
@@ -47,11 +47,11 @@ func TestAKillWhileArchivingLosesAndDoublesNothing(t *testing.T) {
 	if m := p.State().Sprint.Metrics; m.TasksDone != 3 || *m.TaskOutcomeApprovalRatePercent != 0 {
 		t.Errorf("the figures are %+v", m)
 	}
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tasks, err := d.SprintTasks(s); err != nil || len(tasks) != 3 {
+	if tasks, err := d.Board.Histories().SprintTasks(s); err != nil || len(tasks) != 3 {
 		t.Errorf("the sprint has %d tasks, %v", len(tasks), err)
 	}
 	done, err := sprint.Archive(ctx, d, 0)
@@ -91,10 +91,10 @@ func TestWhatAnAgentIsBusyWithIsNotArchived(t *testing.T) {
 	ctx := context.Background()
 	p := verbtest.New(t)
 	p.Approved("task-1")
-	if _, err := p.Service("").Merge(ctx, "task-1"); err != nil {
+	if _, err := p.Service("").Merges.Merge(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	err := p.Service("").Update(ctx, "test", func(s *blackboard.State, _ transition.Actor) error {
+	err := p.Service("").Board.Update(ctx, "test", func(s *blackboard.State, _ transition.Actor) error {
 		s.Agents["coder-9"].CurrentTask = "task-1" // its run has not been booked yet
 		return nil
 	})
@@ -116,7 +116,7 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	p := verbtest.New(t)
 	p.Abandoned("task-1")
 	d := p.Service("")
-	err := d.Update(ctx, "test", func(s *blackboard.State, _ transition.Actor) error {
+	err := d.Board.Update(ctx, "test", func(s *blackboard.State, _ transition.Actor) error {
 		s.Usage = &blackboard.Usage{CostCents: 12, AgentRuns: 2, Day: &blackboard.UsageDay{Date: "2026-01-19", CostCents: 5}}
 		s.Facts = []*blackboard.Fact{{ID: "fact-1", Content: "the tests need no network", Status: "active", Source: "human"}}
 		s.Sprint.Retrospective = map[string]any{"good": "quick", "bad": []any{"loud"}}
@@ -145,7 +145,7 @@ func TestTheNextSprintKeepsWhatTheOneBeforeWas(t *testing.T) {
 	if sp := s.Sprint; sp.Status != blackboard.InProgress || sp.Retrospective != nil || len(sp.Checkpoints) != 0 || !sp.Timeline.Ended.None() || sp.GoalRef != s.Goal.ID {
 		t.Errorf("the sprint is %+v", sp)
 	}
-	if c := d.Control(); c != "" {
+	if c := d.Board.Control(); c != "" {
 		t.Errorf("still %s", c)
 	}
 	if err := sprint.FollowControl(ctx, d); err != nil || p.State().Sprint.Status != blackboard.InProgress {

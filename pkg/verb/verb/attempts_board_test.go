@@ -18,6 +18,9 @@ import (
 	"strings"
 	"testing"
 
+	"liza/pkg/verb/board"
+	"liza/pkg/verb/checks"
+	"liza/pkg/verb/integration"
 	"liza/pkg/verb/verb"
 )
 
@@ -108,9 +111,9 @@ func (s *scene) refusals(t *testing.T) {
 		service  func(d *verb.Service)
 	}{{name: "a person"}, {name: "coder-1", as: "coder-1"}, {name: "coder-2", as: "coder-2"}, {name: "code-reviewer-1", as: "code-reviewer-1"}, {name: "code-reviewer-2", as: "code-reviewer-2"},
 		{name: "planner-1", as: "planner-1"},
-		{name: "a person inside a run of coder-1", service: func(d *verb.Service) { d.Caller.Inside = "coder-1" }},
-		{name: "coder-1 with another's token", service: func(d *verb.Service) { d.Caller = verb.Caller{AgentID: "coder-1", Token: "forged"} }},
-		{name: "an agent that says it is another", service: func(d *verb.Service) { d.Caller = verb.Caller{AgentID: "coder-1", As: "code-reviewer-1"} }}}
+		{name: "a person inside a run of coder-1", service: func(d *verb.Service) { d.Board.Caller.Inside = "coder-1" }},
+		{name: "coder-1 with another's token", service: func(d *verb.Service) { d.Board.Caller = board.Caller{AgentID: "coder-1", Token: "forged"} }},
+		{name: "an agent that says it is another", service: func(d *verb.Service) { d.Board.Caller = board.Caller{AgentID: "coder-1", As: "code-reviewer-1"} }}}
 	var all strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(ofTask)) {
 		fmt.Fprintf(&all, "\n## %s\n", name)
@@ -194,13 +197,15 @@ func TestEachVerbIsInATable(t *testing.T) {
 		}
 		known[name] = true
 	}
-	of := reflect.TypeFor[*verb.Service]()
 	failure := reflect.TypeFor[error]()
-	for m := range of.Methods() {
-		if n := m.Type.NumOut(); n > 0 && m.Type.Out(n-1) == failure && !known[m.Name] {
-			t.Errorf("%s returns an error and is in no table: see attempts_test.go", m.Name)
+	for _, of := range []any{&verb.Service{}, verb.Agents{}, verb.Worktrees{}, verb.Reviews{}, verb.Merges{}, verb.Knowledge{}, &board.Session{}, board.Histories{}, board.Orphans{},
+		board.Breaker{}, board.Vault{}, &integration.Branch{}, &checks.Checks{}} {
+		for m := range reflect.TypeOf(of).Methods() {
+			if n := m.Type.NumOut(); n > 0 && m.Type.Out(n-1) == failure && !known[m.Name] {
+				t.Errorf("%s of %T returns an error and is in no table: see attempts_test.go", m.Name, of)
+			}
+			delete(known, m.Name)
 		}
-		delete(known, m.Name)
 	}
 	for _, name := range above(t) {
 		if !known[name] {

@@ -36,15 +36,15 @@ var ofTask = map[string]one{
 	},
 	"Unhold":      func(ctx context.Context, d *vs, id string) (any, error) { return d.Unhold(ctx, id) },
 	"Finalize":    func(ctx context.Context, d *vs, id string) (any, error) { return d.Finalize(ctx, []string{id}) },
-	"ClaimReview": func(ctx context.Context, d *vs, id string) (any, error) { return d.ClaimReview(ctx, id) },
+	"ClaimReview": func(ctx context.Context, d *vs, id string) (any, error) { return d.Reviews.ClaimReview(ctx, id) },
 	"Submit": func(ctx context.Context, d *vs, id string) (any, error) {
 		return d.Submit(ctx, verb.SubmitInput{Task: id, Summary: "It is done", Evidence: []string{"claimed.md"}})
 	},
 	"ApproveMerge": func(ctx context.Context, d *vs, id string) (any, error) {
-		return d.ApproveMerge(ctx, verb.MergeDecision{Task: id, Reason: "it is good"})
+		return d.Reviews.ApproveMerge(ctx, verb.MergeDecision{Task: id, Reason: "it is good"})
 	},
 	"RejectMerge": func(ctx context.Context, d *vs, id string) (any, error) {
-		return d.RejectMerge(ctx, verb.MergeDecision{Task: id, Reason: "it is bad"})
+		return d.Reviews.RejectMerge(ctx, verb.MergeDecision{Task: id, Reason: "it is bad"})
 	},
 	"Block": func(ctx context.Context, d *vs, id string) (any, error) {
 		return d.Block(ctx, verb.BlockInput{Task: id, Reason: "The format is not said", Questions: []string{"Which format?"}, Attempted: []string{"a guess"}, ByVerb: true})
@@ -84,19 +84,19 @@ var ofTask = map[string]one{
 	},
 	"ItemDone": func(ctx context.Context, d *vs, id string) (any, error) { return nil, d.ItemDone(ctx, id, 1, 0, "ok") },
 	"Comment": func(ctx context.Context, d *vs, id string) (any, error) {
-		return d.Comment(ctx, verb.Comment{Task: id, Path: id + ".md", Line: 1, Text: "Which word?"})
+		return d.Reviews.Comment(ctx, verb.Comment{Task: id, Path: id + ".md", Line: 1, Text: "Which word?"})
 	},
 	"Verdict, approve": func(ctx context.Context, d *vs, id string) (any, error) {
-		return d.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve, Suggestions: []string{"two words"}, Learn: []string{"The parser reads one line at a time"}})
+		return d.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve, Suggestions: []string{"two words"}, Learn: []string{"The parser reads one line at a time"}})
 	},
 	"Verdict, reject": func(ctx context.Context, d *vs, id string) (any, error) {
-		return d.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Reject, Reason: "reviewed.md:1 has no word", Findings: []*blackboard.Finding{{Severity: "error", Check: "words", File: "reviewed.md", Line: 1, Message: "no word"}, nil}})
+		return d.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Reject, Reason: "reviewed.md:1 has no word", Findings: []*blackboard.Finding{{Severity: "error", Check: "words", File: "reviewed.md", Line: 1, Message: "no word"}, nil}})
 	},
 	"Verdict, replan": func(ctx context.Context, d *vs, id string) (any, error) {
-		return d.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Replan, Reason: "It takes two tasks"})
+		return d.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Replan, Reason: "It takes two tasks"})
 	},
 	"Verdict, stuck": func(ctx context.Context, d *vs, id string) (any, error) {
-		return d.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.StuckReview, Reason: "I cannot start it"})
+		return d.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.StuckReview, Reason: "I cannot start it"})
 	},
 	"Note": func(ctx context.Context, d *vs, id string) (any, error) {
 		return d.Note(ctx, verb.NoteInput{Text: "Mind the gap", Task: id})
@@ -127,7 +127,7 @@ func exit(kind, text string) exitcmd.Answer { return exitcmd.Read(text, kind, fa
 // applies is the end of a run of that kind, whose program printed the text.
 func applies(kind, agent, task, text string) func(context.Context, *vs) (any, error) {
 	return func(ctx context.Context, d *vs) (any, error) {
-		s, err := d.View(ctx)
+		s, err := d.Board.View(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -170,24 +170,24 @@ var others = []attempt{
 	}},
 	{name: "Finalize, nothing", call: func(ctx context.Context, d *vs) (any, error) { return d.Finalize(ctx, nil) }},
 	{name: "Register", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.Register(ctx, verb.RegisterInput{Role: "coder", PID: 77, PIDStart: 5, Terminal: "tty1", CLI: "claude", Model: "opus", Settings: map[string]string{"a": "b"}})
+		return d.Agents.Register(ctx, verb.RegisterInput{Role: "coder", PID: 77, PIDStart: 5, Terminal: "tty1", CLI: "claude", Model: "opus", Settings: map[string]string{"a": "b"}})
 	}},
 	{name: "Register, without a process", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.Register(ctx, verb.RegisterInput{ID: "coder-7"})
+		return d.Agents.Register(ctx, verb.RegisterInput{ID: "coder-7"})
 	}},
-	{name: "Unregister", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Unregister(ctx, "planner-1", true) }},
-	{name: "Unregister, one with a claim", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Unregister(ctx, "coder-1", false) }},
+	{name: "Unregister", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Agents.Unregister(ctx, "planner-1", true) }},
+	{name: "Unregister, one with a claim", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Agents.Unregister(ctx, "coder-1", false) }},
 	{name: "StopAgent", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.StopAgent(ctx, verb.AgentOrder{Agent: "coder-1", Reason: "It loops"})
+		return d.Agents.StopAgent(ctx, verb.AgentOrder{Agent: "coder-1", Reason: "It loops"})
 	}},
 	{name: "StopAgent, by an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.StopAgent(ctx, verb.AgentOrder{Agent: "coder-1"})
+		return d.Agents.StopAgent(ctx, verb.AgentOrder{Agent: "coder-1"})
 	}},
 	{name: "RestartAgent", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.RestartAgent(ctx, verb.AgentOrder{Agent: "coder-1", Task: "unclaimed"})
+		return d.Agents.RestartAgent(ctx, verb.AgentOrder{Agent: "coder-1", Task: "unclaimed"})
 	}},
-	{name: "Heartbeat", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Heartbeat(ctx) }},
-	{name: "Heartbeat, of a person", call: func(ctx context.Context, d *vs) (any, error) { return d.Heartbeat(ctx) }},
+	{name: "Heartbeat", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Agents.Heartbeat(ctx) }},
+	{name: "Heartbeat, of a person", call: func(ctx context.Context, d *vs) (any, error) { return d.Agents.Heartbeat(ctx) }},
 	{name: "Anomaly, with details", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Anomaly(ctx, verb.AnomalyInput{Type: "retry_loop", Task: "claimed", Details: map[string]string{"count": " 3 ", "error_pattern": "no\x00 such file"}})
 	}},
@@ -220,17 +220,17 @@ var others = []attempt{
 	{name: "Answer, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Answer(ctx, "q-1", "It is text") }},
 	{name: "Answer, to no question", call: func(ctx context.Context, d *vs) (any, error) { return d.Answer(ctx, "q-9", "It is text") }},
 	{name: "ApproveMerge", board: waitsForHuman, call: func(ctx context.Context, d *vs) (any, error) {
-		return d.ApproveMerge(ctx, verb.MergeDecision{Task: "approved", Reason: "it is good"})
+		return d.Reviews.ApproveMerge(ctx, verb.MergeDecision{Task: "approved", Reason: "it is good"})
 	}},
 	{name: "ApproveMerge, by a user", service: func(d *vs) {
-		cfg := *d.Config()
+		cfg := *d.Board.Config()
 		cfg.Policy.Callers = map[string]string{"ben": "admin"}
-		d.Config = func() *config.Config { return &cfg }
+		d.Board.Config = func() *config.Config { return &cfg }
 	}, board: waitsForHuman, call: func(ctx context.Context, d *vs) (any, error) {
-		return d.ApproveMerge(ctx, verb.MergeDecision{Task: "approved", Reason: "it is good"})
+		return d.Reviews.ApproveMerge(ctx, verb.MergeDecision{Task: "approved", Reason: "it is good"})
 	}},
 	{name: "RejectMerge", board: waitsForHuman, call: func(ctx context.Context, d *vs) (any, error) {
-		return d.RejectMerge(ctx, verb.MergeDecision{Task: "approved", Reason: "it is bad"})
+		return d.Reviews.RejectMerge(ctx, verb.MergeDecision{Task: "approved", Reason: "it is bad"})
 	}},
 	{name: "Asked, a coder", as: "coder-1", call: askedBy("coder", "claimed")},
 	{name: "Asked, a reviewer", as: "code-reviewer-1", call: askedBy("code_reviewer", "reviewed")},
@@ -282,24 +282,32 @@ var others = []attempt{
 	{name: "SpecChange, of no file", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.SpecChange(ctx, "specs/none.md", "It is larger", "")
 	}},
-	{name: "KnownFacts", call: func(ctx context.Context, d *vs) (any, error) { return d.KnownFacts(ctx, true) }},
+	{name: "KnownFacts", call: func(ctx context.Context, d *vs) (any, error) { return d.Knowledge.KnownFacts(ctx, true) }},
 	{name: "AddFact", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.AddFact(ctx, " The server listens on a socket ", "user")
+		return d.Knowledge.AddFact(ctx, " The server listens on a socket ", "user")
 	}},
 	{name: "AddFact, known", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.AddFact(ctx, "The build needs make 4 or later", "")
+		return d.Knowledge.AddFact(ctx, "The build needs make 4 or later", "")
 	}},
 	{name: "AddFact, of no category", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.AddFact(ctx, "The server listens on a socket", "odd")
+		return d.Knowledge.AddFact(ctx, "The server listens on a socket", "odd")
 	}},
-	{name: "AddFact, none", call: func(ctx context.Context, d *vs) (any, error) { return d.AddFact(ctx, "ok", "") }},
+	{name: "AddFact, none", call: func(ctx context.Context, d *vs) (any, error) { return d.Knowledge.AddFact(ctx, "ok", "") }},
 	{name: "AddFact, of a coder", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.AddFact(ctx, "The server listens on a socket", "")
+		return d.Knowledge.AddFact(ctx, "The server listens on a socket", "")
 	}},
-	{name: "RemoveFacts", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.RemoveFacts(ctx, []string{"fact-2"}) }},
-	{name: "RemoveFacts, of a coder", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.RemoveFacts(ctx, []string{"fact-2"}) }},
-	{name: "ApproveFacts", board: func(s *bs) { s.Facts[1].Status = blackboard.FactPending }, call: func(ctx context.Context, d *vs) (any, error) { return d.ApproveFacts(ctx, []string{"fact-2"}) }},
-	{name: "ApproveFacts, again", call: func(ctx context.Context, d *vs) (any, error) { return d.ApproveFacts(ctx, []string{"fact-2"}) }},
+	{name: "RemoveFacts", call: func(ctx context.Context, d *vs) (any, error) {
+		return nil, d.Knowledge.RemoveFacts(ctx, []string{"fact-2"})
+	}},
+	{name: "RemoveFacts, of a coder", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return nil, d.Knowledge.RemoveFacts(ctx, []string{"fact-2"})
+	}},
+	{name: "ApproveFacts", board: func(s *bs) { s.Facts[1].Status = blackboard.FactPending }, call: func(ctx context.Context, d *vs) (any, error) {
+		return d.Knowledge.ApproveFacts(ctx, []string{"fact-2"})
+	}},
+	{name: "ApproveFacts, again", call: func(ctx context.Context, d *vs) (any, error) {
+		return d.Knowledge.ApproveFacts(ctx, []string{"fact-2"})
+	}},
 	{name: "Apply, a coder is done", as: "coder-1", call: applies("coder", "coder-1", "claimed", answer("COMPLETED", "Done.", ""))},
 	{name: "Apply, a coder is stuck", as: "coder-1", call: applies("coder", "coder-1", "claimed", answer("STUCK", "No name is given.", `,"blocked_questions":["Which name?"],"attempted":["a guess"]`))},
 	{name: "Apply, a coder retries", as: "coder-1", call: applies("coder", "coder-1", "claimed", answer("RETRY", "The build fails.", ""))},
@@ -317,7 +325,7 @@ var others = []attempt{
 	{name: "Apply, a reviewer whose task is gone", as: "code-reviewer-1", call: applies("code_reviewer", "code-reviewer-1", "nothing", answer("STUCK", "I cannot.", ""))},
 	{name: "Apply, a reviewer whose task is another's", as: "code-reviewer-2", call: applies("code_reviewer", "code-reviewer-2", "reviewed", answer("STUCK", "I cannot.", ""))},
 	{name: "Apply, a reviewer that changed it", as: "code-reviewer-1", call: func(ctx context.Context, d *vs) (any, error) {
-		s, err := d.View(ctx)
+		s, err := d.Board.View(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -357,22 +365,27 @@ var others = []attempt{
 	{name: "SetSetting, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.SetSetting(ctx, "max_review_cycles", "7") }},
 	{name: "SetSetting, unknown", call: func(ctx context.Context, d *vs) (any, error) { return d.SetSetting(ctx, "max_joy", "7") }},
 	{name: "SetSetting, not YAML", call: func(ctx context.Context, d *vs) (any, error) { return d.SetSetting(ctx, "max_review_cycles", "[") }},
-	{name: "History", call: func(ctx context.Context, d *vs) (any, error) { return d.History(ctx, "nothing") }},
-	{name: "Known", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Known(ctx, "nothing") }},
-	{name: "CreateWorktree, unclaimed", call: func(ctx context.Context, d *vs) (any, error) { return d.CreateWorktree(ctx, "unclaimed") }},
-	{name: "CreateWorktree, claimed", call: func(ctx context.Context, d *vs) (any, error) { return d.CreateWorktree(ctx, "claimed") }},
-	{name: "CreateWorktree", call: func(ctx context.Context, d *vs) (any, error) { return d.CreateWorktree(ctx, "nothing") }},
-	{name: "RemoveWorktree, unclaimed", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.RemoveWorktree(ctx, "unclaimed") }},
-	{name: "RemoveWorktree, claimed", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.RemoveWorktree(ctx, "claimed") }},
-	{name: "RemoveWorktree", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.RemoveWorktree(ctx, "nothing") }},
+	{name: "History", call: func(ctx context.Context, d *vs) (any, error) { return d.Board.Histories().History(ctx, "nothing") }},
+	{name: "Known", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Board.Histories().Known(ctx, "nothing") }},
+	{name: "CreateWorktree, unclaimed", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.CreateWorktree(ctx, "unclaimed") }},
+	{name: "CreateWorktree, claimed", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.CreateWorktree(ctx, "claimed") }},
+	{name: "CreateWorktree", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.CreateWorktree(ctx, "nothing") }},
+	{name: "RemoveWorktree, unclaimed", call: func(ctx context.Context, d *vs) (any, error) {
+		return nil, d.Worktrees.RemoveWorktree(ctx, "unclaimed")
+	}},
+	{name: "RemoveWorktree, claimed", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Worktrees.RemoveWorktree(ctx, "claimed") }},
+	{name: "RemoveWorktree", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Worktrees.RemoveWorktree(ctx, "nothing") }},
 	{name: "TellSettings", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.TellSettings(ctx, "agents.default") }},
 	{name: "Condensed, a summary", as: "coder-1", call: condensed(answer("COMPLETED", "Done.", `,"summary_text":"All is well."`))},
 	{name: "Condensed, nothing", as: "coder-1", call: condensed("bye")},
 	{name: "Condensed, stuck", as: "coder-1", call: condensed(answer("STUCK", "I cannot.", ""))},
 	{name: "CannotCondense", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return nil, d.CannotCondense(ctx, &verb.Condense{Facts: true}, "it crashed\nbadly")
+		return nil, d.Knowledge.CannotCondense(ctx, &verb.Condense{Facts: true}, "it crashed\nbadly")
 	}},
-	{name: "Warn", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { d.Warn(ctx, "claimed", "odd", "what"); return nil, nil }},
+	{name: "Warn", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+		d.Board.Warn(ctx, "claimed", "odd", "what")
+		return nil, nil
+	}},
 	{name: "PolicyDenied", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { d.PolicyDenied(ctx, "claimed", "sudo"); return nil, nil }},
 	{name: "HostRefused", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		d.HostRefused(ctx, "claimed", "example.org")
@@ -400,8 +413,8 @@ var others = []attempt{
 		return sprint.NextGoal(ctx, d, sprint.GoalInput{Text: "More", AbandonOpen: true, Reason: "Enough"})
 	}},
 	{name: "Goals", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Goals(ctx, d) }},
-	{name: "ArchivedSprint", call: func(ctx context.Context, d *vs) (any, error) { return d.ArchivedSprint("sprint-9") }},
-	{name: "ArchivedGoal", call: func(ctx context.Context, d *vs) (any, error) { return d.ArchivedGoal("goal-9") }},
+	{name: "ArchivedSprint", call: func(ctx context.Context, d *vs) (any, error) { return d.Board.Histories().ArchivedSprint("sprint-9") }},
+	{name: "ArchivedGoal", call: func(ctx context.Context, d *vs) (any, error) { return d.Board.Histories().ArchivedGoal("goal-9") }},
 	{name: "Import", call: func(ctx context.Context, d *vs) (any, error) {
 		return importer.Import(ctx, d, []importer.Outside{{Source: "file:todo.md#1", ID: "todo", Title: "Write more", Text: "More words"}}, importer.ImportInput{})
 	}},
@@ -409,37 +422,37 @@ var others = []attempt{
 		return importer.Import(ctx, d, nil, importer.ImportInput{})
 	}},
 	{name: "Ack, nothing", call: func(ctx context.Context, d *vs) (any, error) { return d.Ack(ctx, "seen", false) }},
-	{name: "PersonOnly", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.PersonOnly(ctx, "do that") }},
-	{name: "PersonOnly, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.PersonOnly(ctx, "do that") }},
-	{name: "PersonOnly, inside a run", service: func(d *vs) { d.Caller.Inside = "coder-1" }, call: func(ctx context.Context, d *vs) (any, error) { return nil, d.PersonOnly(ctx, "do that") }},
+	{name: "PersonOnly", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Board.PersonOnly(ctx, "do that") }},
+	{name: "PersonOnly, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Board.PersonOnly(ctx, "do that") }},
+	{name: "PersonOnly, inside a run", service: func(d *vs) { d.Board.Caller.Inside = "coder-1" }, call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Board.PersonOnly(ctx, "do that") }},
 	{name: "ChangeOf", call: func(ctx context.Context, d *vs) (any, error) {
-		s, err := d.View(ctx)
+		s, err := d.Board.View(ctx)
 		if err != nil {
 			return nil, err
 		}
-		base, commit, err := d.ChangeOf(ctx, s, s.Task("submitted"))
+		base, commit, err := d.Integration.ChangeOf(ctx, s, s.Task("submitted"))
 		return []string{base, commit}, err
 	}},
 	{name: "Proposal", call: func(ctx context.Context, d *vs) (any, error) {
-		s, err := d.View(ctx)
+		s, err := d.Board.View(ctx)
 		if err != nil {
 			return nil, err
 		}
-		from, to, err := d.Proposal(ctx, s, s.Task("submitted"), s.Task("submitted").ReviewCommit)
+		from, to, err := d.Integration.Proposal(ctx, s, s.Task("submitted"), s.Task("submitted").ReviewCommit)
 		return []string{from, to}, err
 	}},
 	{name: "ChangeOf, of nothing", call: func(ctx context.Context, d *vs) (any, error) {
-		s, err := d.View(ctx)
+		s, err := d.Board.View(ctx)
 		if err != nil {
 			return nil, err
 		}
-		_, _, err = d.ChangeOf(ctx, s, s.Task("unclaimed"))
+		_, _, err = d.Integration.ChangeOf(ctx, s, s.Task("unclaimed"))
 		return nil, err
 	}},
-	{name: "Worktrees", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees(ctx) }},
-	{name: "MissingWork", call: func(ctx context.Context, d *vs) (any, error) { return d.MissingWork(ctx) }},
+	{name: "Worktrees", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.Worktrees(ctx) }},
+	{name: "MissingWork", call: func(ctx context.Context, d *vs) (any, error) { return d.Integration.MissingWork(ctx) }},
 	{name: "Integration", call: func(ctx context.Context, d *vs) (any, error) {
-		b, err := d.Integration(ctx)
+		b, err := d.Integration.Integration(ctx)
 		return b.String(), err
 	}},
 	{name: "Complete", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
@@ -452,49 +465,49 @@ var others = []attempt{
 		s.CircuitBreaker = &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped, CurrentTrigger: &blackboard.BreakerTrigger{Patterns: []string{"loop"}, Pattern: "loop", Severity: "high", ReportFile: "report.md"}}
 	}, call: func(ctx context.Context, d *vs) (any, error) { return sprint.SystemCheckpoint(ctx, d, "It loops") }},
 	{name: "View", call: func(ctx context.Context, d *vs) (any, error) {
-		_, err := d.View(ctx)
+		_, err := d.Board.View(ctx)
 		return nil, err
 	}},
-	{name: "SpecText", call: func(ctx context.Context, d *vs) (any, error) { return d.SpecText("specs/vision.md#top") }},
-	{name: "SpecText, elsewhere", call: func(ctx context.Context, d *vs) (any, error) { return d.SpecText("../vision.md") }},
-	{name: "SpecText, of git", call: func(ctx context.Context, d *vs) (any, error) { return d.SpecText(".git/config") }},
-	{name: "SpecText, of a folder", call: func(ctx context.Context, d *vs) (any, error) { return d.SpecText("specs") }},
+	{name: "SpecText", call: func(ctx context.Context, d *vs) (any, error) { return d.Board.SpecText("specs/vision.md#top") }},
+	{name: "SpecText, elsewhere", call: func(ctx context.Context, d *vs) (any, error) { return d.Board.SpecText("../vision.md") }},
+	{name: "SpecText, of git", call: func(ctx context.Context, d *vs) (any, error) { return d.Board.SpecText(".git/config") }},
+	{name: "SpecText, of a folder", call: func(ctx context.Context, d *vs) (any, error) { return d.Board.SpecText("specs") }},
 	{name: "NewToken", call: func(ctx context.Context, d *vs) (any, error) {
-		token, hash, err := d.NewToken()
+		token, hash, err := d.Agents.NewToken()
 		return []string{token, hash}, err
 	}},
-	{name: "NewToken, without random bytes", service: func(d *vs) { d.Random = strings.NewReader("") }, call: func(ctx context.Context, d *vs) (any, error) {
-		_, _, err := d.NewToken()
+	{name: "NewToken, without random bytes", service: func(d *vs) { d.Board.Random = strings.NewReader("") }, call: func(ctx context.Context, d *vs) (any, error) {
+		_, _, err := d.Agents.NewToken()
 		return nil, err
 	}},
-	{name: "Register, without random bytes", service: func(d *vs) { d.Random = strings.NewReader("") }, call: func(ctx context.Context, d *vs) (any, error) {
-		return d.Register(ctx, verb.RegisterInput{ID: "coder-7"})
+	{name: "Register, without random bytes", service: func(d *vs) { d.Board.Random = strings.NewReader("") }, call: func(ctx context.Context, d *vs) (any, error) {
+		return d.Agents.Register(ctx, verb.RegisterInput{ID: "coder-7"})
 	}},
-	{name: "Hold, without random bytes", as: "planner-1", service: func(d *vs) { d.Random = strings.NewReader("") }, call: func(ctx context.Context, d *vs) (any, error) { return d.Hold(ctx, "unclaimed", "not yet") }},
+	{name: "Hold, without random bytes", as: "planner-1", service: func(d *vs) { d.Board.Random = strings.NewReader("") }, call: func(ctx context.Context, d *vs) (any, error) { return d.Hold(ctx, "unclaimed", "not yet") }},
 	{name: "RoleOf", call: func(ctx context.Context, d *vs) (any, error) {
-		s, err := d.View(ctx)
+		s, err := d.Board.View(ctx)
 		if err != nil {
 			return nil, err
 		}
-		used, err := d.RoleOf("coder", s.Task("unclaimed"))
+		used, err := d.Board.RoleOf("coder", s.Task("unclaimed"))
 		return used.Role.Name, err
 	}},
 	{name: "RoleOf, that is not there", board: func(s *bs) { s.Task("unclaimed").Role = "wizard" }, call: func(ctx context.Context, d *vs) (any, error) {
-		s, err := d.View(ctx)
+		s, err := d.Board.View(ctx)
 		if err != nil {
 			return nil, err
 		}
-		_, err = d.RoleOf("coder", s.Task("unclaimed"))
+		_, err = d.Board.RoleOf("coder", s.Task("unclaimed"))
 		return nil, err
 	}},
 	{name: "Seal, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Seal(ctx, "they are right") }},
-	{name: "MayRun", call: func(_ context.Context, d *vs) (any, error) { return nil, d.MayRun("claimed", "make test") }},
-	{name: "MayRun, what may not", call: func(_ context.Context, d *vs) (any, error) { return nil, d.MayRun("claimed", "sudo rm -rf /") }},
+	{name: "MayRun", call: func(_ context.Context, d *vs) (any, error) { return nil, d.Board.MayRun("claimed", "make test") }},
+	{name: "MayRun, what may not", call: func(_ context.Context, d *vs) (any, error) { return nil, d.Board.MayRun("claimed", "sudo rm -rf /") }},
 }
 
 func condensed(text string) func(context.Context, *vs) (any, error) {
 	return func(ctx context.Context, d *vs) (any, error) {
-		return d.Condensed(ctx, &verb.Condense{}, exit("summarizer", text))
+		return d.Knowledge.Condensed(ctx, &verb.Condense{}, exit("summarizer", text))
 	}
 }
 
@@ -535,7 +548,7 @@ func busy(s *bs) {
 
 // alerts are those that the watcher left.
 func alerts(d *vs, text string) {
-	path := d.Project.OpenAlerts()
+	path := d.Board.Project.OpenAlerts()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 		panic(err)
 	}
@@ -543,7 +556,7 @@ func alerts(d *vs, text string) {
 
 // ordered makes a control file.
 func ordered(d *vs, control project.Control) {
-	if err := d.Project.Set(control, "Tea", d.Now()); err != nil {
+	if err := d.Board.Project.Set(control, "Tea", d.Board.Now()); err != nil {
 		panic(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
+	"liza/pkg/verb/board"
 )
 
 // AnomalyInput is the report of an anomaly (specs/cli.md#3).
@@ -33,14 +34,14 @@ type Recorded struct {
 
 // Anomaly records something that went differently than it should (specs/protocol.md#13.9). The
 // circuit breaker looks at it before Anomaly returns.
-func (d *Service) Anomaly(ctx context.Context, in AnomalyInput) (Recorded, error) {
+func (v *Service) Anomaly(ctx context.Context, in AnomalyInput) (Recorded, error) {
 	out := Recorded{Type: in.Type, Task: in.Task}
-	details, err := d.details(in)
+	details, err := v.details(in)
 	if err != nil {
 		return out, err
 	}
-	err = d.Update(ctx, "anomaly", func(s *blackboard.State, a transition.Actor) error {
-		x, err := transition.ReportAnomaly(s, in.Task, in.Type, maps.Clone(details), a, d.Now())
+	err = v.Board.Update(ctx, "anomaly", func(s *blackboard.State, a transition.Actor) error {
+		x, err := transition.ReportAnomaly(s, in.Task, in.Type, maps.Clone(details), a, v.Board.Now())
 		if err == nil {
 			out.ID = x.ID
 		}
@@ -49,7 +50,7 @@ func (d *Service) Anomaly(ctx context.Context, in AnomalyInput) (Recorded, error
 	if err != nil {
 		return out, err
 	}
-	s, err := d.View(ctx)
+	s, err := v.Board.View(ctx)
 	if err != nil {
 		return out, nil // it is recorded; what it caused can be seen later
 	}
@@ -71,12 +72,12 @@ var detailKinds = map[string]func(string) (any, bool){
 }
 
 // details gives the details of a known type their kinds; those of an x- type stay texts.
-func (d *Service) details(in AnomalyInput) (blackboard.Settings, error) {
+func (v *Service) details(in AnomalyInput) (blackboard.Settings, error) {
 	kind, _ := blackboard.AnomalyTypeOf(in.Type)
 	out := blackboard.Settings{}
 	for _, key := range slices.Sorted(maps.Keys(in.Details)) {
 		value := in.Details[key]
-		if err := d.Clean(field("--detail "+key, &value)); err != nil {
+		if err := v.Board.Clean(field("--detail "+key, &value)); err != nil {
 			return nil, err
 		}
 		out[key] = value
@@ -84,7 +85,7 @@ func (d *Service) details(in AnomalyInput) (blackboard.Settings, error) {
 			x, ok := read(strings.TrimSpace(value))
 			if !ok {
 				what := map[bool]string{true: "true or false", false: "a whole number of 0 or more"}[key == "debt_created"]
-				return nil, WrongUsage("liza help anomaly", "--detail %s=%s must be %s", key, value, what)
+				return nil, board.WrongUsage("liza help anomaly", "--detail %s=%s must be %s", key, value, what)
 			}
 			out[key] = x
 		}
@@ -125,20 +126,20 @@ type Acknowledged struct {
 
 // Ack acknowledges what tripped the circuit breaker and lets work go on; with keep the
 // checkpoint stays (specs/protocol.md#5.4, C04).
-func (d *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged, error) {
+func (v *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged, error) {
 	var out Acknowledged
-	if err := d.Clean(field("--note", &note)); err != nil {
+	if err := v.Board.Clean(field("--note", &note)); err != nil {
 		return out, err
 	}
 	release := false
-	err := d.UpdateAhead(ctx, "ack", func([]store.Gone) error {
+	err := v.Board.UpdateAhead(ctx, "ack", func([]store.Gone) error {
 		if !release {
 			return nil
 		}
-		return d.Project.Clear(project.Checkpoint)
+		return v.Board.Project.Clear(project.Checkpoint)
 	}, func(s *blackboard.State, a transition.Actor) error {
 		release = !keep && s.Sprint != nil && s.Sprint.Status == blackboard.AtCheckpoint
-		if err := transition.AcknowledgeBreaker(s, note, keep, a, d.Now()); err != nil {
+		if err := transition.AcknowledgeBreaker(s, note, keep, a, v.Board.Now()); err != nil {
 			return err
 		}
 		out.Watermark = s.CircuitBreaker.Watermark

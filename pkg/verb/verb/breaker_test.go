@@ -82,7 +82,7 @@ func TestAPatternStopsTheSprintUntilAPersonHasLooked(t *testing.T) {
 	if err != nil || done.Watermark != "anom-2" || done.Sprint != blackboard.InProgress {
 		t.Errorf("acknowledged %+v, %v", done, err)
 	}
-	if c := person.Control(); c != "" {
+	if c := person.Board.Control(); c != "" {
 		t.Errorf("still %s", c)
 	}
 	report(t, coder, gap("task-1"))
@@ -100,7 +100,7 @@ func TestWhatAKilledWriterLeftOutIsMadeUpFor(t *testing.T) {
 	stopped := errors.New("killed")
 	killed := func(t *testing.T, d *verb.Service, act func()) {
 		t.Helper()
-		d.At = func(point string) {
+		d.Board.At = func(point string) {
 			if point == "anomaly" {
 				panic(stopped)
 			}
@@ -162,7 +162,7 @@ func TestTheBreakerLooksAfterEveryWayToRecordAnAnomaly(t *testing.T) {
 	looked := func(what string) {
 		t.Helper()
 		s := p.State()
-		if s.CircuitBreaker.LastCheck.None() || transition.BreakerBehind(s, p.Service("").Now()) {
+		if s.CircuitBreaker.LastCheck.None() || transition.BreakerBehind(s, p.Service("").Board.Now()) {
 			t.Errorf("after %s nobody looked: %+v", what, s.CircuitBreaker)
 		}
 		// The next one begins as if nobody had ever looked.
@@ -176,7 +176,7 @@ func TestTheBreakerLooksAfterEveryWayToRecordAnAnomaly(t *testing.T) {
 	}
 	p.Approved("task-1")
 	verbtest.Write(t, filepath.Join(p.Repo.WorktreePath("task-1"), "late.md"), "one more word\n")
-	if _, err := p.Service("").Merge(ctx, "task-1"); err != nil {
+	if _, err := p.Service("").Merges.Merge(ctx, "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	if list := p.State().Anomalies; len(list) != 1 || list[0].Type != "late_work" {

@@ -86,7 +86,7 @@ func isSubmitted(p *verbtest.Place) {
 
 func inReview(p *verbtest.Place) {
 	isSubmitted(p)
-	done(p, drop(p.Service("code-reviewer-1").ClaimReview(context.Background(), "task-1")))
+	done(p, drop(p.Service("code-reviewer-1").Reviews.ClaimReview(context.Background(), "task-1")))
 }
 
 func isBlocked(p *verbtest.Place) {
@@ -104,12 +104,12 @@ var repeatables = map[string]repeatable{
 	"submit": {as: "coder-1", before: hasCommit, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Submit(ctx, verb.SubmitInput{Task: "task-1"}))
 	}},
-	"claim-review": {as: "code-reviewer-1", before: isSubmitted, call: func(ctx context.Context, d *verb.Service) error { return drop(d.ClaimReview(ctx, "task-1")) }},
+	"claim-review": {as: "code-reviewer-1", before: isSubmitted, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Reviews.ClaimReview(ctx, "task-1")) }},
 	"approve": {as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Service) error {
-		return drop(d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"}))
+		return drop(d.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"}))
 	}},
 	"reject": {board: true, as: "code-reviewer-1", before: inReview, call: func(ctx context.Context, d *verb.Service) error {
-		return drop(d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "task-1.md:1 has no word"}))
+		return drop(d.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "task-1.md:1 has no word"}))
 	}},
 	"block": {as: "coder-1", before: isClaimed, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Block(ctx, blockInput)) }},
 	"release": {as: "coder-1", before: hasCommit, call: func(ctx context.Context, d *verb.Service) error {
@@ -122,15 +122,19 @@ var repeatables = map[string]repeatable{
 	"abandon": {board: true, before: isBlocked, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Abandon(ctx, verb.WayOut{Task: "task-1", Reason: "Nobody needs it"}))
 	}},
-	"merge":      {board: true, before: func(p *verbtest.Place) { p.Approved("task-1") }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Merge(ctx, "task-1")) }},
+	"merge":      {board: true, before: func(p *verbtest.Place) { p.Approved("task-1") }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Merges.Merge(ctx, "task-1")) }},
 	"checkpoint": {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Checkpoint(ctx, d, "Look at it")) }},
 	"pause":      {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Pause(ctx, d, "Lunch")) }},
 	"note": {before: added, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Note(ctx, verb.NoteInput{Text: "Mind the gap", ID: "note-1"}))
 	}},
-	"accept":        {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Service) error { return drop(d.AcceptIntegration(ctx, "it is mine")) }},
-	"archive":       {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Archive(ctx, d, time.Hour)) }},
-	"worktree make": {before: isClaimed, call: func(ctx context.Context, d *verb.Service) error { return drop(d.CreateWorktree(ctx, "task-1")) }},
+	"accept": {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Service) error {
+		return drop(d.Merges.AcceptIntegration(ctx, "it is mine"))
+	}},
+	"archive": {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Archive(ctx, d, time.Hour)) }},
+	"worktree make": {before: isClaimed, call: func(ctx context.Context, d *verb.Service) error {
+		return drop(d.Worktrees.CreateWorktree(ctx, "task-1"))
+	}},
 	"unhold": {before: func(p *verbtest.Place) {
 		added(p)
 		done(p, drop(p.Service("").Hold(context.Background(), "task-1", "not yet")))
@@ -166,18 +170,18 @@ var repeatables = map[string]repeatable{
 		return drop(d.SetSetting(ctx, "max_review_cycles", "7"))
 	}},
 	"register": {call: func(ctx context.Context, d *verb.Service) error {
-		return drop(d.Register(ctx, verb.RegisterInput{ID: "coder-3"}))
+		return drop(d.Agents.Register(ctx, verb.RegisterInput{ID: "coder-3"}))
 	}},
 	"unregister": {before: func(p *verbtest.Place) {
-		done(p, drop(p.Service("").Register(context.Background(), verb.RegisterInput{ID: "coder-1"})))
-	}, call: func(ctx context.Context, d *verb.Service) error { return d.Unregister(ctx, "coder-1", true) }},
+		done(p, drop(p.Service("").Agents.Register(context.Background(), verb.RegisterInput{ID: "coder-1"})))
+	}, call: func(ctx context.Context, d *verb.Service) error { return d.Agents.Unregister(ctx, "coder-1", true) }},
 	"restore": {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Service) error {
-		return drop(d.RestoreIntegration(ctx, "it is not mine"))
+		return drop(d.Merges.RestoreIntegration(ctx, "it is not mine"))
 	}},
 	"put back": {before: func(p *verbtest.Place) {
 		inReview(p)
 		verbtest.Write(p.TB, p.Repo.WorktreePath("task-1")+"/late.md", "late\n")
-	}, call: func(ctx context.Context, d *verb.Service) error { return drop(d.PutBack(ctx, "task-1", "")) }},
+	}, call: func(ctx context.Context, d *verb.Service) error { return drop(d.Worktrees.PutBack(ctx, "task-1", "")) }},
 }
 
 var aTask = blackboard.Task{ID: "task-1", Description: "Write it", SpecRef: "specs/vision.md", DoneWhen: "it is there", Scope: "IN: it", Type: "docs"}
@@ -218,7 +222,7 @@ func (v repeatable) attempts(t *testing.T, want string, breaks func(b *gittest.B
 		for start, now := seen(p), ""; now == "" || now == start; n++ {
 			d := p.Service(v.as)
 			u := &unreliable{Store: p.Store}
-			d.Repo, d.Store = repo, u
+			d.Board.Repo, d.Board.Store = repo, u
 			breaks(b, u, n)
 			err := v.call(t.Context(), d)
 			failed := b.Mend() + u.what

@@ -13,7 +13,7 @@ func TestBuiltNamesTheCommitsOfEachTaskWithoutSecrets(t *testing.T) {
 	p.Merges(3)
 	d := p.Service("")
 	s := p.State()
-	b := d.Built(t.Context(), s)
+	b := d.Integration.Built(t.Context(), s)
 	if len(b.Work) != 3 || b.Commits != 6 {
 		t.Fatalf("got %+v, %d commits, want the work of three tasks in six commits", b.Work, b.Commits)
 	}
@@ -30,7 +30,7 @@ func TestBuiltNamesTheCommitsOfEachTaskWithoutSecrets(t *testing.T) {
 	p.Secrets.Add("db", "correct-horse")
 	s = s.Clone()
 	s.Integration.Tip, s.Task("old-2").MergeCommit = merge, merge
-	b = d.Built(t.Context(), s)
+	b = d.Integration.Built(t.Context(), s)
 	if last := b.Work[len(b.Work)-1]; last.Task != "old-2" || len(last.Commits) != 1 || last.Commits[0].Subject != "Log in with [REDACTED:db]" {
 		t.Errorf("got %+v, want the secret masked", last)
 	}

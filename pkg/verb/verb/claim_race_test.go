@@ -18,11 +18,11 @@ func TestAClaimBeginsWithTheMergeThatMadeItPossible(t *testing.T) {
 	p.Approved("first")
 	p.AddTask("second", "first")
 	d := p.Service("coder-1")
-	d.At = func(point string) {
+	d.Board.At = func(point string) {
 		if point != "claim.looked" {
 			return
 		}
-		if _, err := p.Service("").Merge(context.Background(), "first"); err != nil {
+		if _, err := p.Service("").Merges.Merge(context.Background(), "first"); err != nil {
 			t.Error(err)
 		}
 	}

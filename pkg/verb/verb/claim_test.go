@@ -10,6 +10,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/store"
 	"liza/pkg/run/exitcmd"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
@@ -40,7 +41,7 @@ func TestAFailedClaimLeavesTheReservationOfAnother(t *testing.T) {
 	p.AddTask("task-1")
 	p.Config.Worktree.Setup = []string{"false"}
 	d := p.Service("coder-1")
-	d.At = func(point string) {
+	d.Board.At = func(point string) {
 		if point != "claim.reserved" {
 			return
 		}
@@ -79,7 +80,7 @@ func TestASpecBehindALinkOutOfTheProjectIsRefused(t *testing.T) {
 		"specs/vision.md": true, "specs/inside.md#part": true, "specs/file.md": false, "specs/folder/secret.md": false,
 		"../secret.md": false, filepath.Join(outside, "secret.md"): false, "specs": false, "": false,
 		".git/config": false, "specs/git.md": false, ".liza/secrets/key": false, "specs/../.liza/secrets/key": false, ".worktrees/task-2/a.md": false} {
-		if path, err := verb.SpecFile(root, ref); (err == nil) != taken {
+		if path, err := board.SpecFile(root, ref); (err == nil) != taken {
 			t.Errorf("SpecFile(%q) gives %q, %v; taken: want %v", ref, path, err, taken)
 		}
 	}

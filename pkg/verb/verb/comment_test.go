@@ -20,7 +20,7 @@ func underReview(t *testing.T, p *verbtest.Place, id string) {
 	_, err := coder.Claim(ctx, id)
 	p.Commit(id)
 	_, err2 := coder.Submit(ctx, verb.SubmitInput{Task: id})
-	_, err3 := p.Service("code-reviewer-1").ClaimReview(ctx, id)
+	_, err3 := p.Service("code-reviewer-1").Reviews.ClaimReview(ctx, id)
 	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}
@@ -31,19 +31,19 @@ func TestACommentKeepsApprovedWorkFromBeingMerged(t *testing.T) {
 	p := verbtest.New(t)
 	ctx, person := t.Context(), p.Service("")
 	underReview(t, p, "a")
-	if _, err := person.Comment(ctx, verb.Comment{Task: "a", Path: "./a.md", Line: 1, Text: "say it in one word"}); err != nil {
+	if _, err := person.Reviews.Comment(ctx, verb.Comment{Task: "a", Path: "./a.md", Line: 1, Text: "say it in one word"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Service("code-reviewer-1").Verdict(ctx, verb.VerdictInput{Task: "a", Verdict: verb.Approve}); err != nil {
+	if _, err := p.Service("code-reviewer-1").Reviews.Verdict(ctx, verb.VerdictInput{Task: "a", Verdict: verb.Approve}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := person.Merge(ctx, "a"); err == nil || !strings.Contains(err.Error(), "waits for a person's merge approval") {
+	if _, err := person.Merges.Merge(ctx, "a"); err == nil || !strings.Contains(err.Error(), "waits for a person's merge approval") {
 		t.Fatalf("the merge in spite of an open comment: %v", err)
 	}
-	if _, err := person.Comment(ctx, verb.Comment{Task: "a", Text: "and shorter"}); err != nil {
+	if _, err := person.Reviews.Comment(ctx, verb.Comment{Task: "a", Text: "and shorter"}); err != nil {
 		t.Fatal(err)
 	}
-	done, err := person.RejectMerge(ctx, verb.MergeDecision{Task: "a"})
+	done, err := person.Reviews.RejectMerge(ctx, verb.MergeDecision{Task: "a"})
 	if err != nil || done.Status != blackboard.Rejected {
 		t.Fatal(done, err)
 	}
@@ -75,23 +75,23 @@ func TestACommentOnApprovedWorkAsksForAPerson(t *testing.T) {
 	p := verbtest.New(t)
 	ctx, person := t.Context(), p.Service("")
 	p.Approved("a")
-	if _, err := person.Comment(ctx, verb.Comment{Task: "a", Path: "a.md", Text: "why?"}); err != nil {
+	if _, err := person.Reviews.Comment(ctx, verb.Comment{Task: "a", Path: "a.md", Text: "why?"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := person.Merge(ctx, "a"); err == nil {
+	if _, err := person.Merges.Merge(ctx, "a"); err == nil {
 		t.Fatal("merged in spite of the comment")
 	}
-	done, err := person.ApproveMerge(ctx, verb.MergeDecision{Task: "a"})
+	done, err := person.Reviews.ApproveMerge(ctx, verb.MergeDecision{Task: "a"})
 	if err != nil || len(done.Notices) != 1 || !strings.Contains(done.Notices[0], "1 open comment on a") {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if _, err := person.Comment(ctx, verb.Comment{Task: "a", Text: "too late"}); err == nil || !strings.Contains(err.Error(), "was approved by ada") {
+	if _, err := person.Reviews.Comment(ctx, verb.Comment{Task: "a", Text: "too late"}); err == nil || !strings.Contains(err.Error(), "was approved by ada") {
 		t.Errorf("a comment after the person's approval: %v", err)
 	}
-	if _, err := person.Merge(ctx, "a"); err != nil {
+	if _, err := person.Merges.Merge(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := person.Comment(ctx, verb.Comment{Task: "a", Text: "too late"}); err == nil || !strings.Contains(err.Error(), "is MERGED") {
+	if _, err := person.Reviews.Comment(ctx, verb.Comment{Task: "a", Text: "too late"}); err == nil || !strings.Contains(err.Error(), "is MERGED") {
 		t.Errorf("a comment on merged work: %v", err)
 	}
 	p.Sound()
@@ -101,11 +101,11 @@ func TestAReviewersRejectionTellsTheComments(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	underReview(t, p, "a")
-	if _, err := p.Service("").Comment(t.Context(), verb.Comment{Task: "a", Path: "a.md", Line: 1, Text: "say it in one word"}); err != nil {
+	if _, err := p.Service("").Reviews.Comment(t.Context(), verb.Comment{Task: "a", Path: "a.md", Line: 1, Text: "say it in one word"}); err != nil {
 		t.Fatal(err)
 	}
 	reject := verb.VerdictInput{Task: "a", Verdict: verb.Reject, Reason: "a.md:1 has no full stop"}
-	if _, err := p.Service("code-reviewer-1").Verdict(t.Context(), reject); err != nil {
+	if _, err := p.Service("code-reviewer-1").Reviews.Verdict(t.Context(), reject); err != nil {
 		t.Fatal(err)
 	}
 	task := p.State().Find("a")
@@ -137,13 +137,13 @@ func TestACommentNeedsAPlaceThatIsInTheChange(t *testing.T) {
 		{verb.Comment{Task: "later", Text: "x"}, "nothing of it was handed in yet"},
 		{verb.Comment{Task: "none", Text: "x"}, "none"},
 	} {
-		_, err := p.Service("").Comment(t.Context(), c.in)
+		_, err := p.Service("").Reviews.Comment(t.Context(), c.in)
 		var r *transition.Refusal
 		if !errors.As(err, &r) || !strings.Contains(r.Message, c.want) || r.Next == "" {
 			t.Errorf("%+v: %v", c.in, err)
 		}
 	}
-	if _, err := p.Supervised("coder-2").Comment(t.Context(), verb.Comment{Task: "a", Text: "x"}); err == nil {
+	if _, err := p.Supervised("coder-2").Reviews.Comment(t.Context(), verb.Comment{Task: "a", Text: "x"}); err == nil {
 		t.Error("an agent may comment as a person")
 	}
 	if s := p.State(); len(s.HumanNotes) != 0 {
@@ -183,8 +183,8 @@ func TestOneSettingSaysThatNoTestsAreNeeded(t *testing.T) {
 			}
 			must(nil, off(p))
 			must(coder.Submit(ctx, verb.SubmitInput{Task: "a"}))
-			must(reviewer.ClaimReview(ctx, "a"))
-			checked, err := reviewer.Check(ctx, "a")
+			must(reviewer.Reviews.ClaimReview(ctx, "a"))
+			checked, err := reviewer.Reviews.Check(ctx, "a")
 			if err != nil {
 				t.Fatal(err)
 			}

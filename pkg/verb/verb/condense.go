@@ -35,21 +35,21 @@ const (
 
 // Condensing says what a summarizer has to do now, nil for nothing. Facts beyond twice the
 // limit are archived here: that needs no agent.
-func (d *Service) Condensing(ctx context.Context, s *blackboard.State, refused Refused) (*Condense, error) {
-	cfg := d.Config()
+func (k Knowledge) Condensing(ctx context.Context, s *blackboard.State, refused Refused) (*Condense, error) {
+	cfg := k.verbs.Board.Config()
 	active := s.ActiveFacts()
 	if limit := cfg.Limits.MaxFacts; limit > 0 && len(active) > limit {
 		if len(active) > 2*limit {
-			if err := d.evict(ctx, 2*limit); err != nil {
+			if err := k.evict(ctx, 2*limit); err != nil {
 				return nil, err
 			}
-			fewer, err := d.View(ctx)
+			fewer, err := k.verbs.Board.View(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return d.Condensing(ctx, fewer, refused)
+			return k.Condensing(ctx, fewer, refused)
 		}
-		due, err := d.again(refused, blackboard.ActionFactsConsolidated, blackboard.ActionConsolidationRefused, len(active), factsAgainAfter)
+		due, err := k.again(refused, blackboard.ActionFactsConsolidated, blackboard.ActionConsolidationRefused, len(active), factsAgainAfter)
 		if err != nil || due {
 			return factsToCondense(active), err
 		}
@@ -59,7 +59,7 @@ func (d *Service) Condensing(ctx context.Context, s *blackboard.State, refused R
 	if limit := cfg.Limits.SummarizeThreshold; limit <= 0 || len(raw) <= limit || n <= 0 || !transition.Quiet(s) {
 		return nil, nil
 	}
-	if due, err := d.again(refused, blackboard.ActionSummarized, blackboard.ActionSummaryRefused, len(raw), 0); err != nil || !due {
+	if due, err := k.again(refused, blackboard.ActionSummarized, blackboard.ActionSummaryRefused, len(raw), 0); err != nil || !due {
 		return nil, err
 	}
 	job := &Condense{entries: raw[:n]}
@@ -84,18 +84,18 @@ type Refused map[blackboard.Action]blackboard.Entry
 
 // again reports whether a try may be made now that there are n: the last one was good, or it
 // was refused when there were fewer, or long ago.
-func (d *Service) again(known Refused, good, refused blackboard.Action, n int, after time.Duration) (bool, error) {
+func (k Knowledge) again(known Refused, good, refused blackboard.Action, n int, after time.Duration) (bool, error) {
 	due := func(e blackboard.Entry) bool {
 		before, _ := e.Extra["n"].(int)
 		at, ok := e.Timestamp.At()
-		return n >= before+moreAfterRefusal || after > 0 && ok && d.Now().Sub(at) >= after
+		return n >= before+moreAfterRefusal || after > 0 && ok && k.verbs.Board.Now().Sub(at) >= after
 	}
 	if e, ok := known[refused]; ok && !due(e) {
 		if before, _ := e.Extra["n"].(int); n >= before { // fewer: another try was good meanwhile
 			return false, nil
 		}
 	}
-	j := history.Journal{Path: d.Project.Journal()}
+	j := history.Journal{Path: k.verbs.Board.Project.Journal()}
 	no, err := j.Read(history.Filter{Action: refused, Last: 1})
 	if err != nil || len(no) == 0 {
 		return err == nil, err
@@ -108,40 +108,40 @@ func (d *Service) again(known Refused, good, refused blackboard.Action, n int, a
 	return due(no[0]), nil
 }
 
-func (d *Service) evict(ctx context.Context, keep int) error {
+func (k Knowledge) evict(ctx context.Context, keep int) error {
 	var gone []*blackboard.Fact
-	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "used least recently") }
-	return d.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
-		gone = transition.Evict(s, keep, a, d.Now())
+	ahead := func([]store.Gone) error { return k.archiveFacts(gone, "used least recently") }
+	return k.verbs.Board.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
+		gone = transition.Evict(s, keep, a, k.verbs.Board.Now())
 		return nil
 	})
 }
 
 // Condensed applies the answer of a summarizer. One that breaks a rule changes nothing, and
 // the journal says which one; refused names it.
-func (d *Service) Condensed(ctx context.Context, job *Condense, answer exitcmd.Answer) (refused string, err error) {
+func (k Knowledge) Condensed(ctx context.Context, job *Condense, answer exitcmd.Answer) (refused string, err error) {
 	exit := answer.Exit
 	switch {
 	case exit == nil:
-		return d.notCondensed(ctx, job, answer.Problem.Error())
+		return k.notCondensed(ctx, job, answer.Problem.Error())
 	case exit.Action != exitcmd.Completed:
-		return d.notCondensed(ctx, job, "the summarizer answered "+exit.Action)
+		return k.notCondensed(ctx, job, "the summarizer answered "+exit.Action)
 	case job.Facts:
-		return d.consolidate(ctx, job, exit)
+		return k.consolidate(ctx, job, exit)
 	case strings.TrimSpace(exit.SummaryText) == "":
-		return d.notCondensed(ctx, job, "the summary is empty")
+		return k.notCondensed(ctx, job, "the summary is empty")
 	}
-	err = d.Update(ctx, "summary", func(s *blackboard.State, a transition.Actor) error {
+	err = k.verbs.Board.Update(ctx, "summary", func(s *blackboard.State, a transition.Actor) error {
 		raw := transition.RawEntries(s)
 		same := len(raw) >= len(job.entries) && slices.EqualFunc(raw[:len(job.entries)], job.entries, func(x, y transition.RawEntry) bool { return x.At.Equal(y.At) && x.Text == y.Text })
 		if !same {
 			return errChangedMeanwhile
 		}
-		transition.Summarize(s, exit.SummaryText, job.entries, a, d.Now())
+		transition.Summarize(s, exit.SummaryText, job.entries, a, k.verbs.Board.Now())
 		return nil
 	})
 	if errors.Is(err, errChangedMeanwhile) {
-		return d.notCondensed(ctx, job, "the entries are no longer those that were sent")
+		return k.notCondensed(ctx, job, "the entries are no longer those that were sent")
 	}
 	return "", err
 }
@@ -149,18 +149,18 @@ func (d *Service) Condensed(ctx context.Context, job *Condense, answer exitcmd.A
 var errChangedMeanwhile = errors.New("changed meanwhile")
 
 // CannotCondense records that the summarizer could not be run, or did not end well.
-func (d *Service) CannotCondense(ctx context.Context, job *Condense, why string) error {
-	_, err := d.notCondensed(ctx, job, why)
+func (k Knowledge) CannotCondense(ctx context.Context, job *Condense, why string) error {
+	_, err := k.notCondensed(ctx, job, why)
 	return err
 }
 
-func (d *Service) notCondensed(ctx context.Context, job *Condense, why string) (string, error) {
-	action, n := blackboard.ActionSummaryRefused, len(job.entries)+max(0, d.Config().Context.Messages)
+func (k Knowledge) notCondensed(ctx context.Context, job *Condense, why string) (string, error) {
+	action, n := blackboard.ActionSummaryRefused, len(job.entries)+max(0, k.verbs.Board.Config().Context.Messages)
 	if job.Facts {
 		action, n = blackboard.ActionConsolidationRefused, len(job.facts)
 	}
-	return why, d.Update(ctx, "summarizer", func(s *blackboard.State, a transition.Actor) error {
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: action, Detail: prose.FirstLine(why), Extra: map[string]any{"level": "warning", "n": n}})
+	return why, k.verbs.Board.Update(ctx, "summarizer", func(s *blackboard.State, a transition.Actor) error {
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(k.verbs.Board.Now()), Agent: a.ID, Action: action, Detail: prose.FirstLine(why), Extra: map[string]any{"level": "warning", "n": n}})
 		return nil
 	})
 }
@@ -171,29 +171,29 @@ type consolidation struct {
 	Delete []string                `json:"delete"`
 }
 
-func (d *Service) consolidate(ctx context.Context, job *Condense, exit *exitcmd.Exit) (refused string, err error) {
+func (k Knowledge) consolidate(ctx context.Context, job *Condense, exit *exitcmd.Exit) (refused string, err error) {
 	answer, problem := readConsolidation(exit.Facts)
 	if problem == "" {
-		s, err := d.View(ctx)
+		s, err := k.verbs.Board.View(ctx)
 		if err != nil {
 			return "", err
 		}
-		problem = d.consolidationProblem(s, job, answer)
+		problem = k.consolidationProblem(s, job, answer)
 	}
 	if problem != "" {
-		return d.notCondensed(ctx, job, problem)
+		return k.notCondensed(ctx, job, problem)
 	}
 	var gone []*blackboard.Fact
-	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "consolidated") }
-	err = d.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
+	ahead := func([]store.Gone) error { return k.archiveFacts(gone, "consolidated") }
+	err = k.verbs.Board.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) error {
 		if !slices.EqualFunc(s.ActiveFacts(), job.facts, func(f *blackboard.Fact, sent Fact) bool { return f.ID == sent.ID && f.Content == sent.Content }) {
 			return errChangedMeanwhile
 		}
-		gone = transition.Consolidate(s, answer.Result, a, d.Now())
+		gone = transition.Consolidate(s, answer.Result, a, k.verbs.Board.Now())
 		return nil
 	})
 	if errors.Is(err, errChangedMeanwhile) {
-		return d.notCondensed(ctx, job, "the facts are no longer those that were sent")
+		return k.notCondensed(ctx, job, "the facts are no longer those that were sent")
 	}
 	return "", err
 }
@@ -213,7 +213,7 @@ func readConsolidation(payload any) (c consolidation, problem string) {
 
 // consolidationProblem is the first rule of specs/roles-and-knowledge.md#6.3 that an answer breaks, ""
 // when it breaks none.
-func (d *Service) consolidationProblem(s *blackboard.State, job *Condense, c consolidation) string {
+func (k Knowledge) consolidationProblem(s *blackboard.State, job *Condense, c consolidation) string {
 	sent, times := map[string]string{}, map[string]int{}
 	for _, f := range job.facts {
 		sent[f.ID] = f.Content
@@ -249,7 +249,7 @@ func (d *Service) consolidationProblem(s *blackboard.State, job *Condense, c con
 		if len(r.From) == 1 && content == strings.TrimSpace(sent[r.From[0]]) {
 			continue
 		}
-		if why := d.noFact(s, content); why != "" {
+		if why := k.noFact(s, content); why != "" {
 			return fmt.Sprintf("result %d is not a fact: %s", i+1, why)
 		}
 	}

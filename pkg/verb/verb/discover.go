@@ -5,6 +5,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
+	"liza/pkg/verb/board"
 )
 
 // Discovered is the result of a verb on a discovery.
@@ -15,14 +16,14 @@ type Discovered struct {
 }
 
 // Discover records something that was found during a task and is not part of it.
-func (d *Service) Discover(ctx context.Context, x blackboard.Discovery) (Discovered, error) {
-	if err := d.Clean(field("the text", &x.Description), field("--recommend", &x.Recommendation)); err != nil {
+func (v *Service) Discover(ctx context.Context, x blackboard.Discovery) (Discovered, error) {
+	if err := v.Board.Clean(field("the text", &x.Description), field("--recommend", &x.Recommendation)); err != nil {
 		return Discovered{}, err
 	}
 	out := Discovered{Task: x.During}
-	err := d.Update(ctx, "discover", func(s *blackboard.State, a transition.Actor) error {
+	err := v.Board.Update(ctx, "discover", func(s *blackboard.State, a transition.Actor) error {
 		found := x
-		if err := transition.Discover(s, &found, a, d.Now()); err != nil {
+		if err := transition.Discover(s, &found, a, v.Board.Now()); err != nil {
 			return err
 		}
 		out.ID = found.ID
@@ -32,24 +33,24 @@ func (d *Service) Discover(ctx context.Context, x blackboard.Discovery) (Discove
 }
 
 // Convert says which task came of a discovery.
-func (d *Service) Convert(ctx context.Context, id, task string) (Discovered, error) {
-	return d.onDiscovery(ctx, "convert", Discovered{ID: id, Task: task}, func(s *blackboard.State, a transition.Actor) error {
-		return transition.ConvertDiscovery(s, id, task, a, d.Now())
+func (v *Service) Convert(ctx context.Context, id, task string) (Discovered, error) {
+	return v.onDiscovery(ctx, "convert", Discovered{ID: id, Task: task}, func(s *blackboard.State, a transition.Actor) error {
+		return transition.ConvertDiscovery(s, id, task, a, v.Board.Now())
 	})
 }
 
 // Defer puts a discovery off.
-func (d *Service) Defer(ctx context.Context, id, reason string) (Discovered, error) {
-	if err := d.Clean(field("--reason", &reason)); err != nil {
+func (v *Service) Defer(ctx context.Context, id, reason string) (Discovered, error) {
+	if err := v.Board.Clean(field("--reason", &reason)); err != nil {
 		return Discovered{}, err
 	}
-	return d.onDiscovery(ctx, "defer", Discovered{ID: id}, func(s *blackboard.State, a transition.Actor) error {
-		return transition.DeferDiscovery(s, id, reason, a, d.Now())
+	return v.onDiscovery(ctx, "defer", Discovered{ID: id}, func(s *blackboard.State, a transition.Actor) error {
+		return transition.DeferDiscovery(s, id, reason, a, v.Board.Now())
 	})
 }
 
-func (d *Service) onDiscovery(ctx context.Context, op string, out Discovered, change func(*blackboard.State, transition.Actor) error) (Discovered, error) {
-	err := d.Update(ctx, op, change)
+func (v *Service) onDiscovery(ctx context.Context, op string, out Discovered, change func(*blackboard.State, transition.Actor) error) (Discovered, error) {
+	err := v.Board.Update(ctx, op, change)
 	if transition.IsAlreadyDone(err) {
 		out.Already, err = true, nil
 	}
@@ -65,16 +66,16 @@ type SpecChanged struct {
 }
 
 // SpecChange records that a spec was changed, with the hash of what it says now.
-func (d *Service) SpecChange(ctx context.Context, spec, change, task string) (SpecChanged, error) {
+func (v *Service) SpecChange(ctx context.Context, spec, change, task string) (SpecChanged, error) {
 	out := SpecChanged{Spec: spec, Affected: []string{}}
-	if err := d.Clean(field("--spec", &spec), field("--change", &change)); err != nil {
+	if err := v.Board.Clean(field("--spec", &spec), field("--change", &change)); err != nil {
 		return out, err
 	}
-	if out.Hash = d.SpecHash(spec); out.Hash == "" && spec != "" && !d.NoSpecFiles {
-		return out, WrongUsage("liza help spec-change", "there is no spec file '%s'", spec)
+	if out.Hash = v.Board.SpecHash(spec); out.Hash == "" && spec != "" && !v.Board.NoSpecFiles {
+		return out, board.WrongUsage("liza help spec-change", "there is no spec file '%s'", spec)
 	}
-	err := d.Update(ctx, "spec-change", func(s *blackboard.State, a transition.Actor) error {
-		affected, err := transition.ChangeSpec(s, &blackboard.SpecChange{Spec: spec, Change: change, Hash: out.Hash}, task, a, d.Now())
+	err := v.Board.Update(ctx, "spec-change", func(s *blackboard.State, a transition.Actor) error {
+		affected, err := transition.ChangeSpec(s, &blackboard.SpecChange{Spec: spec, Change: change, Hash: out.Hash}, task, a, v.Board.Now())
 		if err == nil {
 			out.Affected = append([]string{}, affected...)
 		}

@@ -88,13 +88,13 @@ func TestTheHashOfTheSpecIsTakenAtClaimAndAtReview(t *testing.T) {
 	was := p.State().Task("task-1").SpecHash
 	verbtest.Write(t, filepath.Join(p.Dir, "specs", "vision.md"), "# Vision\nNames may contain spaces.\n")
 	out, err := person.SpecChange(ctx, "specs/vision.md#names", "names may contain spaces", "")
-	if err != nil || !slices.Equal(out.Affected, []string{"task-1", "task-2"}) || out.Hash == was || out.Hash != person.SpecHash("specs/vision.md") {
+	if err != nil || !slices.Equal(out.Affected, []string{"task-1", "task-2"}) || out.Hash == was || out.Hash != person.Board.SpecHash("specs/vision.md") {
 		t.Errorf("recorded %+v, %v", out, err)
 	}
 	if again, err := person.SpecChange(ctx, "specs/vision.md#names", "names may contain spaces", ""); err != nil || !again.Already {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	must(reviewer.ClaimReview(ctx, "task-1"))
+	must(reviewer.Reviews.ClaimReview(ctx, "task-1"))
 	task := p.State().Task("task-1")
 	if task.SpecHash != was || task.ReviewSpecHash != out.Hash {
 		t.Errorf("claimed with %s and reviewed with %s, want %s and %s", task.SpecHash, task.ReviewSpecHash, was, out.Hash)

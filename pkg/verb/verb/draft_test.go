@@ -24,18 +24,18 @@ func TestADraftIsWrittenWithTheNextChange(t *testing.T) {
 		}
 	}
 	first := p.State().Revision
-	if err := d.Later(ctx, "later", describe("drafted")); err != nil {
+	if err := d.Board.Later(ctx, "later", describe("drafted")); err != nil {
 		t.Fatal(err)
 	}
-	seen, err := d.View(ctx)
+	seen, err := d.Board.View(ctx)
 	if err != nil || seen.Task("task-1").Description != "drafted" || p.State().Task("task-1").Description == "drafted" {
 		t.Fatalf("the service reads %q, others %q: %v", seen.Task("task-1").Description, p.State().Task("task-1").Description, err)
 	}
 	no := errors.New("no")
-	if err := d.Update(ctx, "refused", func(*blackboard.State, transition.Actor) error { return no }); !errors.Is(err, no) {
+	if err := d.Board.Update(ctx, "refused", func(*blackboard.State, transition.Actor) error { return no }); !errors.Is(err, no) {
 		t.Fatalf("a refused change ends with %v", err)
 	}
-	err = d.Update(ctx, "next", func(s *blackboard.State, _ transition.Actor) error {
+	err = d.Board.Update(ctx, "next", func(s *blackboard.State, _ transition.Actor) error {
 		s.Task("task-1").DoneWhen = "after " + s.Task("task-1").Description
 		return nil
 	})
@@ -43,10 +43,10 @@ func TestADraftIsWrittenWithTheNextChange(t *testing.T) {
 	if x := now.Task("task-1"); err != nil || x.DoneWhen != "after drafted" || now.Revision != first+1 {
 		t.Errorf("after %d writes the task is done when %q: %v", now.Revision-first, x.DoneWhen, err)
 	}
-	if err := d.Write(ctx, "none"); err != nil || p.State().Revision != now.Revision {
+	if err := d.Board.Write(ctx, "none"); err != nil || p.State().Revision != now.Revision {
 		t.Errorf("an empty draft is written: %v", err)
 	}
-	if err := errors.Join(d.Later(ctx, "later", describe("alone")), d.Write(ctx, "later")); err != nil || p.State().Task("task-1").Description != "alone" {
+	if err := errors.Join(d.Board.Later(ctx, "later", describe("alone")), d.Board.Write(ctx, "later")); err != nil || p.State().Task("task-1").Description != "alone" {
 		t.Errorf("a draft cannot be written alone: %v", err)
 	}
 }

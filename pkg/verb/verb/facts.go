@@ -29,14 +29,17 @@ import (
 	"liza/pkg/verb/board"
 )
 
+// Knowledge has the verbs about facts: what the project has learned, and how it is kept short.
+type Knowledge struct{ verbs *Service }
+
 func factOf(f *blackboard.Fact) Fact {
 	return Fact{ID: f.ID, Content: f.Content, Status: cmp.Or(f.Status, blackboard.FactActive), Source: f.Source, Task: f.Task, By: f.By, Category: f.Category,
 		Created: f.Created, LastUsed: f.LastUsed, Uses: f.Uses, From: f.From}
 }
 
 // KnownFacts lists the active facts; with all those that wait for a person and archived ones too.
-func (d *Service) KnownFacts(ctx context.Context, all bool) ([]Fact, error) {
-	s, err := d.View(ctx)
+func (k Knowledge) KnownFacts(ctx context.Context, all bool) ([]Fact, error) {
+	s, err := k.verbs.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +53,7 @@ func (d *Service) KnownFacts(ctx context.Context, all bool) ([]Fact, error) {
 	if !all {
 		return list, nil
 	}
-	archived, err := d.archivedFacts()
+	archived, err := k.archivedFacts()
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +68,14 @@ func (d *Service) KnownFacts(ctx context.Context, all bool) ([]Fact, error) {
 }
 
 // factsFile is where facts go that leave the board.
-func (d *Service) factsFile() string { return filepath.Join(d.Project.ArchiveDir(), "facts.jsonl") }
+func (k Knowledge) factsFile() string {
+	return filepath.Join(k.verbs.Board.Project.ArchiveDir(), "facts.jsonl")
+}
 
 // archivedFacts reads what has left the board, oldest first. Lines that cannot be read, such
 // as the end of a line that a killed process left, are not facts.
-func (d *Service) archivedFacts() ([]ArchivedFact, error) {
-	data, err := safefile.Read(d.factsFile())
+func (k Knowledge) archivedFacts() ([]ArchivedFact, error) {
+	data, err := safefile.Read(k.factsFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -91,10 +96,10 @@ func (d *Service) archivedFacts() ([]ArchivedFact, error) {
 
 // archiveFacts appends facts to the archive, before they leave the board. A crash in between
 // leaves them in both.
-func (d *Service) archiveFacts(gone []*blackboard.Fact, why string) error {
+func (k Knowledge) archiveFacts(gone []*blackboard.Fact, why string) error {
 	var data []byte
 	for _, f := range gone {
-		line, err := json.Marshal(ArchivedFact{Fact: factOf(f), Archived: blackboard.TimeOf(d.Now()), Why: why})
+		line, err := json.Marshal(ArchivedFact{Fact: factOf(f), Archived: blackboard.TimeOf(k.verbs.Board.Now()), Why: why})
 		if err != nil {
 			return fmt.Errorf("cannot archive %s: %v", f.ID, err)
 		}
@@ -103,10 +108,10 @@ func (d *Service) archiveFacts(gone []*blackboard.Fact, why string) error {
 	if len(data) == 0 {
 		return nil
 	}
-	if err := safefile.MakeFolder(d.Project.ArchiveDir(), 0o755); err != nil {
+	if err := safefile.MakeFolder(k.verbs.Board.Project.ArchiveDir(), 0o755); err != nil {
 		return fmt.Errorf("cannot archive the facts: %v", err)
 	}
-	if err := safefile.Append(d.factsFile(), data); err != nil {
+	if err := safefile.Append(k.factsFile(), data); err != nil {
 		return fmt.Errorf("cannot archive the facts: %w", err)
 	}
 	return nil
@@ -120,13 +125,13 @@ type lessons struct {
 
 // lessons looks them up when the verdict brings facts. That they cannot be read refuses no
 // verdict.
-func (d *Service) lessons(ctx context.Context, s *blackboard.State, in VerdictInput) (l lessons) {
+func (k Knowledge) lessons(ctx context.Context, s *blackboard.State, in VerdictInput) (l lessons) {
 	if len(in.Learn) == 0 {
 		return l
 	}
 	var err error
-	if l.archived, err = d.archivedFacts(); err != nil {
-		d.Progressf("%v", err)
+	if l.archived, err = k.archivedFacts(); err != nil {
+		k.verbs.Board.Progressf("%v", err)
 	}
 	t := s.Task(in.Task)
 	switch {
@@ -134,7 +139,7 @@ func (d *Service) lessons(ctx context.Context, s *blackboard.State, in VerdictIn
 	case !t.ChangesFiles():
 		l.empty = t.Output == nil || strings.TrimSpace(t.Output.Text) == ""
 	case t.BaseCommit != "" && t.ReviewCommit != "":
-		from, to, err := d.Proposal(ctx, s, t, t.ReviewCommit)
+		from, to, err := k.verbs.Integration.Proposal(ctx, s, t, t.ReviewCommit)
 		l.empty = err == nil && from == to
 	}
 	return l
@@ -142,15 +147,15 @@ func (d *Service) lessons(ctx context.Context, s *blackboard.State, in VerdictIn
 
 // learn stores what a reviewer learned about the project, at most three facts a verdict
 // (specs/roles-and-knowledge.md#6.2). A bad one refuses no verdict: the journal says which rule it broke.
-func (d *Service) learn(s *blackboard.State, a transition.Actor, in VerdictInput, l lessons, now time.Time) {
+func (k Knowledge) learn(s *blackboard.State, a transition.Actor, in VerdictInput, l lessons, now time.Time) {
 	status := blackboard.FactActive
-	if d.Config().Facts.Review {
+	if k.verbs.Board.Config().Facts.Review {
 		status = blackboard.FactPending
 	}
 	for i, text := range in.Learn {
 		text = strings.TrimSpace(text)
 		f, is := known(s, l.archived, text)
-		why := d.noFact(s, text)
+		why := k.noFact(s, text)
 		switch {
 		case i >= exitcmd.MaxLearn:
 			why = fmt.Sprintf("a verdict brings %d facts at most", exitcmd.MaxLearn)
@@ -173,17 +178,17 @@ func (d *Service) learn(s *blackboard.State, a transition.Actor, in VerdictInput
 }
 
 // LearnLate stores the facts of an exit command whose verdict came by a verb.
-func (d *Service) LearnLate(ctx context.Context, in VerdictInput) error {
-	if err := d.cleanVerdict(&in); err != nil {
+func (k Knowledge) LearnLate(ctx context.Context, in VerdictInput) error {
+	if err := k.verbs.Reviews.cleanVerdict(&in); err != nil {
 		return err
 	}
-	s, err := d.View(ctx)
+	s, err := k.verbs.Board.View(ctx)
 	if err != nil {
 		return err
 	}
-	l := d.lessons(ctx, s, in)
-	return d.Update(ctx, "learn", func(s *blackboard.State, a transition.Actor) error {
-		d.learn(s, a, in, l, d.Now())
+	l := k.lessons(ctx, s, in)
+	return k.verbs.Board.Update(ctx, "learn", func(s *blackboard.State, a transition.Actor) error {
+		k.learn(s, a, in, l, k.verbs.Board.Now())
 		return nil
 	})
 }
@@ -199,58 +204,58 @@ func highest(archived []ArchivedFact) int {
 
 // AddFact puts a fact on the board that a person or planner knows. It passes the filter of
 // what reviewers learn.
-func (d *Service) AddFact(ctx context.Context, content, category string) (Fact, error) {
-	if err := d.Clean(field("the text", &content)); err != nil {
+func (k Knowledge) AddFact(ctx context.Context, content, category string) (Fact, error) {
+	if err := k.verbs.Board.Clean(field("the text", &content)); err != nil {
 		return Fact{}, err
 	}
 	content = strings.TrimSpace(content)
 	if category = cmp.Or(category, "project"); !slices.Contains(blackboard.FactCategories, category) {
-		return Fact{}, WrongUsage("liza help facts", "--category '%s' must be %s", category, strings.Join(blackboard.FactCategories, ", "))
+		return Fact{}, board.WrongUsage("liza help facts", "--category '%s' must be %s", category, strings.Join(blackboard.FactCategories, ", "))
 	}
-	archived, err := d.archivedFacts()
+	archived, err := k.archivedFacts()
 	if err != nil {
 		return Fact{}, err
 	}
 	var out Fact
-	err = d.Update(ctx, "fact", func(s *blackboard.State, a transition.Actor) error {
-		if err := transition.MayKnow(s, a, "add facts", true, d.Now()); err != nil {
+	err = k.verbs.Board.Update(ctx, "fact", func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.MayKnow(s, a, "add facts", true, k.verbs.Board.Now()); err != nil {
 			return err
 		}
-		if why := d.noFact(s, content); why != "" {
-			return WrongUsage("liza help facts", "that is not a fact: %s", why)
+		if why := k.noFact(s, content); why != "" {
+			return board.WrongUsage("liza help facts", "that is not a fact: %s", why)
 		}
 		if f, is := known(s, archived, content); is {
 			if f == nil {
-				return NothingToDo("that is known already, and was archived; next: liza facts list --all")
+				return board.NothingToDo("that is known already, and was archived; next: liza facts list --all")
 			}
-			return NothingToDo("that is known already as " + f.ID + ": " + prose.FirstLine(f.Content))
+			return board.NothingToDo("that is known already as " + f.ID + ": " + prose.FirstLine(f.Content))
 		}
-		out = factOf(transition.Learn(s, blackboard.Fact{Content: content, Status: blackboard.FactActive, Source: "human", Category: category}, highest(archived), a, d.Now()))
+		out = factOf(transition.Learn(s, blackboard.Fact{Content: content, Status: blackboard.FactActive, Source: "human", Category: category}, highest(archived), a, k.verbs.Board.Now()))
 		return nil
 	})
 	return out, err
 }
 
 // RemoveFacts moves facts to the archive, all or none.
-func (d *Service) RemoveFacts(ctx context.Context, ids []string) error {
+func (k Knowledge) RemoveFacts(ctx context.Context, ids []string) error {
 	var gone []*blackboard.Fact
-	ahead := func([]store.Gone) error { return d.archiveFacts(gone, "removed by a person") }
-	return d.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) (err error) {
-		if err := transition.MayKnow(s, a, "remove facts", false, d.Now()); err != nil {
+	ahead := func([]store.Gone) error { return k.archiveFacts(gone, "removed by a person") }
+	return k.verbs.Board.UpdateAhead(ctx, "facts", ahead, func(s *blackboard.State, a transition.Actor) (err error) {
+		if err := transition.MayKnow(s, a, "remove facts", false, k.verbs.Board.Now()); err != nil {
 			return err
 		}
-		gone, err = transition.RemoveFacts(s, ids, "removed", a, d.Now())
+		gone, err = transition.RemoveFacts(s, ids, "removed", a, k.verbs.Board.Now())
 		return err
 	})
 }
 
 // ApproveFacts lets prompts have facts that waited for a person, all or none.
-func (d *Service) ApproveFacts(ctx context.Context, ids []string) (already bool, err error) {
-	err = d.Update(ctx, "facts", func(s *blackboard.State, a transition.Actor) error {
-		if err := transition.MayKnow(s, a, "approve facts", false, d.Now()); err != nil {
+func (k Knowledge) ApproveFacts(ctx context.Context, ids []string) (already bool, err error) {
+	err = k.verbs.Board.Update(ctx, "facts", func(s *blackboard.State, a transition.Actor) error {
+		if err := transition.MayKnow(s, a, "approve facts", false, k.verbs.Board.Now()); err != nil {
 			return err
 		}
-		return transition.ApproveFacts(s, ids, a, d.Now())
+		return transition.ApproveFacts(s, ids, a, k.verbs.Board.Now())
 	})
 	if transition.IsAlreadyDone(err) {
 		return true, nil
@@ -287,11 +292,11 @@ var forms = sync.OnceValue(func() factForms {
 
 // noFact names the rule that keeps a text from being a fact, "" when none does
 // (specs/roles-and-knowledge.md#6.2). Whether it is known already is known's to say.
-func (d *Service) noFact(s *blackboard.State, text string) string {
+func (k Knowledge) noFact(s *blackboard.State, text string) string {
 	re, n := forms(), utf8.RuneCountInString(text)
 	masked := text
-	if d.Secrets != nil {
-		masked = d.Secrets.Mask(text)
+	if k.verbs.Board.Secrets != nil {
+		masked = k.verbs.Board.Secrets.Mask(text)
 	}
 	switch {
 	case n < 15 || n > 500:

@@ -24,8 +24,8 @@ func TestAFactIsOneLastingStatementAboutTheProject(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("login-form")
 	d := p.Service("")
-	d.Secrets = new(secret.Set)
-	d.Secrets.Add("db", "correct-horse")
+	d.Board.Secrets = new(secret.Set)
+	d.Board.Secrets.Add("db", "correct-horse")
 	for text, want := range map[string]string{
 		"Use make":                                                "15 to 500 characters",
 		"  Fourteen char  ":                                       "15 to 500 characters",
@@ -52,13 +52,13 @@ func TestAFactIsOneLastingStatementAboutTheProject(t *testing.T) {
 		"It is [REDACTED:db] in the whole team":                   "a secret",
 		"The key ghp_" + strings.Repeat("a1B2", 9) + " is in use": "a secret",
 	} {
-		if _, err := d.AddFact(context.Background(), text, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := d.Knowledge.AddFact(context.Background(), text, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
 	}
 	for _, text := range []string{"Tests run with make test, never with go test alone", "Line 1 of every file is the licence", "Python 3.8 is the oldest version that counts",
 		"The server listens on localhost:8080", "Names may hold blanks; is that odd? No", "Run `make generate` before a commit", "Defaced facades decide nothing here"} {
-		if _, err := d.AddFact(context.Background(), text, ""); err != nil {
+		if _, err := d.Knowledge.AddFact(context.Background(), text, ""); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -67,14 +67,14 @@ func TestAFactIsOneLastingStatementAboutTheProject(t *testing.T) {
 		"tests run with MAKE test; never with `go test` alone!": "known already as fact-1",
 		"Tests run with make test, never with go tests alone":   "known already as fact-1",
 	} {
-		if _, err := d.AddFact(context.Background(), text, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := d.Knowledge.AddFact(context.Background(), text, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
 	}
-	if err := d.RemoveFacts(context.Background(), []string{"fact-2"}); err != nil {
+	if err := d.Knowledge.RemoveFacts(context.Background(), []string{"fact-2"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.AddFact(context.Background(), "Line 1 of every file is the licence.", ""); err == nil || !strings.Contains(err.Error(), "was archived") {
+	if _, err := d.Knowledge.AddFact(context.Background(), "Line 1 of every file is the licence.", ""); err == nil || !strings.Contains(err.Error(), "was archived") {
 		t.Errorf("an archived fact is learned again: %v", err)
 	}
 	if got := len(p.State().Facts); got != n-1 {
@@ -95,7 +95,7 @@ func reviewed(t *testing.T, p *verbtest.Place, id string) *verb.Service {
 	if _, err := coder.Submit(ctx, verb.SubmitInput{Task: id}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reviewer.ClaimReview(ctx, id); err != nil {
+	if _, err := reviewer.Reviews.ClaimReview(ctx, id); err != nil {
 		t.Fatal(err)
 	}
 	return reviewer
@@ -111,7 +111,7 @@ func TestEveryVerdictMayBringFacts(t *testing.T) {
 	for _, verdict := range []string{"approve", "reject", "replan"} {
 		r := reviewed(t, p, verdict)
 		in := verb.VerdictInput{Task: verdict, Verdict: verb.Verdict(verdict), Reason: "a.go:1 is not as the spec says", Learn: []string{"too short", lessons[verdict], lessons[verdict]}}
-		if done, err := r.Verdict(ctx, in); err != nil || done.Status == blackboard.ReadyForReview {
+		if done, err := r.Reviews.Verdict(ctx, in); err != nil || done.Status == blackboard.ReadyForReview {
 			t.Fatalf("%s: %+v, %v", verdict, done, err)
 		}
 	}
@@ -131,20 +131,20 @@ func TestEveryVerdictMayBringFacts(t *testing.T) {
 
 	p.Config.Facts.Review = true
 	r := reviewed(t, p, "more")
-	if _, err := r.Verdict(ctx, verb.VerdictInput{Task: "more", Verdict: "approve", Learn: []string{"Dates are printed in UTC", "Errors go to stderr only", "Colours need a terminal", "Sizes are given in bytes"}}); err != nil {
+	if _, err := r.Reviews.Verdict(ctx, verb.VerdictInput{Task: "more", Verdict: "approve", Learn: []string{"Dates are printed in UTC", "Errors go to stderr only", "Colours need a terminal", "Sizes are given in bytes"}}); err != nil {
 		t.Fatal(err)
 	}
 	s := p.State()
 	if len(s.Facts) != 6 || s.Facts[3].Status != "pending" || len(s.ActiveFacts()) != 3 {
 		t.Errorf("%d facts, %d of them active; want 6 and 3", len(s.Facts), len(s.ActiveFacts()))
 	}
-	if _, err := p.Service("").ApproveFacts(ctx, []string{"fact-4", "fact-9"}); err == nil || len(p.State().ActiveFacts()) != 3 {
+	if _, err := p.Service("").Knowledge.ApproveFacts(ctx, []string{"fact-4", "fact-9"}); err == nil || len(p.State().ActiveFacts()) != 3 {
 		t.Errorf("some of them were approved: %v", err)
 	}
-	if _, err := p.Service("coder-1").ApproveFacts(ctx, []string{"fact-4"}); err == nil {
+	if _, err := p.Service("coder-1").Knowledge.ApproveFacts(ctx, []string{"fact-4"}); err == nil {
 		t.Error("a coder may approve facts")
 	}
-	if _, err := p.Service("").ApproveFacts(ctx, []string{"fact-4"}); err != nil || len(p.State().ActiveFacts()) != 4 {
+	if _, err := p.Service("").Knowledge.ApproveFacts(ctx, []string{"fact-4"}); err != nil || len(p.State().ActiveFacts()) != 4 {
 		t.Errorf("not approved: %v", err)
 	}
 }
@@ -154,7 +154,7 @@ func know(t *testing.T, p *verbtest.Place, after, n int) {
 	t.Helper()
 	err := p.Store.Update(context.Background(), store.Op{Name: "facts"}, func(s *blackboard.State) error {
 		for i := range n {
-			transition.Learn(s, blackboard.Fact{Content: fmt.Sprintf("%c%c is a word that people know", 'a'+i/26, 'a'+i%26), Status: "active", Source: "human"}, after, transition.Actor{ID: blackboard.Human}, p.Service("").Now())
+			transition.Learn(s, blackboard.Fact{Content: fmt.Sprintf("%c%c is a word that people know", 'a'+i/26, 'a'+i%26), Status: "active", Source: "human"}, after, transition.Actor{ID: blackboard.Human}, p.Service("").Board.Now())
 		}
 		s.Facts[0].Uses, s.Facts[1].Uses = 3, 4
 		return nil
@@ -208,7 +208,7 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 		"stuck":               {answer("STUCK", "x", ""), "STUCK"},
 		"no answer":           {"I cannot", "no exit command"},
 	} {
-		refused, err := d.Condensed(ctx, job, summary(c.output))
+		refused, err := d.Knowledge.Condensed(ctx, job, summary(c.output))
 		if err != nil || !strings.Contains(refused, c.want) {
 			t.Errorf("%s: refused with %q, %v; want %q", name, refused, err, c.want)
 		}
@@ -224,10 +224,10 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 		t.Errorf("it is tried again at once: %+v, %v", again, err)
 	}
 
-	if err := d.RemoveFacts(ctx, []string{"fact-51"}); err != nil { // N-25
+	if err := d.Knowledge.RemoveFacts(ctx, []string{"fact-51"}); err != nil { // N-25
 		t.Fatal(err)
 	}
-	if refused, err := d.Condensed(ctx, job, summary(good)); err != nil || !strings.Contains(refused, "no longer those") || len(p.State().Facts) != 50 {
+	if refused, err := d.Knowledge.Condensed(ctx, job, summary(good)); err != nil || !strings.Contains(refused, "no longer those") || len(p.State().Facts) != 50 {
 		t.Errorf("refused with %q, %v", refused, err)
 	}
 
@@ -237,14 +237,14 @@ func TestFactsBecomeFewerWithoutLosingOne(t *testing.T) {
 	}
 	good = strings.Replace(partition(10, 62), `"fact-51",`, ``, 1)
 	good = strings.Replace(good, `,"fact-51"`, ``, 1)
-	if refused, err := d.Condensed(ctx, job, summary(good)); err != nil || refused != "" {
+	if refused, err := d.Knowledge.Condensed(ctx, job, summary(good)); err != nil || refused != "" {
 		t.Fatalf("refused with %q, %v", refused, err)
 	}
 	s := p.State()
 	if f := s.Facts[0]; len(s.Facts) != 10 || f.ID != "fact-1" || f.Source != "summarizer" || f.Uses != 3 || len(f.From) < 5 {
 		t.Errorf("%d facts, the first is %+v", len(s.Facts), s.Facts[0])
 	}
-	all, err := d.KnownFacts(ctx, true)
+	all, err := d.Knowledge.KnownFacts(ctx, true)
 	if err != nil || len(all) != 62 || all[10].Status != "archived" {
 		t.Errorf("%d facts are known of, %v; want 62", len(all), err)
 	}
@@ -266,7 +266,7 @@ func TestTheLeastUsedOfVeryManyFactsAreArchived(t *testing.T) {
 	p.Config.Limits.MaxFacts = 2
 	know(t, p, 0, 6)
 	err := p.Store.Update(context.Background(), store.Op{Name: "use"}, func(s *blackboard.State) error {
-		transition.UseFacts(s, []string{"fact-1", "fact-2"}, p.Service("").Now().AddDate(1, 0, 0))
+		transition.UseFacts(s, []string{"fact-1", "fact-2"}, p.Service("").Board.Now().AddDate(1, 0, 0))
 		return nil
 	})
 	if err != nil {
@@ -323,7 +323,7 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	if err != nil || job == nil || job.Facts || strings.Count(job.Text, "\n") != 21 || !strings.Contains(job.Text, "Note number 21.") || strings.Contains(job.Text, "Note number 22.") {
 		t.Fatalf("thirty-one entries: %+v, %v", job, err)
 	}
-	if refused, err := d.Condensed(ctx, job, summary(answer("COMPLETED", "x", `,"summary":" "`))); err != nil || refused == "" || p.State().Goal.Summary != "" {
+	if refused, err := d.Knowledge.Condensed(ctx, job, summary(answer("COMPLETED", "x", `,"summary":" "`))); err != nil || refused == "" || p.State().Goal.Summary != "" {
 		t.Errorf("an empty summary: refused with %q, %v", refused, err)
 	}
 	if again, err := condensing(d); err != nil || again != nil {
@@ -335,7 +335,7 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	if job, err = condensing(d); err != nil || job == nil || strings.Count(job.Text, "\n") != 31 {
 		t.Fatalf("not tried again: %+v, %v", job, err)
 	}
-	if refused, err := d.Condensed(ctx, job, summary(answer("COMPLETED", "x", `,"summary":"Summary: much was said."`))); err != nil || refused != "" {
+	if refused, err := d.Knowledge.Condensed(ctx, job, summary(answer("COMPLETED", "x", `,"summary":"Summary: much was said."`))); err != nil || refused != "" {
 		t.Fatalf("refused with %q, %v", refused, err)
 	}
 	s := p.State()
@@ -355,11 +355,11 @@ func note(t *testing.T, d *verb.Service, text string) {
 // condensing asks with the board as it is, and remembers nothing.
 func condensing(d *verb.Service) (*verb.Condense, error) {
 	ctx := context.Background()
-	s, err := d.View(ctx)
+	s, err := d.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return d.Condensing(ctx, s, verb.Refused{})
+	return d.Knowledge.Condensing(ctx, s, verb.Refused{})
 }
 
 func summary(output string) exitcmd.Answer { return exitcmd.Read(output, "summarizer", false) }

@@ -40,7 +40,7 @@ func TestAHandEditFromClaimedToUnclaimedIsARelease(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- program.Wait() }()
 	start, _ := agent.ProcessStart(program.Process.Pid)
-	err := one.Update(context.Background(), "run", func(s *blackboard.State, a transition.Actor) error {
+	err := one.Board.Update(context.Background(), "run", func(s *blackboard.State, a transition.Actor) error {
 		s.Agents["coder-1"].Child = &blackboard.Child{PID: program.Process.Pid, PIDStart: start, PGID: program.Process.Pid, Run: 1, RunID: run, Task: "task-1"}
 		return nil
 	})

@@ -151,18 +151,18 @@ func (c *clients) judge(id int, p *verbtest.Place) {
 			return
 		}
 		in := verb.VerdictInput{Task: task, Verdict: verb.Approve}
-		if c.call(id, asked{"claim-review", task, name}, func() (bool, error) { _, err := d.ClaimReview(ctx, task); return true, err }) {
+		if c.call(id, asked{"claim-review", task, name}, func() (bool, error) { _, err := d.Reviews.ClaimReview(ctx, task); return true, err }) {
 			judged++
 		}
 		if judged%2 == 1 {
 			in = verb.VerdictInput{Task: task, Verdict: verb.Reject, Reason: "the file " + task + ".md has to have another round"}
 		}
 		c.call(id, asked{string(in.Verdict), task, name}, func() (bool, error) { // of which it may not have the review
-			r, err := d.Verdict(ctx, in)
+			r, err := d.Reviews.Verdict(ctx, in)
 			return !r.Already, err
 		})
 		c.call(id, asked{"merge", task, name}, func() (bool, error) {
-			r, err := d.Merge(ctx, task)
+			r, err := d.Merges.Merge(ctx, task)
 			return len(r) == 1 && r[0].Status == blackboard.Merged && !r[0].Already, err
 		})
 	}

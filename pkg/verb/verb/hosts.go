@@ -23,6 +23,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
+	"liza/pkg/verb/board"
 )
 
 // hostFile says in git's folder which host of the board this clone is.
@@ -90,7 +91,7 @@ var hostNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func HostName(s *blackboard.State, gitDir, given, machine string) (string, error) {
 	if given != "" {
 		if !hostNames().MatchString(given) || strings.Contains(given, "..") {
-			return "", WrongUsage("unset LIZA_HOST", "LIZA_HOST '%s' is not a valid name of a host: letters, digits, '.', '_' and '-'", given)
+			return "", board.WrongUsage("unset LIZA_HOST", "LIZA_HOST '%s' is not a valid name of a host: letters, digits, '.', '_' and '-'", given)
 		}
 		_, err := readHost(gitDir, nil, "")
 		return given, err
@@ -120,8 +121,8 @@ func Enrol(ctx context.Context, board store.Store, gitDir, given, machine, versi
 
 // FollowSettings takes the settings, roles and instructions that other hosts have changed since, so that nothing is claimed or
 // merged by older ones.
-func (d *Service) FollowSettings(ctx context.Context) error {
-	s, ok := d.Store.(interface {
+func (w Worktrees) FollowSettings(ctx context.Context) error {
+	s, ok := w.verbs.Board.Store.(interface {
 		FollowSettings(context.Context) ([]string, error)
 	})
 	if !ok {
@@ -132,42 +133,42 @@ func (d *Service) FollowSettings(ctx context.Context) error {
 }
 
 // contact is what this host says of itself with each heartbeat; without a name, nothing.
-func (d *Service) contact() (c transition.Contact, err error) {
-	if c.Name = d.ThisHost(); c.Name == "" {
+func (w Worktrees) contact() (c transition.Contact, err error) {
+	if c.Name = w.verbs.Board.ThisHost(); c.Name == "" {
 		return c, nil
 	}
-	h, err := readHost(d.Project.GitDir, nil, "")
-	c.ID, c.Version = h.ID, d.Version
-	c.ClockOffset = int(math.Round(d.Board().ClockOffset().Seconds()))
-	if d.Proc.Load != nil {
-		c.Load = d.Proc.Load()
+	h, err := readHost(w.verbs.Board.Project.GitDir, nil, "")
+	c.ID, c.Version = h.ID, w.verbs.Board.Version
+	c.ClockOffset = int(math.Round(w.verbs.Board.Clocked().ClockOffset().Seconds()))
+	if w.verbs.Board.Proc.Load != nil {
+		c.Load = w.verbs.Board.Proc.Load()
 	}
 	return c, err
 }
 
 // OthersTurn reports whether another host merges now.
-func (d *Service) OthersTurn(s *blackboard.State) bool {
+func (w Worktrees) OthersTurn(s *blackboard.State) bool {
 	if s.Integration == nil || s.Integration.Turn == nil {
 		return false
 	}
 	turn := s.Integration.Turn
 	until, known := turn.Until.At()
-	return turn.Host != "" && turn.Host != d.ThisHost() && known && d.Now().Before(until)
+	return turn.Host != "" && turn.Host != w.verbs.Board.ThisHost() && known && w.verbs.Board.Now().Before(until)
 }
 
 // brought reports whether work of a task that another host has can be gone on with here, because it was pushed. A commit that an
 // earlier claim recorded, from before the present base, is not such work.
-func (d *Service) brought(ctx context.Context, t *blackboard.Task) (bool, error) {
+func (w Worktrees) brought(ctx context.Context, t *blackboard.Task) (bool, error) {
 	for _, c := range []string{t.ReviewCommit, lastCommit(t)} {
 		if c == "" || c == t.BaseCommit {
 			continue
 		}
-		if err := d.Fetch(ctx, c, t.BaseCommit); err != nil {
+		if err := w.verbs.Integration.Fetch(ctx, c, t.BaseCommit); err != nil {
 			return false, err
 		}
-		there, err := d.Repo.CommitExists(ctx, c)
+		there, err := w.verbs.Board.Repo.CommitExists(ctx, c)
 		if err == nil && there {
-			there, err = d.ContainsBase(ctx, t.BaseCommit, c)
+			there, err = w.verbs.Integration.ContainsBase(ctx, t.BaseCommit, c)
 		}
 		if err != nil || there {
 			return there, err
@@ -178,18 +179,18 @@ func (d *Service) brought(ctx context.Context, t *blackboard.Task) (bool, error)
 
 // shelve saves what this host has of a task whose worktree another host has now, and removes it. What was not pushed before
 // goes to the attic, also on the remote, and the task says so.
-func (d *Service) shelve(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
-	path := d.WorktreeOf(ctx, t.ID)
-	tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(t.ID))
+func (w Worktrees) shelve(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
+	path := w.verbs.Integration.WorktreeOf(ctx, t.ID)
+	tip, err := w.verbs.Board.Repo.BranchTip(ctx, git.TaskBranch(t.ID))
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return err
 	}
 	if path == "" && tip == "" {
 		return nil
 	}
-	work := git.Work{ID: t.ID, Path: path, Reason: "left on host " + d.ThisHost(), Integration: d.ProvenTip(ctx, s), Base: t.BaseCommit}
+	work := git.Work{ID: t.ID, Path: path, Reason: "left on host " + w.verbs.Board.ThisHost(), Integration: w.verbs.Integration.ProvenTip(ctx, s), Base: t.BaseCommit}
 	if tip != "" {
-		pushed, err := d.Repo.Pushed(ctx, d.Remote(), []string{tip})
+		pushed, err := w.verbs.Board.Repo.Pushed(ctx, w.verbs.Board.Remote(), []string{tip})
 		if err != nil {
 			return err
 		}
@@ -197,94 +198,94 @@ func (d *Service) shelve(ctx context.Context, s *blackboard.State, t *blackboard
 			work.Base = tip
 		}
 	}
-	ref, _, err := d.Repo.Save(ctx, work)
+	ref, _, err := w.verbs.Board.Repo.Save(ctx, work)
 	if err != nil {
 		return err
 	}
-	d.Failpoint("shelve.saved")
+	w.verbs.Board.Failpoint("shelve.saved")
 	if ref != "" {
-		text := fmt.Sprintf("work of an earlier claim on host %s had not been pushed; it is saved there as %s", d.ThisHost(), ref)
-		if there, err := d.publishAttic(ctx, t.ID, ref); err != nil {
+		text := fmt.Sprintf("work of an earlier claim on host %s had not been pushed; it is saved there as %s", w.verbs.Board.ThisHost(), ref)
+		if there, err := w.publishAttic(ctx, t.ID, ref); err != nil {
 			text += fmt.Sprintf(" and could not be pushed: %v", err)
 		} else {
-			text += fmt.Sprintf(" and on %s as %s", d.Remote(), there)
+			text += fmt.Sprintf(" and on %s as %s", w.verbs.Board.Remote(), there)
 		}
-		if err := d.tellUnpushed(ctx, t.ID, text); err != nil {
+		if err := w.tellUnpushed(ctx, t.ID, text); err != nil {
 			return err
 		}
 	}
-	return d.Repo.Remove(ctx, t.ID, git.Proof{Integration: work.Integration, Base: work.Base})
+	return w.verbs.Board.Repo.Remove(ctx, t.ID, git.Proof{Integration: work.Integration, Base: work.Base})
 }
 
 // tellUnpushed says it with the task, once: a host may have been killed before it removed what it had saved.
-func (d *Service) tellUnpushed(ctx context.Context, id, text string) error {
-	return d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
+func (w Worktrees) tellUnpushed(ctx context.Context, id, text string) error {
+	return w.verbs.Board.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
 		for _, a := range s.Anomalies {
 			if a.Type == blackboard.AnomalyUnpushedWork && a.Task == id && a.Details["what"] == text {
 				return nil
 			}
 		}
-		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyUnpushedWork, blackboard.Settings{"what": text}, d.Now())
+		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyUnpushedWork, blackboard.Settings{"what": text}, w.verbs.Board.Now())
 		return nil
 	})
 }
 
 // publishAttic pushes saved work. Hosts number theirs by themselves, so the remote's ref has the host's name in it.
-func (d *Service) publishAttic(ctx context.Context, id, ref string) (there string, err error) {
-	if d.Remote() == "" || d.Rehearsal {
+func (w Worktrees) publishAttic(ctx context.Context, id, ref string) (there string, err error) {
+	if w.verbs.Board.Remote() == "" || w.verbs.Board.Rehearsal {
 		return "", nil
 	}
-	commit, err := d.Repo.Ref(ctx, ref)
+	commit, err := w.verbs.Board.Repo.Ref(ctx, ref)
 	if err != nil {
 		return "", err
 	}
-	there = "refs/liza/attic/" + id + "/" + d.Proc.Host + "-" + filepath.Base(ref)
-	err = d.Repo.Push(ctx, d.Remote(), git.RemoteChange{Ref: there, New: commit})
+	there = "refs/liza/attic/" + id + "/" + w.verbs.Board.Proc.Host + "-" + filepath.Base(ref)
+	err = w.verbs.Board.Repo.Push(ctx, w.verbs.Board.Remote(), git.RemoteChange{Ref: there, New: commit})
 	if errors.Is(err, git.ErrRefMoved) { // a clone that was made again counts from the beginning
 		there += "-" + blackboard.ShortCommit(commit)
-		err = d.Repo.Push(ctx, d.Remote(), git.RemoteChange{Ref: there, New: commit})
+		err = w.verbs.Board.Repo.Push(ctx, w.verbs.Board.Remote(), git.RemoteChange{Ref: there, New: commit})
 	}
 	return there, err
 }
 
 // pushWork lets other hosts go on with what a coder has committed so far. That it cannot be pushed stops nothing: it is here.
-func (d *Service) pushWork(ctx context.Context, id string) {
-	if d.Remote() == "" {
+func (w Worktrees) pushWork(ctx context.Context, id string) {
+	if w.verbs.Board.Remote() == "" {
 		return
 	}
-	s, err := d.View(ctx)
+	s, err := w.verbs.Board.View(ctx)
 	if err != nil {
 		return
 	}
 	t := s.Task(id)
-	if t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.Elsewhere(t) {
+	if t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || w.verbs.Board.Elsewhere(t) {
 		return
 	}
-	tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(id))
+	tip, err := w.verbs.Board.Repo.BranchTip(ctx, git.TaskBranch(id))
 	if err != nil || tip == t.BaseCommit {
 		return
 	}
-	if err := d.publish(ctx, id, tip); err != nil {
-		d.Progressf("%s: cannot push its work: %v", id, err)
+	if err := w.publish(ctx, id, tip); err != nil {
+		w.verbs.Board.Progressf("%s: cannot push its work: %v", id, err)
 	}
 }
 
 // shelveOthers gives up what this host has of tasks that other hosts have taken over, once nobody here works on them.
-func (d *Service) shelveOthers(ctx context.Context) (did []string) {
-	host := d.ThisHost()
-	if host == "" || d.Repo == nil {
+func (w Worktrees) shelveOthers(ctx context.Context) (did []string) {
+	host := w.verbs.Board.ThisHost()
+	if host == "" || w.verbs.Board.Repo == nil {
 		return nil
 	}
-	for _, id := range d.tasksHere(ctx) {
-		s, err := d.View(ctx)
+	for _, id := range w.tasksHere(ctx) {
+		s, err := w.verbs.Board.View(ctx)
 		if err != nil {
 			return append(did, err.Error())
 		}
 		t := s.Task(id)
-		if !d.Elsewhere(t) || t.Status.Terminal() || t.Claiming != nil || t.ReviewingBy != "" || hostAtWork(s, host, id) {
+		if !w.verbs.Board.Elsewhere(t) || t.Status.Terminal() || t.Claiming != nil || t.ReviewingBy != "" || hostAtWork(s, host, id) {
 			continue
 		}
-		if err := d.shelve(ctx, s, t); err != nil {
+		if err := w.shelve(ctx, s, t); err != nil {
 			did = append(did, fmt.Sprintf("%s: cannot give up what this host has of it: %v", id, err))
 			continue
 		}
@@ -294,7 +295,7 @@ func (d *Service) shelveOthers(ctx context.Context) (did []string) {
 }
 
 // tasksHere are the tasks of which this host has a branch or a worktree.
-func (d *Service) tasksHere(ctx context.Context) (ids []string) {
+func (w Worktrees) tasksHere(ctx context.Context) (ids []string) {
 	seen := map[string]bool{}
 	add := func(id string) {
 		if !seen[id] && blackboard.ValidTaskID(id) {
@@ -302,14 +303,14 @@ func (d *Service) tasksHere(ctx context.Context) (ids []string) {
 			ids = append(ids, id)
 		}
 	}
-	branches, err := d.Repo.Branches(ctx, strings.TrimSuffix(git.TaskBranch(""), "/"))
+	branches, err := w.verbs.Board.Repo.Branches(ctx, strings.TrimSuffix(git.TaskBranch(""), "/"))
 	if err != nil {
 		return nil
 	}
 	for _, b := range branches {
 		add(strings.TrimPrefix(b, git.TaskBranch("")))
 	}
-	entries, _ := os.ReadDir(filepath.Join(d.Project.Root, ".worktrees"))
+	entries, _ := os.ReadDir(filepath.Join(w.verbs.Board.Project.Root, ".worktrees"))
 	for _, e := range entries {
 		add(e.Name())
 	}
@@ -318,34 +319,34 @@ func (d *Service) tasksHere(ctx context.Context) (ids []string) {
 
 // publish puts a commit on the task's branch of the remote, in the place of what an earlier attempt left there. The caller
 // has looked whether the task is still its own: anybody who takes it over moves the branch, and this push fails then.
-func (d *Service) publish(ctx context.Context, task, commit string) error {
-	remote := d.Remote()
-	if remote == "" || commit == "" || d.Rehearsal {
+func (w Worktrees) publish(ctx context.Context, task, commit string) error {
+	remote := w.verbs.Board.Remote()
+	if remote == "" || commit == "" || w.verbs.Board.Rehearsal {
 		return nil
 	}
 	ref := "refs/heads/" + git.TaskBranch(task)
-	at, err := d.Repo.RemoteRefs(ctx, remote, ref)
+	at, err := w.verbs.Board.Repo.RemoteRefs(ctx, remote, ref)
 	if err != nil || at[ref] == commit {
 		return err
 	}
-	d.Failpoint("publish")
-	return d.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: commit, Old: at[ref]})
+	w.verbs.Board.Failpoint("publish")
+	return w.verbs.Board.Repo.Push(ctx, remote, git.RemoteChange{Ref: ref, New: commit, Old: at[ref]})
 }
 
 // publishSubmission pushes what is handed in before the board says so, where it has to be pushed. It is not when the rules
 // refuse the submission.
-func (d *Service) publishSubmission(ctx context.Context, s *blackboard.State, in SubmitInput, event transition.Input) (published bool, err error) {
-	if d.Remote() == "" || event.Submission == nil {
+func (w Worktrees) publishSubmission(ctx context.Context, s *blackboard.State, in SubmitInput, event transition.Input) (published bool, err error) {
+	if w.verbs.Board.Remote() == "" || event.Submission == nil {
 		return true, nil
 	}
-	who, err := d.Identify()
+	who, err := w.verbs.Board.Identify()
 	if err != nil {
 		return false, err
 	}
-	if transition.Submit(s.Clone(), in.Task, who.Actor(s), event, d.Now()) != nil {
+	if transition.Submit(s.Clone(), in.Task, who.Actor(s), event, w.verbs.Board.Now()) != nil {
 		return false, nil // the event says why
 	}
-	return true, d.publish(ctx, in.Task, event.Submission.Commit)
+	return true, w.publish(ctx, in.Task, event.Submission.Commit)
 }
 
 // freeHostName is the name, with a number when another clone has it.

@@ -55,7 +55,7 @@ func TestWhatStopsATeamStopsItOnAllHostsUntilItIsResumed(t *testing.T) {
 			ok(t)(order.give(ctx, one.Service("")))
 			follows(t, two, one)
 			for _, p := range []*verbtest.Place{one, two} {
-				if why := p.Service("").Control(); !strings.HasPrefix(why, order.word) {
+				if why := p.Service("").Board.Control(); !strings.HasPrefix(why, order.word) {
 					t.Errorf("on host %s it is %q", p.Host, why)
 				}
 				if _, err := p.Service("coder-1").Claim(ctx, "task-1"); err == nil || !strings.Contains(err.Error(), order.word) {
@@ -73,7 +73,7 @@ func TestWhatStopsATeamStopsItOnAllHostsUntilItIsResumed(t *testing.T) {
 			ok(t)(sprint.Resume(ctx, two.Service(""), "", ""))
 			follows(t, one, two)
 			for _, p := range []*verbtest.Place{one, two} {
-				if why := p.Service("").Control(); why != "" {
+				if why := p.Service("").Board.Control(); why != "" {
 					t.Errorf("after it was resumed host %s says %q", p.Host, why)
 				}
 			}
@@ -96,19 +96,19 @@ func TestAControlFileMadeByHandStopsItsHostOnly(t *testing.T) {
 			t.Parallel()
 			one, two, _ := twoHosts(t)
 			ctx := t.Context()
-			if err := one.Project.Set(file, "maintenance", one.Service("").Now()); err != nil {
+			if err := one.Project.Set(file, "maintenance", one.Service("").Board.Now()); err != nil {
 				t.Fatal(err)
 			}
 			follows(t, one, two)
 			if _, err := one.Service("coder-1").Claim(ctx, "task-1"); err == nil {
 				t.Error("it stops nothing on its host")
 			}
-			if why := two.Service("").Control(); why != "" || one.State().Sprint.Status != blackboard.InProgress {
+			if why := two.Service("").Board.Control(); why != "" || one.State().Sprint.Status != blackboard.InProgress {
 				t.Errorf("the other host says %q, the sprint is %s", why, one.State().Sprint.Status)
 			}
 			ok(t)(two.Service("coder-1").Claim(ctx, "task-1"))
 			ok(t)(sprint.Resume(ctx, one.Service(""), "", ""))
-			if why := one.Service("").Control(); why != "" {
+			if why := one.Service("").Board.Control(); why != "" {
 				t.Errorf("after it was resumed: %q", why)
 			}
 		})
@@ -124,14 +124,14 @@ func TestAPauseGoesOnInTheNextSprintAndTheFileStoreHasNone(t *testing.T) {
 	}
 	one, two, _ := twoHosts(t)
 	ok(t)(sprint.Abort(t.Context(), one.Service(""), "enough", false))
-	err := one.Service("").Update(t.Context(), "test", func(s *blackboard.State, a transition.Actor) error {
-		return transition.PauseSprint(s, "lunch", a, one.Service("").Now())
+	err := one.Service("").Board.Update(t.Context(), "test", func(s *blackboard.State, a transition.Actor) error {
+		return transition.PauseSprint(s, "lunch", a, one.Service("").Board.Now())
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ok(t)(sprint.Next(t.Context(), one.Service(""), nil))
-	if why := two.Service("").Control(); !strings.HasPrefix(why, "paused since") {
+	if why := two.Service("").Board.Control(); !strings.HasPrefix(why, "paused since") {
 		t.Errorf("in the next sprint it is %q", why)
 	}
 }
@@ -150,16 +150,16 @@ func TestTheLimitOfADayHoldsForAllHostsTogether(t *testing.T) {
 	cost := blackboard.Amount(60)
 	for i, p := range []*verbtest.Place{one, two} {
 		d := p.Service("")
-		s, err := d.View(t.Context())
+		s, err := d.Board.View(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if reached := transition.SprintReached(s, transition.Spent{}, 0, d.Now()); reached != nil {
+		if reached := transition.SprintReached(s, transition.Spent{}, 0, d.Board.Now()); reached != nil {
 			t.Fatalf("before run %d: %s", i+1, reached)
 		}
 		coder := p.Service([]string{"coder-1", "coder-2"}[i])
-		err = coder.Update(t.Context(), "run", func(s *blackboard.State, a transition.Actor) error {
-			return transition.EndRun(s, a, transition.RunResult{Cost: &cost}, d.Now())
+		err = coder.Board.Update(t.Context(), "run", func(s *blackboard.State, a transition.Actor) error {
+			return transition.EndRun(s, a, transition.RunResult{Cost: &cost}, d.Board.Now())
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -167,11 +167,11 @@ func TestTheLimitOfADayHoldsForAllHostsTogether(t *testing.T) {
 	}
 	for _, p := range []*verbtest.Place{one, two} {
 		d := p.Service("")
-		s, err := d.View(t.Context())
+		s, err := d.Board.View(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := transition.SprintReached(s, transition.Spent{}, 0, d.Now()); o == nil || o.Key != "day_cost_cents" || o.Value != 120 {
+		if o := transition.SprintReached(s, transition.Spent{}, 0, d.Board.Now()); o == nil || o.Key != "day_cost_cents" || o.Value != 120 {
 			t.Errorf("host %s does not see that 120 of 100 cents of the day are used: %v", p.Host, o)
 		}
 	}

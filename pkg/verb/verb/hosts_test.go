@@ -15,6 +15,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
@@ -27,7 +28,7 @@ func twoHosts(t *testing.T) (one, two *verbtest.Place, remote string) {
 	remote = one.WithRemote()
 	one.Shared, one.Host = true, "one"
 	one.AddTask("task-1")
-	if err := one.Service("").FollowRemote(context.Background(), one.State()); err != nil {
+	if err := one.Service("").Integration.FollowRemote(context.Background(), one.State()); err != nil {
 		t.Fatal(err)
 	}
 	return one, one.OnHost("two"), remote
@@ -67,23 +68,23 @@ func TestWorkIsReviewedAndMergedOnOtherHosts(t *testing.T) {
 		t.Errorf("the worktree is said to be on %q", host)
 	}
 	reviewer := two.Service("code-reviewer-1")
-	claimed, err := reviewer.ClaimReview(ctx, "task-1")
+	claimed, err := reviewer.Reviews.ClaimReview(ctx, "task-1")
 	done(claimed, err)
-	done(reviewer.PutBack(ctx, "task-1", ""))
+	done(reviewer.Worktrees.PutBack(ctx, "task-1", ""))
 	if head := two.Git(two.Repo.WorktreePath("task-1"), "rev-parse", "HEAD"); head != commit || claimed.Commit != commit {
 		t.Errorf("the reviewer has %s, submitted was %s", head, commit)
 	}
-	done(reviewer.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve}))
-	done(two.Service("").Merge(ctx, "task-1"))
+	done(reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve}))
+	done(two.Service("").Merges.Merge(ctx, "task-1"))
 	task := one.State().Task("task-1")
 	if tip := one.Git(remote, "rev-parse", "integration"); task.Status != blackboard.Merged || tip != task.MergeCommit {
 		t.Errorf("task-1 is %s as %s, the remote is at %s", task.Status, task.MergeCommit, tip)
 	}
 	for _, p := range []*verbtest.Place{one, two} {
-		if err := p.Service("").FollowRemote(ctx, p.State()); err != nil {
+		if err := p.Service("").Integration.FollowRemote(ctx, p.State()); err != nil {
 			t.Fatal(err)
 		}
-		done(p.Service("").Recover(ctx))
+		done(p.Service("").Agents.Recover(ctx))
 		if refs := p.Git(p.Dir, "for-each-ref", "--format=%(refname)", "refs/heads/task", "refs/liza"); refs != "" {
 			t.Errorf("host %s still has %s", p.Host, refs)
 		}
@@ -105,13 +106,13 @@ func TestAHostThatWasDownRemovesWhatIsLeftOfArchivedTasks(t *testing.T) {
 	one.Commit("task-1")
 	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
 	verbtest.Write(t, filepath.Join(one.Repo.WorktreePath("task-1"), "late.md"), "late\n")
-	done(two.Service("code-reviewer-1").ClaimReview(ctx, "task-1"))
-	done(two.Service("code-reviewer-1").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve}))
-	done(two.Service("").Merge(ctx, "task-1"))
+	done(two.Service("code-reviewer-1").Reviews.ClaimReview(ctx, "task-1"))
+	done(two.Service("code-reviewer-1").Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve}))
+	done(two.Service("").Merges.Merge(ctx, "task-1"))
 	done(sprint.Archive(ctx, two.Service(""), 0))
 	for range 2 {
-		done(one.Service("").Recover(ctx))
-		if refs := one.Git(one.Dir, "for-each-ref", "--format=%(refname)", "refs/heads/task"); refs != "" || one.Service("").WorktreeOf(ctx, "task-1") != "" {
+		done(one.Service("").Agents.Recover(ctx))
+		if refs := one.Git(one.Dir, "for-each-ref", "--format=%(refname)", "refs/heads/task"); refs != "" || one.Service("").Integration.WorktreeOf(ctx, "task-1") != "" {
 			t.Errorf("the host that was down still has %q", refs)
 		}
 	}
@@ -128,17 +129,17 @@ func TestASubmissionThatIsAcceptedAfterAllIsPushed(t *testing.T) {
 	supervisor := one.Supervised("coder-1")
 	done(supervisor.Claim(ctx, "task-1"))
 	commit := one.Commit("task-1")
-	token, hash, err := supervisor.NewToken()
+	token, hash, err := supervisor.Agents.NewToken()
 	if err != nil {
 		t.Fatal(err)
 	}
 	program := one.Service("")
-	program.Caller = verb.Caller{AgentID: "coder-1", Token: token}
-	program.At = func(point string) {
+	program.Board.Caller = board.Caller{AgentID: "coder-1", Token: token}
+	program.Board.At = func(point string) {
 		if point != "submit.published" {
 			return
 		}
-		err := supervisor.Update(ctx, "spawn", func(s *blackboard.State, a transition.Actor) error {
+		err := supervisor.Board.Update(ctx, "spawn", func(s *blackboard.State, a transition.Actor) error {
 			return transition.Spawned(s, a, blackboard.Child{PID: os.Getpid(), Run: 1, RunID: "g-1", TokenHash: hash, Task: "task-1"}, time.Now())
 		})
 		if err != nil {
@@ -160,13 +161,13 @@ func TestWorkThatIsNotOnTheRemoteIsNamedToAReviewerElsewhere(t *testing.T) {
 	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
 	one.Git(remote, "update-ref", "-d", "refs/heads/task/task-1")
 	one.Git(remote, "prune", "--expire=now")
-	done(two.Service("code-reviewer-1").ClaimReview(ctx, "task-1"))
-	_, err := two.Service("code-reviewer-1").Check(ctx, "task-1")
+	done(two.Service("code-reviewer-1").Reviews.ClaimReview(ctx, "task-1"))
+	_, err := two.Service("code-reviewer-1").Reviews.Check(ctx, "task-1")
 	if refused := new(transition.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "host one has not pushed it") || refused.Next != "git push origin task/task-1, on host one" {
 		t.Errorf("the check on host two says %v", err)
 	}
 	one.Git(one.Dir, "push", "-q", "origin", "task/task-1")
-	done(two.Service("code-reviewer-1").Check(ctx, "task-1"))
+	done(two.Service("code-reviewer-1").Reviews.Check(ctx, "task-1"))
 }
 
 // Others merge all the time: what they merged may be on the board and not here yet when work is taken over and handed in.
@@ -177,14 +178,14 @@ func TestWorkIsHandedInWhileAnotherHostMerges(t *testing.T) {
 	done(one.Service("coder-1").Claim(ctx, "task-1"))
 	one.Commit("task-1")
 	one.Approved("task-2")
-	done(two.Service("").Merge(ctx, "task-2"))
+	done(two.Service("").Merges.Merge(ctx, "task-2"))
 	merged := one.State().Task("task-2").MergeCommit
 	if there, err := one.Repo.CommitExists(ctx, merged); there || err != nil {
 		t.Fatalf("host one has the merge of host two already: %v", err)
 	}
 	away := remote + ".away"
 	one.Shell(one.Dir, "mv "+remote+" "+away) // without the remote, what is here has to do
-	folder, err := one.Service("coder-1").GitFolder(ctx, one.State(), one.State().Task("task-1"), "coder-1", true, false)
+	folder, err := one.Service("coder-1").Worktrees.GitFolder(ctx, one.State(), one.State().Task("task-1"), "coder-1", true, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,8 +209,8 @@ func TestASilentHostLosesItsClaimAndNoWork(t *testing.T) {
 	one.Commit("task-1")
 	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
 	pushed := one.State().Task("task-1").ReviewCommit
-	done(two.Service("code-reviewer-1").ClaimReview(ctx, "task-1"))
-	done(two.Service("code-reviewer-1").Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Reason: "one word is missing",
+	done(two.Service("code-reviewer-1").Reviews.ClaimReview(ctx, "task-1"))
+	done(two.Service("code-reviewer-1").Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Reason: "one word is missing",
 		Findings: []*blackboard.Finding{{Severity: "error", Message: "a word is missing"}}}))
 	coder := one.Service("coder-1")
 	done(coder.Claim(ctx, "task-1"))
@@ -235,7 +236,7 @@ func TestASilentHostLosesItsClaimAndNoWork(t *testing.T) {
 	if tip := one.Git(remote, "rev-parse", "task/task-1"); tip != pushed {
 		t.Errorf("the late submission is on the remote: %s", tip)
 	}
-	done(one.Service("").Recover(ctx))
+	done(one.Service("").Agents.Recover(ctx))
 	if there := one.Git(remote, "for-each-ref", "--format=%(refname)", "refs/liza/attic"); !strings.HasPrefix(there, "refs/liza/attic/task-1/one-") {
 		t.Errorf("the attic of the remote has %q", there)
 	} else if text := one.Git(remote, "show", strings.Fields(there)[0]+":dirty.md"); text != "dirty" {
@@ -247,7 +248,7 @@ func TestASilentHostLosesItsClaimAndNoWork(t *testing.T) {
 	if refs := one.Git(one.Dir, "for-each-ref", "refs/heads/task"); refs != "" {
 		t.Errorf("host one still has %s", refs)
 	}
-	done(one.Service("").Recover(ctx)) // nothing is left to do
+	done(one.Service("").Agents.Recover(ctx)) // nothing is left to do
 	dir = two.Repo.WorktreePath("task-1")
 	verbtest.Write(t, filepath.Join(dir, "more.md"), "more\n")
 	two.Git(dir, "add", "-A")
@@ -267,7 +268,7 @@ func TestWithoutAPushTheNextHostBeginsAfresh(t *testing.T) {
 	if head := two.Git(two.Repo.WorktreePath("task-1"), "rev-parse", "HEAD"); head != two.State().Tip() {
 		t.Errorf("host two began at %s", head)
 	}
-	done(one.Service("").Recover(ctx))
+	done(one.Service("").Agents.Recover(ctx))
 	if there := one.Git(one.Dir, "for-each-ref", "--format=%(objectname)", "refs/liza/attic/task-1"); there != commit {
 		t.Errorf("the attic of host one has %q, want %s", there, commit)
 	}
@@ -290,7 +291,7 @@ func TestWorkOfAnEarlierBaseIsNotGoneOnWith(t *testing.T) {
 	}
 	silence(t, one, "coder-1")
 	one.Approved("task-2")
-	done(two.Service("").Merge(ctx, "task-2"))
+	done(two.Service("").Merges.Merge(ctx, "task-2"))
 	done(two.Service("coder-2").Claim(ctx, "task-1"))
 	base := two.State().Task("task-1").BaseCommit
 	if base == started {
@@ -308,18 +309,18 @@ func TestAnotherHostsProcessesAreNotJudged(t *testing.T) {
 	t.Parallel()
 	one, two, _ := twoHosts(t)
 	d := one.Service("")
-	r, err := d.Register(context.Background(), verb.RegisterInput{Role: blackboard.RoleCoder, PID: 4194304, PIDStart: 1})
+	r, err := d.Agents.Register(context.Background(), verb.RegisterInput{Role: blackboard.RoleCoder, PID: 4194304, PIDStart: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := one.State()
-	if live, why := s.Liveness(r.Agent, time.Now(), two.Service("").Facts()); live != blackboard.Alive {
+	if live, why := s.Liveness(r.Agent, time.Now(), two.Service("").Board.Facts()); live != blackboard.Alive {
 		t.Errorf("host two says %s: %s", live, why)
 	}
-	if live, _ := s.Liveness(r.Agent, time.Now(), d.Facts()); live != blackboard.Dead {
+	if live, _ := s.Liveness(r.Agent, time.Now(), d.Board.Facts()); live != blackboard.Dead {
 		t.Errorf("its own host says %s", live)
 	}
-	if _, err := two.Service("").Recover(context.Background()); err != nil || two.State().Agents[r.Agent] == nil {
+	if _, err := two.Service("").Agents.Recover(context.Background()); err != nil || two.State().Agents[r.Agent] == nil {
 		t.Errorf("host two forgot the agent of host one: %v", err)
 	}
 }
@@ -330,8 +331,8 @@ func TestHostsSayWhoTheyAre(t *testing.T) {
 	ctx, done := context.Background(), ok(t)
 	for _, p := range []*verbtest.Place{one, two} {
 		d := p.Service("")
-		d.Version = "1.2.3"
-		done(d.Register(ctx, verb.RegisterInput{Role: blackboard.RoleCoder}))
+		d.Board.Version = "1.2.3"
+		done(d.Agents.Register(ctx, verb.RegisterInput{Role: blackboard.RoleCoder}))
 	}
 	hosts := one.State().Hosts
 	if len(hosts) != 2 || hosts["one"] == nil || hosts["two"] == nil || hosts["one"].ID == hosts["two"].ID || hosts["two"].Version != "1.2.3" {
@@ -342,7 +343,7 @@ func TestHostsSayWhoTheyAre(t *testing.T) {
 		t.Errorf("a third clone on a machine that is called one is %q, %v", name, err)
 	}
 	two.Host = "one"
-	_, err = two.Service("").Register(ctx, verb.RegisterInput{Role: blackboard.RoleCoder})
+	_, err = two.Service("").Agents.Register(ctx, verb.RegisterInput{Role: blackboard.RoleCoder})
 	if refused := new(transition.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "another clone") {
 		t.Errorf("two clones with one name: %v", err)
 	}
@@ -357,7 +358,7 @@ func TestAllThatBeginOnANewHostAtOnceAreTheSameHost(t *testing.T) {
 			if name, err := verb.HostName(one.State(), two.Project.GitDir, "", "two"); err != nil || name != "two" {
 				t.Errorf("its name is %q, %v", name, err)
 			}
-			if _, err := two.Service("").Register(context.Background(), verb.RegisterInput{ID: fmt.Sprintf("coder-%d", i+1)}); err != nil {
+			if _, err := two.Service("").Agents.Register(context.Background(), verb.RegisterInput{ID: fmt.Sprintf("coder-%d", i+1)}); err != nil {
 				t.Error(err)
 			}
 		})

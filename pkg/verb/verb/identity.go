@@ -18,34 +18,34 @@ type Sealed struct {
 // Seal gives every approval and merge on the board a seal, also those that no verb made: the
 // person answers for them. It helps where the key of a project is lost. A journal that is not
 // what Liza wrote is accepted as it stands as well.
-func (d *Service) Seal(ctx context.Context, reason string) (Sealed, error) {
-	if err := d.Clean(field("--reason", &reason)); err != nil {
+func (v *Service) Seal(ctx context.Context, reason string) (Sealed, error) {
+	if err := v.Board.Clean(field("--reason", &reason)); err != nil {
 		return Sealed{}, err
 	}
-	if err := d.AdminOnly("seal approvals"); err != nil {
+	if err := v.Board.AdminOnly("seal approvals"); err != nil {
 		return Sealed{}, err
 	}
-	if err := d.PersonOnly(ctx, "seal approvals"); err != nil {
+	if err := v.Board.PersonOnly(ctx, "seal approvals"); err != nil {
 		return Sealed{}, err
 	}
-	broken, err := d.brokenJournal(ctx)
+	broken, err := v.brokenJournal(ctx)
 	if err != nil {
 		return Sealed{}, err
 	}
 	before := map[string]string{}
-	err = d.Store.Update(ctx, store.Op{Name: "seal", Agent: blackboard.Human, Adopt: true}, func(s *blackboard.State) error {
+	err = v.Board.Store.Update(ctx, store.Op{Name: "seal", Agent: blackboard.Human, Adopt: true}, func(s *blackboard.State) error {
 		for t := range s.Tasks() {
 			if t.Seal != nil {
 				before[t.ID] = t.Seal.MAC
 			}
 		}
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.Human, Action: blackboard.ActionSealed, Detail: reason})
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(v.Board.Now()), Agent: blackboard.Human, Action: blackboard.ActionSealed, Detail: reason})
 		return nil
 	})
 	if err != nil {
 		return Sealed{}, err
 	}
-	s, err := d.View(ctx)
+	s, err := v.Board.View(ctx)
 	if err != nil {
 		return Sealed{}, err
 	}
@@ -59,8 +59,8 @@ func (d *Service) Seal(ctx context.Context, reason string) (Sealed, error) {
 }
 
 // brokenJournal says where the journal is not what Liza wrote first, "" when it is.
-func (d *Service) brokenJournal(ctx context.Context) (string, error) {
-	j, ok := d.Store.(store.Journaled)
+func (v *Service) brokenJournal(ctx context.Context) (string, error) {
+	j, ok := v.Board.Store.(store.Journaled)
 	if !ok {
 		return "", nil
 	}

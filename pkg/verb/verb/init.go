@@ -60,9 +60,9 @@ type Initialized struct {
 func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	var out Initialized
 	if strings.TrimSpace(in.Goal) == "" {
-		return out, WrongUsage("liza help init", "the goal is empty: say in a sentence what is to be built")
+		return out, board.WrongUsage("liza help init", "the goal is empty: say in a sentence what is to be built")
 	}
-	goal, err := CleanText("the goal", in.Goal)
+	goal, err := board.CleanText("the goal", in.Goal)
 	if err != nil {
 		return out, err
 	}
@@ -78,13 +78,13 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	if has, err := repo.HasCommit(ctx); err != nil {
 		return out, err
 	} else if !has {
-		return out, Fail("git commit --allow-empty -m start", "the repository has no commit yet, so there is nothing to start the integration branch from")
+		return out, board.Fail("git commit --allow-empty -m start", "the repository has no commit yet, so there is nothing to start the integration branch from")
 	}
 	if _, err := os.Lstat(p.State()); err == nil {
-		return out, Refuse("liza status", "this project is initialised already: .liza/state.yaml exists")
+		return out, board.Refuse("liza status", "this project is initialised already: .liza/state.yaml exists")
 	}
 	if err := os.Remove(p.Mirror()); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a project that was here
-		return out, Fail("liza doctor", "cannot remove %s: %v", p.Mirror(), err)
+		return out, board.Fail("liza doctor", "cannot remove %s: %v", p.Mirror(), err)
 	}
 	cfg, _, err := config.Load(p.Liza, in.Environ)
 	if err != nil {
@@ -97,14 +97,14 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		if repo.Checkout() != p.Root {
 			where = " in the main checkout " + p.Root + ", where Liza reads it"
 		}
-		return out, Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist%s", in.Spec, where)
+		return out, board.Fail("write "+in.Spec+", or name another file with --spec", "the spec file %s does not exist%s", in.Spec, where)
 	}
 	if err := SpecCommitted(ctx, p, repo, in.Spec); err != nil {
 		return out, err
 	}
 	in.Branch = cmp.Or(in.Branch, cfg.Protocol.IntegrationBranch)
 	if !git.ValidBranchName(in.Branch) {
-		return out, WrongUsage("liza help init", "'%s' is not a valid name of a branch", in.Branch)
+		return out, board.WrongUsage("liza help init", "'%s' is not a valid name of a branch", in.Branch)
 	}
 	start, baseRef, err := startOf(ctx, repo, in)
 	if err != nil {
@@ -204,7 +204,7 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 	if in.From != "" {
 		commit, err = repo.ResolveHere(ctx, in.From)
 		if err != nil {
-			return "", "", WrongUsage("git log", "--from %s is not a commit of this repository", in.From)
+			return "", "", board.WrongUsage("git log", "--from %s is not a commit of this repository", in.From)
 		}
 		if in.From != "@" && !strings.HasPrefix(in.From, "HEAD") {
 			return commit, in.From, nil
@@ -220,7 +220,7 @@ func startOf(ctx context.Context, repo *git.Repo, in InitInput) (commit, baseRef
 		return "", "", err
 	}
 	if head.Branch == "" {
-		return "", "", Refuse("liza init GOAL --from "+blackboard.ShortCommit(head.Commit), "HEAD is detached at %s; say with --from where the integration branch is to start", blackboard.ShortCommit(head.Commit))
+		return "", "", board.Refuse("liza init GOAL --from "+blackboard.ShortCommit(head.Commit), "HEAD is detached at %s; say with --from where the integration branch is to start", blackboard.ShortCommit(head.Commit))
 	}
 	return head.Commit, head.Branch, nil
 }
@@ -253,7 +253,7 @@ func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start stri
 	}
 	ahead, _ := repo.CountBetween(ctx, start, head)
 	behind, _ := repo.CountBetween(ctx, head, start)
-	return "", false, Refuse("liza init GOAL --reuse-branch",
+	return "", false, board.Refuse("liza init GOAL --reuse-branch",
 		"the branch %s exists already at %s, %d commits ahead of and %d behind %s where it would start; --reuse-branch accepts it, --branch NAME takes another", in.Branch, blackboard.ShortCommit(head), ahead, behind, blackboard.ShortCommit(start))
 }
 
@@ -301,7 +301,7 @@ func specIn(ctx context.Context, repo *git.Repo, in InitInput, start string) err
 		return err
 	}
 	if !has {
-		return Refuse("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", blackboard.ShortCommit(start), spec)
+		return board.Refuse("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", blackboard.ShortCommit(start), spec)
 	}
-	return Refuse("git diff "+blackboard.ShortCommit(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout; --from HEAD starts at your checkout", blackboard.ShortCommit(start), spec)
+	return board.Refuse("git diff "+blackboard.ShortCommit(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout; --from HEAD starts at your checkout", blackboard.ShortCommit(start), spec)
 }

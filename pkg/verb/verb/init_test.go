@@ -139,7 +139,7 @@ func TestADecisionAboutTheBranchInACloneNeedsNoFolderOfLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Open()
-	if b, err := p.Service("").AcceptIntegration(t.Context(), "it is right"); err != nil || b.Moved {
+	if b, err := p.Service("").Merges.AcceptIntegration(t.Context(), "it is right"); err != nil || b.Moved {
 		t.Errorf("got %+v, %v", b, err)
 	}
 }

@@ -10,104 +10,105 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/merge"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/integration"
 )
 
 // AcceptIntegration is a person's decision that the integration branch is right where it is.
-func (d *Service) AcceptIntegration(ctx context.Context, reason string) (integration.Standing, error) {
-	return d.decide(ctx, "accept what the integration branch has", reason, func(b *integration.Standing, s *blackboard.State) error {
+func (g Merges) AcceptIntegration(ctx context.Context, reason string) (integration.Standing, error) {
+	return g.decide(ctx, "accept what the integration branch has", reason, func(b *integration.Standing, s *blackboard.State) error {
 		if b.Tip == "" {
-			return Refuse("liza integration restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
+			return board.Refuse("liza integration restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
 		}
 		var err error
 		if b.Known != "" { // what Liza left may be on the way to be forgotten
-			b.Saved, err = d.Repo.Keep(ctx, integration.KeptTips, b.Known, b.Tip)
+			b.Saved, err = g.verbs.Board.Repo.Keep(ctx, integration.KeptTips, b.Known, b.Tip)
 		}
-		d.Failpoint("I1")
+		g.verbs.Board.Failpoint("I1")
 		return err
 	}, func(b *integration.Standing, s *blackboard.State, reason string, a transition.Actor) {
-		transition.AcceptTip(s, b.Tip, reason, b.Saved, a, d.Now())
+		transition.AcceptTip(s, b.Tip, reason, b.Saved, a, g.verbs.Board.Now())
 	})
 }
 
 // RestoreIntegration puts the integration branch back to where Liza left it. The other tip is saved.
-func (d *Service) RestoreIntegration(ctx context.Context, reason string) (integration.Standing, error) {
-	return d.decide(ctx, "restore the integration branch", reason, func(b *integration.Standing, s *blackboard.State) error {
-		if path, found, err := d.Repo.CheckedOutAt(ctx, b.Branch); err != nil {
+func (g Merges) RestoreIntegration(ctx context.Context, reason string) (integration.Standing, error) {
+	return g.decide(ctx, "restore the integration branch", reason, func(b *integration.Standing, s *blackboard.State) error {
+		if path, found, err := g.verbs.Board.Repo.CheckedOutAt(ctx, b.Branch); err != nil {
 			return err
 		} else if found {
-			return Refuse("git -C "+path+" switch OTHER", "%s is checked out in %s; switch it to another branch", b.Branch, path)
+			return board.Refuse("git -C "+path+" switch OTHER", "%s is checked out in %s; switch it to another branch", b.Branch, path)
 		}
-		if there, err := d.Repo.CommitExists(ctx, b.Known); err != nil {
+		if there, err := g.verbs.Board.Repo.CommitExists(ctx, b.Known); err != nil {
 			return err
 		} else if !there {
-			return Fail("liza integration accept", "cannot restore %s: commit %s is gone", b.Branch, blackboard.ShortCommit(b.Known))
+			return board.Fail("liza integration accept", "cannot restore %s: commit %s is gone", b.Branch, blackboard.ShortCommit(b.Known))
 		}
 		if b.Tip != "" {
 			var err error
-			if b.Saved, err = d.Repo.Keep(ctx, integration.KeptTips, b.Tip, b.Known); err != nil {
+			if b.Saved, err = g.verbs.Board.Repo.Keep(ctx, integration.KeptTips, b.Tip, b.Known); err != nil {
 				return err
 			}
 		}
-		d.Failpoint("I1")
-		if err := d.PutBranch(ctx, b.Branch, b.Known, b.Tip); err != nil {
+		g.verbs.Board.Failpoint("I1")
+		if err := g.verbs.Integration.PutBranch(ctx, b.Branch, b.Known, b.Tip); err != nil {
 			return err
 		}
-		d.Failpoint("I2")
+		g.verbs.Board.Failpoint("I2")
 		return nil
 	}, func(b *integration.Standing, s *blackboard.State, reason string, a transition.Actor) {
-		transition.RestoreTip(s, b.Tip, reason, b.Saved, a, d.Now())
+		transition.RestoreTip(s, b.Tip, reason, b.Saved, a, g.verbs.Board.Now())
 	})
 }
 
 // decide carries out a decision about a tip under merge.lock, so that nothing merges meanwhile.
-func (d *Service) decide(ctx context.Context, what, reason string, move func(*integration.Standing, *blackboard.State) error,
+func (g Merges) decide(ctx context.Context, what, reason string, move func(*integration.Standing, *blackboard.State) error,
 	record func(b *integration.Standing, s *blackboard.State, reason string, a transition.Actor)) (integration.Standing, error) {
 	var b integration.Standing
-	if err := d.Clean(field("--reason", &reason)); err != nil {
+	if err := g.verbs.Board.Clean(field("--reason", &reason)); err != nil {
 		return b, err
 	}
-	if err := d.PersonOnly(ctx, what); err != nil {
+	if err := g.verbs.Board.PersonOnly(ctx, what); err != nil {
 		return b, err
 	}
-	s, err := d.View(ctx)
+	s, err := g.verbs.Board.View(ctx)
 	if err != nil {
 		return b, err
 	}
-	m := d.mergerOn(s, blackboard.Human)
+	m := g.mergerOn(s, blackboard.Human)
 	ctx, unlock, err := m.Lock(ctx, m.LockTimeout)
 	if err != nil {
 		return b, err
 	}
 	defer func() { _ = unlock() }()
-	if s, err = d.View(ctx); err != nil { // what the holder of the lock did
+	if s, err = g.verbs.Board.View(ctx); err != nil { // what the holder of the lock did
 		return b, err
 	}
-	tip, err := d.AskedTip(ctx, s)
+	tip, err := g.verbs.Integration.AskedTip(ctx, s)
 	if err != nil {
 		return b, err
 	}
-	if b, err = d.NoteIntegration(ctx, s, tip); err != nil {
+	if b, err = g.verbs.Integration.NoteIntegration(ctx, s, tip); err != nil {
 		return b, err
 	}
 	if !b.Moved {
-		return b, NothingToDo(fmt.Sprintf("%s is where Liza left it, at %s", b.Branch, blackboard.ShortCommit(b.Tip)))
+		return b, board.NothingToDo(fmt.Sprintf("%s is where Liza left it, at %s", b.Branch, blackboard.ShortCommit(b.Tip)))
 	}
 	if err := move(&b, s); err != nil {
 		return b, err
 	}
-	err = d.Update(ctx, "integration", func(s *blackboard.State, a transition.Actor) error {
+	err = g.verbs.Board.Update(ctx, "integration", func(s *blackboard.State, a transition.Actor) error {
 		record(&b, s, reason, a)
 		return nil
 	})
 	if err != nil {
 		return b, err
 	}
-	if s, err = d.View(ctx); err != nil {
+	if s, err = g.verbs.Board.View(ctx); err != nil {
 		return b, err
 	}
 	saved := b.Saved
-	b, err = d.LookAtIntegration(ctx, s)
+	b, err = g.verbs.Integration.LookAtIntegration(ctx, s)
 	b.Saved = saved
 	return b, err
 }
@@ -119,80 +120,80 @@ type Synced struct {
 }
 
 // Sync merges the base branch, or from, into the integration branch through the integration checks.
-func (d *Service) Sync(ctx context.Context, from string, dry bool) (Synced, error) {
+func (g Merges) Sync(ctx context.Context, from string, dry bool) (Synced, error) {
 	var out Synced
-	if err := d.PersonOnly(ctx, "sync"); err != nil {
+	if err := g.verbs.Board.PersonOnly(ctx, "sync"); err != nil {
 		return out, err
 	}
-	s, err := d.View(ctx)
+	s, err := g.verbs.Board.View(ctx)
 	if err != nil {
 		return out, err
 	}
 	if !dry {
-		if err := d.AdoptTip(ctx, s); err != nil {
+		if err := g.verbs.Integration.AdoptTip(ctx, s); err != nil {
 			return out, err
 		}
 	}
 	if from == "" {
-		if from, out.Guessed, err = d.BaseRef(ctx, s); err != nil {
+		if from, out.Guessed, err = g.verbs.Integration.BaseRef(ctx, s); err != nil {
 			return out, err
 		}
 	}
 	if from == "" {
-		return out, Refuse("liza sync --from REF", "the base branch is not recorded (base_ref), and no other branch is checked out")
+		return out, board.Refuse("liza sync --from REF", "the base branch is not recorded (base_ref), and no other branch is checked out")
 	}
-	base, err := d.askFor(ctx, from)
+	base, err := g.askFor(ctx, from)
 	if err != nil {
 		return out, err
 	}
-	out.Synced, err = d.mergerOn(s, blackboard.Human).Sync(ctx, from, base, dry)
+	out.Synced, err = g.mergerOn(s, blackboard.Human).Sync(ctx, from, base, dry)
 	return out, err
 }
 
 // askFor resolves what is to be merged. A branch of a remote, as origin/main, is what the remote has now; its commits are fetched, and
 // no ref moves.
-func (d *Service) askFor(ctx context.Context, from string) (commit string, err error) {
+func (g Merges) askFor(ctx context.Context, from string) (commit string, err error) {
 	remote, branch, _ := strings.Cut(from, "/")
-	if _, err := d.Repo.BranchTip(ctx, from); errors.Is(err, git.ErrNotFound) && branch != "" {
-		if url, err := d.Repo.RemoteURL(ctx, remote); err == nil && url != "" {
-			return d.fetchBranch(ctx, remote, branch)
+	if _, err := g.verbs.Board.Repo.BranchTip(ctx, from); errors.Is(err, git.ErrNotFound) && branch != "" {
+		if url, err := g.verbs.Board.Repo.RemoteURL(ctx, remote); err == nil && url != "" {
+			return g.fetchBranch(ctx, remote, branch)
 		}
 	}
-	commit, err = d.Repo.Resolve(ctx, from)
+	commit, err = g.verbs.Board.Repo.Resolve(ctx, from)
 	if errors.Is(err, git.ErrNotFound) {
-		err = WrongUsage("liza sync --from REF", "%s does not name a commit of this repository", from)
+		err = board.WrongUsage("liza sync --from REF", "%s does not name a commit of this repository", from)
 	}
 	return commit, err
 }
 
-func (d *Service) fetchBranch(ctx context.Context, remote, branch string) (commit string, err error) {
+func (g Merges) fetchBranch(ctx context.Context, remote, branch string) (commit string, err error) {
 	ref := "refs/heads/" + branch
-	at, err := d.Repo.RemoteRefs(ctx, remote, ref)
+	at, err := g.verbs.Board.Repo.RemoteRefs(ctx, remote, ref)
 	if err != nil {
 		return "", err
 	}
 	if at[ref] == "" {
-		return "", WrongUsage("liza sync --from REF", "the remote %s has no branch %s", remote, branch)
+		return "", board.WrongUsage("liza sync --from REF", "the remote %s has no branch %s", remote, branch)
 	}
-	return at[ref], d.Repo.Fetch(ctx, remote, at[ref])
+	return at[ref], g.verbs.Board.Repo.Fetch(ctx, remote, at[ref])
 }
 
 // MergeAgain merges the work of a MERGED task once more that the integration branch has lost.
-func (d *Service) MergeAgain(ctx context.Context, id string) (merge.Result, error) {
-	if err := d.PersonOnly(ctx, "merge again"); err != nil {
+func (g Merges) MergeAgain(ctx context.Context, id string) (merge.Result, error) {
+	if err := g.verbs.Board.PersonOnly(ctx, "merge again"); err != nil {
 		return merge.Result{Task: id}, err
 	}
-	s, err := d.View(ctx)
+	s, err := g.verbs.Board.View(ctx)
 	if err != nil {
 		return merge.Result{Task: id}, err
 	}
 	if s.Task(id) == nil {
-		if err := d.Known(ctx, id); err != nil {
+		if err := g.verbs.Board.Histories().Known(ctx, id); err != nil {
 			return merge.Result{Task: id}, err
 		}
 	}
-	if err := d.AdoptTip(ctx, s); err != nil {
+	if err := g.verbs.Integration.AdoptTip(ctx, s); err != nil {
 		return merge.Result{Task: id}, err
 	}
-	return d.mergerOn(s, blackboard.Human).Again(ctx, id)
+	return g.mergerOn(s, blackboard.Human).Again(ctx, id)
 }

@@ -26,17 +26,17 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 		},
 		"Answer": func(ctx context.Context, d *vs) error { return drop(d.Answer(ctx, "q-1", long)) },
 		"ApproveMerge --reason": func(ctx context.Context, d *vs) error {
-			return drop(d.ApproveMerge(ctx, verb.MergeDecision{Task: "task-1", Reason: long}))
+			return drop(d.Reviews.ApproveMerge(ctx, verb.MergeDecision{Task: "task-1", Reason: long}))
 		},
 		"RejectMerge --reason": func(ctx context.Context, d *vs) error {
-			return drop(d.RejectMerge(ctx, verb.MergeDecision{Task: "task-1", Reason: long}))
+			return drop(d.Reviews.RejectMerge(ctx, verb.MergeDecision{Task: "task-1", Reason: long}))
 		},
 		"Checkpoint --message": func(ctx context.Context, d *vs) error { return drop(sprint.Checkpoint(ctx, d, long)) },
 		"Comment": func(ctx context.Context, d *vs) error {
-			return drop(d.Comment(ctx, verb.Comment{Task: "task-1", Text: long}))
+			return drop(d.Reviews.Comment(ctx, verb.Comment{Task: "task-1", Text: long}))
 		},
 		"Comment, path": func(ctx context.Context, d *vs) error {
-			return drop(d.Comment(ctx, verb.Comment{Task: "task-1", Text: "x", Path: long}))
+			return drop(d.Reviews.Comment(ctx, verb.Comment{Task: "task-1", Text: "x", Path: long}))
 		},
 		"Note":           func(ctx context.Context, d *vs) error { return drop(d.Note(ctx, verb.NoteInput{Text: long})) },
 		"Pause --reason": func(ctx context.Context, d *vs) error { return drop(sprint.Pause(ctx, d, long)) },
@@ -50,7 +50,7 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 		},
 		"Defer --reason":      func(ctx context.Context, d *vs) error { return drop(d.Defer(ctx, "disc-1", long)) },
 		"SpecChange --change": func(ctx context.Context, d *vs) error { return drop(d.SpecChange(ctx, "specs/vision.md", long, "")) },
-		"AddFact":             func(ctx context.Context, d *vs) error { return drop(d.AddFact(ctx, long, "")) },
+		"AddFact":             func(ctx context.Context, d *vs) error { return drop(d.Knowledge.AddFact(ctx, long, "")) },
 		"NextGoal": func(ctx context.Context, d *vs) error {
 			return drop(sprint.NextGoal(ctx, d, sprint.GoalInput{Text: long}))
 		},
@@ -82,13 +82,13 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 			return drop(d.Handoff(ctx, "task-1", blackboard.Handoff{NextSteps: []string{long}}))
 		},
 		"Verdict --finding": func(ctx context.Context, d *vs) error {
-			return drop(d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Findings: []*blackboard.Finding{{Fix: long}}}))
+			return drop(d.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Findings: []*blackboard.Finding{{Fix: long}}}))
 		},
 		"Verdict --inject": func(ctx context.Context, d *vs) error {
-			return drop(d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Inject: []*blackboard.Fix{{Expect: long}}}))
+			return drop(d.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Inject: []*blackboard.Fix{{Expect: long}}}))
 		},
 		"Verdict --learn": func(ctx context.Context, d *vs) error {
-			return drop(d.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve, Learn: []string{long}}))
+			return drop(d.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Approve, Learn: []string{long}}))
 		},
 		"AddTask --criteria": func(ctx context.Context, d *vs) error {
 			return drop(d.AddTask(ctx, verb.NewTask{Task: blackboard.Task{AcceptanceCriteria: []string{long}}}))
@@ -114,7 +114,7 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 	for name, call := range calls {
 		d := p.Service("")
 		board := &unreliable{Store: store.NewMemory(state)}
-		d.Store, d.Rehearsal = board, true
+		d.Board.Store, d.Board.Rehearsal = board, true
 		err := call(t.Context(), d)
 		r, ok := errors.AsType[*transition.Refusal](err)
 		if !ok || r.Exit != transition.ExitUsage || !strings.HasSuffix(r.Message, " has 1048577 bytes; 1 MiB is the limit") {

@@ -51,14 +51,14 @@ func submitted(t *testing.T, mode, failing string) *verbtest.Place {
 func approve(t *testing.T, p *verbtest.Place, byExit bool) (verb.Judged, outcome.Outcome) {
 	t.Helper()
 	d := p.Service("code-reviewer-1")
-	if _, err := d.ClaimReview(t.Context(), "task-1"); err != nil {
+	if _, err := d.Reviews.ClaimReview(t.Context(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Check(t.Context(), "task-1"); err != nil {
+	if _, err := d.Reviews.Check(t.Context(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	if !byExit {
-		done, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve"})
+		done, err := d.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,11 +107,11 @@ func TestTheFifteenOutcomesOfModesAndFindings(t *testing.T) {
 					p := submitted(t, mode, failing)
 					d := p.Service("")
 					if want == person {
-						_, err := p.Service("code-reviewer-1").ClaimReview(t.Context(), "task-1")
+						_, err := p.Service("code-reviewer-1").Reviews.ClaimReview(t.Context(), "task-1")
 						if err == nil || p.State().Task("task-1").Review != nil {
 							t.Errorf("a reviewer may claim, %v", err)
 						}
-						if _, err := d.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1"}); err != nil || p.State().Task("task-1").ApprovedBy != "human" {
+						if _, err := d.Reviews.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1"}); err != nil || p.State().Task("task-1").ApprovedBy != "human" {
 							t.Errorf("approve-merge gives %v", err)
 						}
 						mergesNow(t, p)
@@ -135,20 +135,20 @@ func TestTheFifteenOutcomesOfModesAndFindings(t *testing.T) {
 						t.Errorf("findings %+v", task.Review.Findings)
 					}
 					if want != merges {
-						_, err := d.Merge(t.Context(), "task-1")
+						_, err := d.Merges.Merge(t.Context(), "task-1")
 						refusedBy(t, "G60", err)
 					}
 					switch want {
 					case waits:
-						if _, err := d.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1"}); err != nil {
+						if _, err := d.Reviews.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1"}); err != nil {
 							t.Error(err)
 						}
 					case override:
-						_, err := d.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1", Reason: "fine"})
+						_, err := d.Reviews.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1", Reason: "fine"})
 						refusedBy(t, "G65", err)
-						_, err = d.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1", Override: true})
+						_, err = d.Reviews.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1", Override: true})
 						refusedBy(t, "G65", err)
-						if _, err := d.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1", Override: true, Reason: "a fixture"}); err != nil {
+						if _, err := d.Reviews.ApproveMerge(t.Context(), verb.MergeDecision{Task: "task-1", Override: true, Reason: "a fixture"}); err != nil {
 							t.Error(err)
 						}
 					}
@@ -161,7 +161,7 @@ func TestTheFifteenOutcomesOfModesAndFindings(t *testing.T) {
 
 func mergesNow(t *testing.T, p *verbtest.Place) {
 	t.Helper()
-	if _, err := p.Service("").Merge(t.Context(), "task-1"); err != nil || p.State().Task("task-1").Status != blackboard.Merged {
+	if _, err := p.Service("").Merges.Merge(t.Context(), "task-1"); err != nil || p.State().Task("task-1").Status != blackboard.Merged {
 		t.Errorf("the merge gives %v, task-1 is %s", err, p.State().Task("task-1").Status)
 	}
 }
@@ -171,7 +171,7 @@ func TestYoloJournalsItsWarnings(t *testing.T) {
 	t.Parallel()
 	p := submitted(t, "yolo", "warning")
 	approve(t, p, false)
-	approved, err := p.Service("").SprintJournal("approved")
+	approved, err := p.Service("").Board.Histories().SprintJournal("approved")
 	if err != nil || len(approved) != 1 || !strings.Contains(approved[0].Detail, "; warning: check lint_passes: main.py: ") {
 		t.Errorf("the journal has %+v, %v", approved, err)
 	}
@@ -186,7 +186,7 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 		t.Helper()
 		p := submitted(t, "", "")
 		d := p.Service("code-reviewer-1")
-		if _, err := d.ClaimReview(t.Context(), "task-1"); err != nil {
+		if _, err := d.Reviews.ClaimReview(t.Context(), "task-1"); err != nil {
 			t.Fatal(err)
 		}
 		return p, d
@@ -202,7 +202,7 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 	t.Run("an error of the reviewer, by verb", func(t *testing.T) {
 		t.Parallel()
 		_, d := begin(t)
-		done, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve", Findings: []*blackboard.Finding{{Severity: "error", Message: "wrong"}}})
+		done, err := d.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve", Findings: []*blackboard.Finding{{Severity: "error", Message: "wrong"}}})
 		if err != nil || done.Status != blackboard.Rejected || done.OverruledBy != "gate" {
 			t.Errorf("%+v, %v", done, err)
 		}
@@ -211,12 +211,12 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 		t.Parallel()
 		p, d := begin(t)
 		p.Config.Review.Checks["code_quality"] = config.Check{Enabled: true, Severity: "info"}
-		done, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve", Findings: []*blackboard.Finding{{Severity: "error", Check: "code_quality", Message: "odd"}}})
+		done, err := d.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve", Findings: []*blackboard.Finding{{Severity: "error", Check: "code_quality", Message: "odd"}}})
 		if err != nil || done.Status != blackboard.Approved || p.State().Task("task-1").Review.Findings[0].Severity != "info" {
 			t.Errorf("%+v, %v", done, err)
 		}
 		_, d = begin(t)
-		done, err = d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve", Findings: []*blackboard.Finding{{Severity: "info", Check: "security", Message: "no escaping"}}})
+		done, err = d.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "approve", Findings: []*blackboard.Finding{{Severity: "info", Check: "security", Message: "no escaping"}}})
 		if err != nil || done.Status != blackboard.Rejected {
 			t.Errorf("%+v, %v", done, err)
 		}
@@ -246,12 +246,12 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 	t.Run("too slow, by verb", func(t *testing.T) {
 		t.Parallel()
 		_, d := begin(t)
-		_, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "it is much too slow"})
+		_, err := d.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "it is much too slow"})
 		var refused *transition.Refusal
 		if !errors.As(err, &refused) || refused.Exit != transition.ExitRefused || !strings.Contains(refused.Message, "names no place") {
 			t.Errorf("got %v, want exit 4 with what is missing", err)
 		}
-		done, err := d.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Findings: []*blackboard.Finding{{File: "task-1.md", Message: "it is much too slow"}}})
+		done, err := d.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Findings: []*blackboard.Finding{{File: "task-1.md", Message: "it is much too slow"}}})
 		if err != nil || done.Status != blackboard.Rejected {
 			t.Errorf("a finding alone gives %+v, %v", done, err)
 		}

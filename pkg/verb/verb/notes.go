@@ -12,6 +12,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
+	"liza/pkg/verb/board"
 )
 
 // NoteInput is a note of a person.
@@ -29,23 +30,23 @@ type Noted struct {
 }
 
 // Note leaves a note for the planner, or for a task's next run.
-func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
-	if err := d.Clean(field("the note", &in.Text)); err != nil {
+func (v *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
+	if err := v.Board.Clean(field("the note", &in.Text)); err != nil {
 		return Noted{}, err
 	}
 	if len(in.Text) > maxNote {
-		return Noted{}, WrongUsage("liza help note", "the note has %d bytes; %d is the limit", len(in.Text), maxNote)
+		return Noted{}, board.WrongUsage("liza help note", "the note has %d bytes; %d is the limit", len(in.Text), maxNote)
 	}
 	var out Noted
-	err := d.Update(ctx, "note", func(s *blackboard.State, a transition.Actor) error {
+	err := v.Board.Update(ctx, "note", func(s *blackboard.State, a transition.Actor) error {
 		if a.ID != blackboard.Human || a.Inside != "" {
-			if _, err := transition.Identify(s, a, d.Now()); err != nil {
+			if _, err := transition.Identify(s, a, v.Board.Now()); err != nil {
 				return err
 			}
 			return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza discover TEXT --task ID", Message: "notes are for people; an agent uses discover or anomaly"}
 		}
-		n := &blackboard.Note{ID: in.ID, Message: in.Text, For: in.Task, By: d.Caller.Person, CallerRole: d.CallerRole(d.Caller.Person)}
-		if err := transition.AddNote(s, n, a, d.Now()); err != nil {
+		n := &blackboard.Note{ID: in.ID, Message: in.Text, For: in.Task, By: v.Board.Caller.Person, CallerRole: v.Board.CallerRole(v.Board.Caller.Person)}
+		if err := transition.AddNote(s, n, a, v.Board.Now()); err != nil {
 			return err
 		}
 		out.ID, out.Reaches = n.ID, reaches(s, n)
@@ -59,14 +60,14 @@ func (d *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
 
 // TakeNotes are the notes for the task of a run that came since its prompt was written; from now on they count
 // as seen by its agent. Its next prompt has them too.
-func (d *Service) TakeNotes(ctx context.Context, agent string) ([]*blackboard.Note, error) {
-	s, err := d.View(ctx)
+func (v *Service) TakeNotes(ctx context.Context, agent string) ([]*blackboard.Note, error) {
+	s, err := v.Board.View(ctx)
 	if err != nil || len(s.NewNotes(agent)) == 0 {
 		return nil, err
 	}
 	var taken []*blackboard.Note
-	err = d.Update(ctx, "notes seen", func(s *blackboard.State, _ transition.Actor) error {
-		taken = transition.TakeNotes(s, agent, d.Now())
+	err = v.Board.Update(ctx, "notes seen", func(s *blackboard.State, _ transition.Actor) error {
+		taken = transition.TakeNotes(s, agent, v.Board.Now())
 		return nil
 	})
 	return taken, err
@@ -90,24 +91,24 @@ var errOvertaken = errors.New("another answer was faster")
 // the same write, a task that waits for answers only; its next claim starts from what was
 // committed (specs/protocol.md#2.6). Where a guard of unblock refuses, the answer is stored all the
 // same, and the planner decides.
-func (d *Service) Answer(ctx context.Context, id, answer string) (Answered, error) {
-	err := d.Clean(field("the answer", &answer))
+func (v *Service) Answer(ctx context.Context, id, answer string) (Answered, error) {
+	err := v.Board.Clean(field("the answer", &answer))
 	if err != nil {
 		return Answered{}, err
 	}
 	for range 5 {
 		var out Answered
-		if out, err = d.answer(ctx, id, answer); !errors.Is(err, errOvertaken) {
+		if out, err = v.answer(ctx, id, answer); !errors.Is(err, errOvertaken) {
 			return out, err
 		}
 	}
 	return Answered{}, err
 }
 
-func (d *Service) answer(ctx context.Context, id, answer string) (Answered, error) {
-	in := d.Input()
+func (v *Service) answer(ctx context.Context, id, answer string) (Answered, error) {
+	in := v.Board.Input()
 	in.Answered, in.Reason = true, "all its questions are answered"
-	prepared, err := d.prepareAnswer(ctx, id, answer, &in)
+	prepared, err := v.prepareAnswer(ctx, id, answer, &in)
 	if err != nil {
 		return Answered{}, err
 	}
@@ -117,14 +118,14 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 		if !out.GoesOn {
 			return nil
 		}
-		return d.Project.Clear(project.Checkpoint)
+		return v.Board.Project.Clear(project.Checkpoint)
 	}
-	err = d.UpdateAhead(ctx, "answer", clearFile, func(s *blackboard.State, a transition.Actor) error {
+	err = v.Board.UpdateAhead(ctx, "answer", clearFile, func(s *blackboard.State, a transition.Actor) error {
 		out = Answered{Question: id, Attic: in.Attic}
-		if err := d.OnlyPerson(s, a, "answer"); err != nil {
+		if err := v.Board.OnlyPerson(s, a, "answer"); err != nil {
 			return err
 		}
-		task, last, err := transition.AnswerQuestion(s, id, answer, a, d.Now())
+		task, last, err := transition.AnswerQuestion(s, id, answer, a, v.Board.Now())
 		if err != nil {
 			return err
 		}
@@ -133,9 +134,9 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 			return errOvertaken
 		}
 		if last {
-			err = transition.Unblock(s, task, a, in, d.Now())
+			err = transition.Unblock(s, task, a, in, v.Board.Now())
 		}
-		if IsRefusal(err) {
+		if board.IsRefusal(err) {
 			out.Notices, err = append(out.Notices, "the answer is stored, but "+task+" stays BLOCKED: "+err.Error()), nil
 			last = false
 		}
@@ -145,14 +146,14 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 		}
 		if err == nil && transition.EndsWithAnswer(s) {
 			out.GoesOn = true
-			err = transition.ResumeSprint(s, "", "the questions are answered", a, d.Now())
+			err = transition.ResumeSprint(s, "", "the questions are answered", a, v.Board.Now())
 		}
 		return err
 	})
 	if err != nil || !out.Unblocked {
 		return out, err
 	}
-	if err := d.DropWorktree(ctx, out.Task); err != nil {
+	if err := v.Worktrees.DropWorktree(ctx, out.Task); err != nil {
 		out.Notices = append(out.Notices, err.Error())
 	}
 	return out, nil
@@ -160,35 +161,35 @@ func (d *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 
 // prepareAnswer tries the answer on a copy. When it would unblock the task, the work is
 // saved, and in gets to know of it.
-func (d *Service) prepareAnswer(ctx context.Context, id, answer string, in *transition.Input) (unblocks bool, err error) {
-	who, err := d.Identify()
+func (v *Service) prepareAnswer(ctx context.Context, id, answer string, in *transition.Input) (unblocks bool, err error) {
+	who, err := v.Board.Identify()
 	if err != nil {
 		return false, err
 	}
-	s, err := d.View(ctx)
+	s, err := v.Board.View(ctx)
 	if err != nil {
 		return false, err
 	}
 	copied := s.Clone()
 	a := who.Actor(copied)
-	if err := d.OnlyPerson(copied, a, "answer"); err != nil {
+	if err := v.Board.OnlyPerson(copied, a, "answer"); err != nil {
 		return false, err
 	}
-	task, last, err := transition.AnswerQuestion(copied, id, answer, a, d.Now())
+	task, last, err := transition.AnswerQuestion(copied, id, answer, a, v.Board.Now())
 	if err != nil || !last {
 		return false, err
 	}
-	if transition.Unblock(copied, task, a, *in, d.Now()) == nil {
-		if in.Tip, err = d.Repo.BranchTip(ctx, "task/"+task); err != nil {
+	if transition.Unblock(copied, task, a, *in, v.Board.Now()) == nil {
+		if in.Tip, err = v.Board.Repo.BranchTip(ctx, "task/"+task); err != nil {
 			in.Tip = ""
 		}
-		if t := s.Task(task); d.Elsewhere(t) { // the work is where it was pushed from
+		if t := s.Task(task); v.Board.Elsewhere(t) { // the work is where it was pushed from
 			in.Tip = ""
-			if there, err := d.brought(ctx, t); err == nil && there {
+			if there, err := v.Worktrees.brought(ctx, t); err == nil && there {
 				in.Tip = cmp.Or(lastCommit(t), t.ReviewCommit)
 			}
 		}
-		in.Attic, in.SaveError = d.Save(ctx, task, "answer")
+		in.Attic, in.SaveError = v.Save(ctx, task, "answer")
 	}
 	return true, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
+	"liza/pkg/verb/board"
 )
 
 // maxNote is how many bytes a note may have. It goes into prompts, which have less room than
@@ -32,9 +33,9 @@ func setTo(value any) string {
 }
 
 // TellSettings writes down that settings changed while agent programs ran.
-func (d *Service) TellSettings(ctx context.Context, what string) error {
-	return d.Update(ctx, "settings", func(s *blackboard.State, _ transition.Actor) error {
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: blackboard.System, Action: blackboard.ActionSettingsChanged, Detail: what})
+func (v *Service) TellSettings(ctx context.Context, what string) error {
+	return v.Board.Update(ctx, "settings", func(s *blackboard.State, _ transition.Actor) error {
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(v.Board.Now()), Agent: blackboard.System, Action: blackboard.ActionSettingsChanged, Detail: what})
 		return nil
 	})
 }
@@ -42,11 +43,11 @@ func (d *Service) TellSettings(ctx context.Context, what string) error {
 // SetSetting changes a key of the section config of state.yaml (specs/protocol.md#2.8). The value
 // is written as in YAML, null takes the key away; the rules of the state refuse one that the
 // key cannot have.
-func (d *Service) SetSetting(ctx context.Context, key, text string) (Setting, error) {
+func (v *Service) SetSetting(ctx context.Context, key, text string) (Setting, error) {
 	if !slices.Contains(blackboard.SettingKeys(), key) {
-		return Setting{}, WrongUsage("liza config show", "state.yaml has no setting %s", key)
+		return Setting{}, board.WrongUsage("liza config show", "state.yaml has no setting %s", key)
 	}
-	if err := d.AdminOnly("change settings"); err != nil {
+	if err := v.Board.AdminOnly("change settings"); err != nil {
 		return Setting{}, err
 	}
 	var value any
@@ -54,7 +55,7 @@ func (d *Service) SetSetting(ctx context.Context, key, text string) (Setting, er
 		value = text
 	}
 	done := Setting{Key: key, Value: value, File: ".liza/state.yaml"}
-	err := d.Update(ctx, "config", func(s *blackboard.State, a transition.Actor) error {
+	err := v.Board.Update(ctx, "config", func(s *blackboard.State, a transition.Actor) error {
 		if a.ID != blackboard.Human {
 			return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza note TEXT", Message: a.ID + " may not change settings: they are people's"}
 		}
@@ -65,7 +66,7 @@ func (d *Service) SetSetting(ctx context.Context, key, text string) (Setting, er
 		if s.Config[key] = value; value == nil {
 			delete(s.Config, key)
 		}
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Now()), Agent: a.ID, Action: blackboard.ActionConfigChanged,
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(v.Board.Now()), Agent: a.ID, Action: blackboard.ActionConfigChanged,
 			Detail: strings.TrimSpace(key + ": " + setTo(value))})
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
 )
@@ -36,11 +37,11 @@ func supervise(p *verbtest.Place, id string) *killed {
 	}
 	p.TB.Cleanup(k.kill)
 	start, _ := agent.ProcessStart(k.stand.Process.Pid)
-	r, err := k.service.Register(p.TB.Context(), verb.RegisterInput{ID: id, PID: k.stand.Process.Pid, PIDStart: start})
+	r, err := k.service.Agents.Register(p.TB.Context(), verb.RegisterInput{ID: id, PID: k.stand.Process.Pid, PIDStart: start})
 	if err != nil {
 		p.TB.Fatal(err)
 	}
-	k.service.Caller = verb.Caller{AgentID: r.Agent, Token: r.Token}
+	k.service.Board.Caller = board.Caller{AgentID: r.Agent, Token: r.Token}
 	return k
 }
 
@@ -49,7 +50,7 @@ func (k *killed) spawn(task string, recorded bool) {
 	k.TB.Helper()
 	s := k.State()
 	run := transition.NextRun(s, k.id)
-	mark := verb.RunMark(s.Agents[k.id].Generation, run)
+	mark := board.RunMark(s.Agents[k.id].Generation, run)
 	k.start("LIZA_AGENT_ID="+k.id, "LIZA_RUN="+mark)
 	pid := k.program.Process.Pid
 	start, _ := agent.ProcessStart(pid)
@@ -220,14 +221,14 @@ func TestTheProgramOfAKilledReviewerIsStoppedBeforeTheReviewIsGivenAway(t *testi
 			p.Commit("task-1")
 			must[verb.Submitted](p)(coder.Submit(t.Context(), verb.SubmitInput{Task: "task-1"}))
 			k := supervise(p, "code-reviewer-1")
-			must[verb.Claimed](p)(k.service.ClaimReview(t.Context(), "task-1"))
+			must[verb.Claimed](p)(k.service.Reviews.ClaimReview(t.Context(), "task-1"))
 			k.spawn("task-1", true)
 			k.die()
 			if past > 0 {
 				k.leaseIsPast(past)
 			}
 			next := p.Supervised("code-reviewer-2")
-			must[verb.Claimed](p)(next.ClaimReview(t.Context(), ""))
+			must[verb.Claimed](p)(next.Reviews.ClaimReview(t.Context(), ""))
 			k.stopped("the review was given to code-reviewer-2")
 			if by := p.State().Task("task-1").ReviewingBy; by != "code-reviewer-2" {
 				t.Errorf("the review is %s's", by)
@@ -249,7 +250,7 @@ func TestAnotherProgramWithThePidOfADeadOneIsNotStopped(t *testing.T) {
 	k.record(blackboard.Child{PID: pid, PIDStart: start - 1, PGID: pid, Run: 1, RunID: "g-1", Task: "task-1"})
 	k.die()
 	next := p.Supervised("coder-2")
-	must[[]string](p)(next.Recover(t.Context()))
+	must[[]string](p)(next.Agents.Recover(t.Context()))
 	must[verb.Claimed](p)(next.Claim(t.Context(), "task-1"))
 	if !k.runs() {
 		t.Error("a program that only has the pid of a dead one was killed")
@@ -266,18 +267,18 @@ func TestRecoveryStopsWhatAnyDeadAgentLeft(t *testing.T) {
 	k.die()
 	k.leaseIsPast(time.Minute)
 	d := p.Supervised("coder-1")
-	must[[]string](p)(d.Recover(t.Context()))
+	must[[]string](p)(d.Agents.Recover(t.Context()))
 	k.stopped("after a recovery")
 	if e := p.State().Agents["planner-1"]; e == nil || e.Child != nil {
 		t.Errorf("planner-1 is %+v, want an entry without a program", e)
 	}
 	k.leaseIsPast(2 * time.Hour)
-	must[[]string](p)(d.Recover(t.Context()))
+	must[[]string](p)(d.Agents.Recover(t.Context()))
 	if p.State().Agents["planner-1"] != nil {
 		t.Error("the entry of planner-1 is kept for ever")
 	}
 	before := p.State().Revision
-	if did := must[[]string](p)(d.Recover(t.Context())); len(did) > 0 || p.State().Revision != before {
+	if did := must[[]string](p)(d.Agents.Recover(t.Context())); len(did) > 0 || p.State().Revision != before {
 		t.Errorf("a recovery with nothing to do did %q, revision %d to %d", did, before, p.State().Revision)
 	}
 }
@@ -291,8 +292,8 @@ func TestAfterARebootWorkIsFreeAtOnce(t *testing.T) {
 	must[verb.Claimed](p)(k.service.Claim(t.Context(), "task-1"))
 	k.spawn("task-1", true)
 	next := p.Service("")
-	next.Proc.BootID = "the next boot"
-	did := must[[]string](p)(next.Recover(t.Context()))
+	next.Board.Proc.BootID = "the next boot"
+	did := must[[]string](p)(next.Agents.Recover(t.Context()))
 	if !slices.Contains(did, "coder-1 is gone; its work can be taken over") {
 		t.Errorf("did %q", did)
 	}
@@ -316,16 +317,16 @@ func TestAfterASuspensionNothingIsGivenAway(t *testing.T) {
 	jumped := true
 	other := p.Supervised("coder-2")
 	for _, d := range []*verb.Service{holder, other} {
-		d.Now, d.Proc.ClockJumped = later, func() bool { return jumped }
+		d.Board.Now, d.Board.Proc.ClockJumped = later, func() bool { return jumped }
 	}
-	must[[]string](p)(other.Recover(t.Context()))
+	must[[]string](p)(other.Agents.Recover(t.Context()))
 	if _, err := other.Claim(t.Context(), "task-1"); err == nil || !strings.Contains(err.Error(), "the clock of this machine jumped") {
 		t.Fatalf("right after a suspension a claim ended with %v", err)
 	}
 	if a := p.State().Agents; a["coder-1"] == nil || a["coder-2"] == nil {
 		t.Error("a registration was forgotten right after a suspension")
 	}
-	must[verb.Beat](p)(holder.Heartbeat(t.Context()))
+	must[verb.Beat](p)(holder.Agents.Heartbeat(t.Context()))
 	jumped = false
 	if _, err := other.Claim(t.Context(), "task-1"); err == nil {
 		t.Fatal("the task was given away although its holder has renewed the lease")

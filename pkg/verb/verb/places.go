@@ -59,12 +59,12 @@ func placesOf(in VerdictInput) []place {
 
 // misplaced says which place of a rejection is not in the commit that was submitted, "" when all are. What only looks like a place, such
 // as a host with its port, is none: its name has neither a file of the commit nor the extension of one.
-func (d *Service) misplaced(ctx context.Context, t *blackboard.Task, in VerdictInput) string {
+func (v *Service) misplaced(ctx context.Context, t *blackboard.Task, in VerdictInput) string {
 	places := placesOf(in)
 	if len(places) == 0 || t.ReviewCommit == "" || !t.ChangesFiles() {
 		return ""
 	}
-	list, err := d.Repo.ListCommit(ctx, t.ReviewCommit)
+	list, err := v.Board.Repo.ListCommit(ctx, t.ReviewCommit)
 	if err != nil {
 		return ""
 	}
@@ -88,7 +88,7 @@ func (d *Service) misplaced(ctx context.Context, t *blackboard.Task, in VerdictI
 		}
 		most := 0
 		for _, file := range same {
-			data, err := d.Repo.ReadFile(ctx, t.ReviewCommit, file)
+			data, err := v.Board.Repo.ReadFile(ctx, t.ReviewCommit, file)
 			if err != nil {
 				return "" // a submodule, or a file that cannot be read: nothing is known of its lines
 			}

@@ -11,34 +11,34 @@ import (
 
 // ApplyPlan puts a whole plan on the board, all or nothing (specs/roles-and-knowledge.md#3.5). The
 // same plan again is exit 7; an invalid one exit 2 with every problem.
-func (d *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied, error) {
+func (v *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied, error) {
 	hash, err := p.Hash()
 	if err != nil {
 		return plan.Applied{}, err
 	}
 	var warnings []string
 	if len(p.FormProblems()) == 0 { // else the rehearsal refuses it, with all that is wrong
-		if warnings, err = d.KeepSecrets(ctx, p); err != nil {
+		if warnings, err = v.Board.Vault().KeepSecrets(ctx, p); err != nil {
 			return plan.Applied{}, err
 		}
 	}
-	attics, err := d.saveForPlan(ctx, p, hash)
+	attics, err := v.saveForPlan(ctx, p, hash)
 	if err != nil {
 		return plan.Applied{}, err
 	}
-	d.Failpoint("plan.saved")
+	v.Board.Failpoint("plan.saved")
 	var out plan.Applied
-	err = d.Update(ctx, "plan", func(s *blackboard.State, a transition.Actor) (err error) {
-		out, err = d.planRules(s, a).Apply(s, a, p, hash, attics, d.Now())
+	err = v.Board.Update(ctx, "plan", func(s *blackboard.State, a transition.Actor) (err error) {
+		out, err = v.planRules(s, a).Apply(s, a, p, hash, attics, v.Board.Now())
 		return err
 	})
 	if err != nil {
 		return out, err
 	}
-	d.Failpoint("plan.applied")
+	v.Board.Failpoint("plan.applied")
 	out.Warnings = append(out.Warnings, warnings...)
 	for task := range attics {
-		if err := d.DropWorktree(ctx, task); err != nil {
+		if err := v.Worktrees.DropWorktree(ctx, task); err != nil {
 			out.Warnings = append(out.Warnings, err.Error())
 		}
 	}
@@ -46,39 +46,39 @@ func (d *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied,
 }
 
 // saveForPlan saves the work of what the plan drops, once the plan has passed on a copy.
-func (d *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string) (map[string]plan.Saved, error) {
-	id, err := d.Identify()
+func (v *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string) (map[string]plan.Saved, error) {
+	id, err := v.Board.Identify()
 	if err != nil {
 		return nil, err
 	}
-	s, err := d.View(ctx)
+	s, err := v.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a := id.Actor(s)
-	dropped := plan.Dropped(p, s, d.partyOf(s, a))
+	dropped := plan.Dropped(p, s, v.partyOf(s, a))
 	copied := s.Clone()
-	if _, err := d.planRules(copied, a).Apply(copied, id.Actor(copied), p, hash, nil, d.Now()); err != nil {
+	if _, err := v.planRules(copied, a).Apply(copied, id.Actor(copied), p, hash, nil, v.Board.Now()); err != nil {
 		return nil, err
 	}
 	out := map[string]plan.Saved{}
 	for _, task := range dropped {
-		ref, problem := d.Save(ctx, task, "plan")
+		ref, problem := v.Save(ctx, task, "plan")
 		out[task] = plan.Saved{Attic: ref, Problem: problem}
 	}
 	return out, nil
 }
 
 // planRules is what a plan, or a single new task, of the caller has to keep to.
-func (d *Service) planRules(s *blackboard.State, a transition.Actor) *plan.Rules {
-	human := d.partyOf(s, a)&transition.ByHuman != 0
-	return &plan.Rules{Config: d.Config(), Input: d.Input(), Human: human, Caller: d.CallerOf(s, human), Scripted: d.Scripted,
-		Skills: d.Skills, MayRun: d.MayRun, RoleProblem: d.NewRoleProblem, Clean: d.CleanTask}
+func (v *Service) planRules(s *blackboard.State, a transition.Actor) *plan.Rules {
+	human := v.partyOf(s, a)&transition.ByHuman != 0
+	return &plan.Rules{Config: v.Board.Config(), Input: v.Board.Input(), Human: human, Caller: v.Board.CallerOf(s, human), Scripted: v.Board.Scripted,
+		Skills: v.Board.Skills, MayRun: v.Board.MayRun, RoleProblem: v.Board.NewRoleProblem, Clean: v.Board.CleanTask}
 }
 
 // partyOf is what the caller is, 0 when that cannot be told.
-func (d *Service) partyOf(s *blackboard.State, a transition.Actor) transition.Party {
-	party, err := transition.Identify(s, a, d.Now())
+func (v *Service) partyOf(s *blackboard.State, a transition.Actor) transition.Party {
+	party, err := transition.Identify(s, a, v.Board.Now())
 	if err != nil {
 		return 0
 	}

@@ -74,7 +74,7 @@ func TestNothingIsMergedThatNobodyReviewed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := p.Service("").Merger(blackboard.System).All(ctx); err != nil {
+				if _, err := p.Service("").Merges.Merger(blackboard.System).All(ctx); err != nil {
 					t.Fatal(err)
 				}
 				if st := p.State().Task("x").Status; st != blackboard.ReadyForReview || p.Git(p.Dir, "rev-parse", "integration") != before {
@@ -262,7 +262,7 @@ func TestAUsersPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := p.Service("planner-1")
-	d.Caller.Person = "root"
+	d.Board.Caller.Person = "root"
 	if n := p.State().HumanNotes[0]; n.CallerRole != "user" {
 		t.Errorf("the note says %s", n.CallerRole)
 	}
@@ -274,11 +274,11 @@ func TestAUsersPlan(t *testing.T) {
 	if c := s.Plans[0].Caller; c.Name != "ada" || c.Role != "admin" {
 		t.Errorf("the plan's caller is %+v", c)
 	}
-	if why := d.MayStart(s, s.Task("x"), "exec"); why != "" {
+	if why := d.Board.MayStart(s, s.Task("x"), "exec"); why != "" {
 		t.Error(why)
 	}
 	delete(p.Config.Policy.Callers, "ada")
-	if why := d.MayStart(s, s.Task("x"), "exec"); !strings.Contains(why, "not be done for ada") {
+	if why := d.Board.MayStart(s, s.Task("x"), "exec"); !strings.Contains(why, "not be done for ada") {
 		t.Errorf("after the change: %q", why)
 	}
 }

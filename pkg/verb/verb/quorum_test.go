@@ -32,10 +32,10 @@ func handedIn(t *testing.T, p *verbtest.Place) {
 func approvedBy(t *testing.T, p *verbtest.Place, reviewer string) *blackboard.Task {
 	t.Helper()
 	d := p.Service(reviewer)
-	if _, err := d.ClaimReview(context.Background(), "task-1"); err != nil {
+	if _, err := d.Reviews.ClaimReview(context.Background(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Verdict(context.Background(), verb.VerdictInput{Task: "task-1", Verdict: verb.Approve}); err != nil {
+	if _, err := d.Reviews.Verdict(context.Background(), verb.VerdictInput{Task: "task-1", Verdict: verb.Approve}); err != nil {
 		t.Fatal(err)
 	}
 	return p.State().Task("task-1")
@@ -68,7 +68,7 @@ func TestAChangeOfARiskyPathNeedsTwoReviewersAndAnyOtherOneDoesNot(t *testing.T)
 			if x = approvedBy(t, p, "code-reviewer-2"); x.Status != blackboard.Approved {
 				t.Fatalf("after two approvals %s: %s", x.Status, x.ApprovalsText())
 			}
-			if results, err := p.Service("").Merge(context.Background(), "task-1"); err != nil || results[0].Status != blackboard.Merged {
+			if results, err := p.Service("").Merges.Merge(context.Background(), "task-1"); err != nil || results[0].Status != blackboard.Merged {
 				t.Errorf("merged: %+v, %v", results, err)
 			}
 		})
@@ -82,7 +82,7 @@ func TestRulesThatCameAfterTheApprovalAreCountedAtTheMerge(t *testing.T) {
 	approvedBy(t, p, "code-reviewer-1")
 	p.Config.Review.Quorum = twoFor("**")
 	head := p.Git(p.Dir, "rev-parse", "integration")
-	results, err := p.Service("").Merge(context.Background(), "")
+	results, err := p.Service("").Merges.Merge(context.Background(), "")
 	if err != nil || len(results) != 1 || results[0].Status != blackboard.ReadyForReview || !strings.Contains(results[0].Reason, "2 reviewers (**)") {
 		t.Fatalf("%+v, %v", results, err)
 	}
@@ -95,7 +95,7 @@ func TestRulesThatCameAfterTheApprovalAreCountedAtTheMerge(t *testing.T) {
 	if x := approvedBy(t, p, "code-reviewer-2"); x.Status != blackboard.Approved {
 		t.Errorf("%s: %s", x.Status, x.ApprovalsText())
 	}
-	if results, err := p.Service("").Merge(context.Background(), "task-1"); err != nil || results[0].Status != blackboard.Merged {
+	if results, err := p.Service("").Merges.Merge(context.Background(), "task-1"); err != nil || results[0].Status != blackboard.Merged {
 		t.Errorf("merged: %+v, %v", results, err)
 	}
 }
@@ -132,11 +132,11 @@ func TestAnApprovalThatARejectionRemovedCannotBePutBackByHand(t *testing.T) {
 	handedIn(t, p)
 	approvedBy(t, p, "code-reviewer-1")
 	d := p.Service("code-reviewer-2")
-	if _, err := d.ClaimReview(context.Background(), "task-1"); err != nil {
+	if _, err := d.Reviews.ClaimReview(context.Background(), "task-1"); err != nil {
 		t.Fatal(err)
 	}
 	before := p.State().Task("task-1").Approvals[0]
-	if _, err := d.Verdict(context.Background(), verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Reason: "task-1.md:1 is wrong"}); err != nil {
+	if _, err := d.Reviews.Verdict(context.Background(), verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Reason: "task-1.md:1 is wrong"}); err != nil {
 		t.Fatal(err)
 	}
 	entry(t, p, "task-1", `status: REJECTED\n`, "status: REJECTED\n    approvals:\n      - reviewer: "+before.Reviewer+"\n        person: true\n        commit: "+before.Commit+

@@ -37,7 +37,7 @@ func TestTheRadarNamesWhatWouldNotMerge(t *testing.T) {
 	same(p, "two", "goodbye")
 	radar := func(id string) string {
 		var list []string
-		for _, c := range d.Radar(ctx, p.State(), id) {
+		for _, c := range d.Integration.Radar(ctx, p.State(), id) {
 			list = append(list, c.Task+": "+strings.Join(c.Files, " "))
 		}
 		return strings.Join(list, "; ")
@@ -48,10 +48,10 @@ func TestTheRadarNamesWhatWouldNotMerge(t *testing.T) {
 	if _, err := p.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "one"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Service("code-reviewer-1").ClaimReview(ctx, "one"); err != nil {
+	if _, err := p.Service("code-reviewer-1").Reviews.ClaimReview(ctx, "one"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Service("code-reviewer-1").Verdict(ctx, verb.VerdictInput{Task: "one", Verdict: verb.Approve}); err != nil {
+	if _, err := p.Service("code-reviewer-1").Reviews.Verdict(ctx, verb.VerdictInput{Task: "one", Verdict: verb.Approve}); err != nil {
 		t.Fatal(err)
 	}
 	if got := radar(""); got != "" {
@@ -109,7 +109,7 @@ func TestSyncTakesTheBranchThatIsCheckedOut(t *testing.T) {
 		} else {
 			p.Git(p.Dir, "switch", "-q", x.checkedOut)
 		}
-		out, err := d.Sync(ctx, "", true)
+		out, err := d.Merges.Sync(ctx, "", true)
 		p.Git(p.Dir, "switch", "-q", base)
 		switch {
 		case x.refused == "" && (err != nil || out.Guessed != x.guessed || out.Commits != 1):
@@ -130,7 +130,7 @@ func TestSyncFromABranchOfARemoteAsksTheRemote(t *testing.T) {
 	p.Git(p.Dir, "fetch", "-q", "upstream")
 	p.Shell(t.TempDir(), "git clone -q "+remote+" . && echo new > new.md && git add . && git -c user.name=Ada -c user.email=ada@localhost commit -qm new && git push -q origin HEAD:main")
 	d, seen := p.Service(""), p.Git(p.Dir, "rev-parse", "upstream/main")
-	out, err := d.Sync(t.Context(), "upstream/main", false)
+	out, err := d.Merges.Sync(t.Context(), "upstream/main", false)
 	if err != nil || out.Commits != 1 || out.Base != p.Git(remote, "rev-parse", "main") {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -138,7 +138,7 @@ func TestSyncFromABranchOfARemoteAsksTheRemote(t *testing.T) {
 		t.Errorf("the person's own ref moved to %s", now)
 	}
 	for from, want := range map[string]string{"upstream/none": "the remote upstream has no branch none", "elsewhere/main": "does not name a commit"} {
-		if _, err := d.Sync(t.Context(), from, true); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := d.Merges.Sync(t.Context(), from, true); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", from, err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestSyncFromABranchOfARemoteAsksTheRemote(t *testing.T) {
 // forget lets the board have another base branch, "" for none.
 func forget(t *testing.T, p *verbtest.Place, base string) {
 	t.Helper()
-	err := p.Service("").Update(context.Background(), "test", func(s *blackboard.State, _ transition.Actor) error {
+	err := p.Service("").Board.Update(context.Background(), "test", func(s *blackboard.State, _ transition.Actor) error {
 		s.Config["base_ref"] = base
 		return nil
 	})
@@ -180,7 +180,7 @@ func TestALookRefusesOnlyWhatAClaimWouldRefuse(t *testing.T) {
 	}
 	for _, as := range []string{"", "coder-8"} { // not registered; an agent that acts for another one
 		other := p.Service(as)
-		other.Caller.AgentID = "coder-7"
+		other.Board.Caller.AgentID = "coder-7"
 		if err := other.Look(ctx, p.State()); err != nil {
 			t.Errorf("coder-7 as %q: %v", as, err)
 		}

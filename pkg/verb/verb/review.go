@@ -16,7 +16,12 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/review"
+	"liza/pkg/verb/board"
+	"liza/pkg/verb/checks"
 )
+
+// Reviews has the verbs of who judges work: claim a review, check, verdict, comment, decide about a merge.
+type Reviews struct{ verbs *Service }
 
 // MergeDecision is what a person decides about work that waits for the human merge gate.
 type MergeDecision struct {
@@ -26,21 +31,21 @@ type MergeDecision struct {
 
 // ApproveMerge releases the merge of a task that waits for a person, or, in review.mode
 // disabled, approves what was submitted (T19, T41). Any supervisor then merges it.
-func (d *Service) ApproveMerge(ctx context.Context, in MergeDecision) (Done, error) {
-	if err := d.AdminOnly("approve a merge"); err != nil {
-		return Done{Task: in.Task}, err
+func (v Reviews) ApproveMerge(ctx context.Context, in MergeDecision) (board.Done, error) {
+	if err := v.verbs.Board.AdminOnly("approve a merge"); err != nil {
+		return board.Done{Task: in.Task}, err
 	}
-	event, err := d.mergeDecision(ctx, in, true)
+	event, err := v.mergeDecision(ctx, in, true)
 	if err != nil {
-		return Done{Task: in.Task}, err
+		return board.Done{Task: in.Task}, err
 	}
 	event.Merge = &transition.MergeFacts{Override: in.Override}
 	open := 0
-	done, err := d.Event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a transition.Actor) error {
+	done, err := v.verbs.Board.Event(ctx, "approve-merge", in.Task, func(s *blackboard.State, a transition.Actor) error {
 		if t := s.Find(in.Task); t != nil {
 			open = len(s.OpenComments(t))
 		}
-		return transition.ApproveMerge(s, in.Task, a, event, d.Now())
+		return transition.ApproveMerge(s, in.Task, a, event, v.verbs.Board.Now())
 	})
 	if err == nil && open > 0 && !done.Already {
 		done.Notices = append(done.Notices, fmt.Sprintf("%s on %s: nobody is going to work on that any more", prose.Count(open, "open comment"), in.Task))
@@ -49,44 +54,44 @@ func (d *Service) ApproveMerge(ctx context.Context, in MergeDecision) (Done, err
 }
 
 // RejectMerge sends work that waits for a person back to its coder (T20).
-func (d *Service) RejectMerge(ctx context.Context, in MergeDecision) (Done, error) {
-	event, err := d.mergeDecision(ctx, in, false)
+func (v Reviews) RejectMerge(ctx context.Context, in MergeDecision) (board.Done, error) {
+	event, err := v.mergeDecision(ctx, in, false)
 	if err != nil {
-		return Done{Task: in.Task}, err
+		return board.Done{Task: in.Task}, err
 	}
-	return d.Event(ctx, "reject-merge", in.Task, func(s *blackboard.State, a transition.Actor) error {
-		return transition.RejectMerge(s, in.Task, a, event, d.Now())
+	return v.verbs.Board.Event(ctx, "reject-merge", in.Task, func(s *blackboard.State, a transition.Actor) error {
+		return transition.RejectMerge(s, in.Task, a, event, v.verbs.Board.Now())
 	})
 }
 
 // mergeDecision has the facts of both; without a reviewer the worktree is looked at (G55, G56).
-func (d *Service) mergeDecision(ctx context.Context, in MergeDecision, approve bool) (transition.Input, error) {
-	event := d.Input()
-	if err := d.Clean(field("--reason", &in.Reason)); err != nil {
+func (v Reviews) mergeDecision(ctx context.Context, in MergeDecision, approve bool) (transition.Input, error) {
+	event := v.verbs.Board.Input()
+	if err := v.verbs.Board.Clean(field("--reason", &in.Reason)); err != nil {
 		return event, err
 	}
 	event.Reason = in.Reason
-	s, err := d.View(ctx)
+	s, err := v.verbs.Board.View(ctx)
 	if err != nil {
 		return event, err
 	}
 	if t := s.Task(in.Task); t != nil && t.Status == blackboard.ReadyForReview && t.ChangesFiles() {
-		facts, err := d.reviewFacts(ctx, s, t)
+		facts, err := v.reviewFacts(ctx, s, t)
 		if err != nil {
 			return event, err
 		}
 		event.Review = &facts
 		var found []*blackboard.Finding
 		if approve {
-			found, err = d.TakenAway(ctx, s, t)
+			found, err = v.verbs.Integration.TakenAway(ctx, s, t)
 		}
 		if err != nil {
 			return event, err
 		}
 		if len(found) > 0 && (!in.Override || strings.TrimSpace(in.Reason) == "") {
-			return event, Refuse("liza diff "+t.ID, "%s; to approve it all the same say --override and --reason", ErrorsFound(found))
+			return event, board.Refuse("liza diff "+t.ID, "%s; to approve it all the same say --override and --reason", checks.ErrorsFound(found))
 		}
-		if err := d.quorum(ctx, s, t, &event); err != nil {
+		if err := v.quorum(ctx, s, t, &event); err != nil {
 			return event, err
 		}
 	}
@@ -161,13 +166,13 @@ func (in *VerdictInput) said() string {
 }
 
 // incomplete is the refusal of a rejection that lacks something, nil when it is good enough.
-func (d *Service) incomplete(ctx context.Context, t *blackboard.Task, in VerdictInput) error {
+func (v Reviews) incomplete(ctx context.Context, t *blackboard.Task, in VerdictInput) error {
 	if t == nil || in.Verdict != Reject || in.Checks {
 		return nil
 	}
-	problem := rejectionProblem(t, in, d.filesOf(ctx, t))
+	problem := rejectionProblem(t, in, v.filesOf(ctx, t))
 	if problem == "" {
-		problem = d.misplaced(ctx, t, in)
+		problem = v.verbs.misplaced(ctx, t, in)
 	}
 	if problem == "" {
 		return nil
@@ -176,7 +181,7 @@ func (d *Service) incomplete(ctx context.Context, t *blackboard.Task, in Verdict
 	if !t.ChangesFiles() {
 		example = "what is wrong with the output"
 	}
-	return Refuse(fmt.Sprintf("liza verdict %s reject --reason '%s'", t.ID, example), "the rejection of %s cannot be mended as it is: %s", t.ID, problem)
+	return board.Refuse(fmt.Sprintf("liza verdict %s reject --reason '%s'", t.ID, example), "the rejection of %s cannot be mended as it is: %s", t.ID, problem)
 }
 
 // isPlace reports whether a word names a place: hello.go:12, Makefile, TestHello, hello().
@@ -201,12 +206,12 @@ func words(text string) []string {
 
 // filesOf are the paths, the folders and the base names of what was submitted. Without them a
 // name that needs them is not known; nothing else depends on it.
-func (d *Service) filesOf(ctx context.Context, t *blackboard.Task) map[string]bool {
+func (v Reviews) filesOf(ctx context.Context, t *blackboard.Task) map[string]bool {
 	names := map[string]bool{}
 	if t == nil || !t.ChangesFiles() || t.ReviewCommit == "" {
 		return names
 	}
-	list, err := d.Repo.ListCommit(ctx, t.ReviewCommit)
+	list, err := v.verbs.Board.Repo.ListCommit(ctx, t.ReviewCommit)
 	if err != nil {
 		return names
 	}
@@ -229,85 +234,85 @@ type Comment struct {
 
 // Comment puts a comment on the board. The coder gets it with its next prompt, as a finding when the work is rejected. Work that
 // was approved already then waits for a person's decision.
-func (d *Service) Comment(ctx context.Context, in Comment) (Done, error) {
-	done := Done{Task: in.Task}
-	if err := d.Clean(field("the comment", &in.Text), field("the path", &in.Path)); err != nil {
+func (v Reviews) Comment(ctx context.Context, in Comment) (board.Done, error) {
+	done := board.Done{Task: in.Task}
+	if err := v.verbs.Board.Clean(field("the comment", &in.Text), field("the path", &in.Path)); err != nil {
 		return done, err
 	}
 	if len(in.Text) > maxNote {
-		return done, WrongUsage("liza help comment", "the comment has %d bytes; %d is the limit", len(in.Text), maxNote)
+		return done, board.WrongUsage("liza help comment", "the comment has %d bytes; %d is the limit", len(in.Text), maxNote)
 	}
 	if strings.TrimSpace(in.Text) == "" {
-		return done, WrongUsage("liza help comment", "the comment is empty")
+		return done, board.WrongUsage("liza help comment", "the comment is empty")
 	}
-	s, err := d.View(ctx)
+	s, err := v.verbs.Board.View(ctx)
 	if err != nil {
 		return done, err
 	}
-	id, err := d.Identify()
+	id, err := v.verbs.Board.Identify()
 	if err != nil {
 		return done, err
 	}
-	if err := d.OnlyPerson(s, id.Actor(s.Clone()), "comment on a change"); err != nil { // before anything is said about the change
+	if err := v.verbs.Board.OnlyPerson(s, id.Actor(s.Clone()), "comment on a change"); err != nil { // before anything is said about the change
 		return done, err
 	}
-	n := &blackboard.Note{Message: in.Text, For: in.Task, Line: in.Line, By: d.Caller.Person, CallerRole: d.CallerRole(d.Caller.Person)}
+	n := &blackboard.Note{Message: in.Text, For: in.Task, Line: in.Line, By: v.verbs.Board.Caller.Person, CallerRole: v.verbs.Board.CallerRole(v.verbs.Board.Caller.Person)}
 	if t := s.Find(in.Task); t != nil { // else the rules say it
-		if n.File, n.Commit, err = d.placeOf(ctx, s, t, in); err != nil {
+		if n.File, n.Commit, err = v.placeOf(ctx, s, t, in); err != nil {
 			return done, err
 		}
 	}
-	return d.Event(ctx, "comment", in.Task, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.OnlyPerson(s, a, "comment on a change"); err != nil {
+	return v.verbs.Board.Event(ctx, "comment", in.Task, func(s *blackboard.State, a transition.Actor) error {
+		if err := v.verbs.Board.OnlyPerson(s, a, "comment on a change"); err != nil {
 			return err
 		}
 		own := *n // the change may run more than once
-		return transition.AddNote(s, &own, a, d.Now())
+		return transition.AddNote(s, &own, a, v.verbs.Board.Now())
 	})
 }
 
 // placeOf is the file and the commit that a comment is about.
-func (d *Service) placeOf(ctx context.Context, s *blackboard.State, t *blackboard.Task, in Comment) (file, commit string, err error) {
+func (v Reviews) placeOf(ctx context.Context, s *blackboard.State, t *blackboard.Task, in Comment) (file, commit string, err error) {
 	next := "liza diff " + t.ID + " --stat"
-	base, commit, err := d.ChangeOf(ctx, s, t)
+	base, commit, err := v.verbs.Integration.ChangeOf(ctx, s, t)
 	if err != nil {
 		return "", "", err
 	}
 	if in.Path == "" {
 		if in.Line != 0 {
-			return "", "", WrongUsage("liza help comment", "a line without a file says nothing")
+			return "", "", board.WrongUsage("liza help comment", "a line without a file says nothing")
 		}
 		return "", commit, nil
 	}
 	file = path.Clean(in.Path)
-	changes, err := d.Repo.ChangedFiles(ctx, base, commit)
+	changes, err := v.verbs.Board.Repo.ChangedFiles(ctx, base, commit)
 	if err != nil {
 		return "", "", err
 	}
 	for _, c := range changes {
 		if c.Path == file {
-			return file, commit, d.hasLine(ctx, c, commit, in.Line, next)
+			return file, commit, v.hasLine(ctx, c, commit, in.Line, next)
 		}
 	}
-	return "", "", Refuse(next, "%s does not change %s", t.ID, file)
+	return "", "", board.Refuse(next, "%s does not change %s", t.ID, file)
 }
 
 // hasLine refuses a line that the file does not have.
-func (d *Service) hasLine(ctx context.Context, c git.Change, commit string, line int, next string) error {
+func (v Reviews) hasLine(ctx context.Context, c git.Change, commit string, line int, next string) error {
 	switch {
 	case line < 0:
-		return WrongUsage("liza help comment", "line %d must be 1 or more", line)
+		return board.WrongUsage("liza help comment", "line %d must be 1 or more", line)
 	case line == 0:
 		return nil
 	case c.Status == "D":
-		return Refuse(next, "%s was deleted, so it has no line %d", c.Path, line)
+		return board.Refuse(next, "%s was deleted, so it has no line %d", c.Path, line)
 	}
-	data, err := d.Repo.ReadFile(ctx, commit, c.Path)
+	data, err := v.verbs.Board.Repo.ReadFile(ctx, commit, c.Path)
 	if err != nil {
 		return fmt.Errorf("cannot look at line %d: %w", line, err)
 	}
 	if lines := bytes.Count(data, []byte("\n")) + 1; line > lines || line == lines && bytes.HasSuffix(data, []byte("\n")) {
-		return Refuse(next, "%s has no line %d", c.Path, line)
+		return board.Refuse(next, "%s has no line %d", c.Path, line)
 	}
 	return nil
 }
@@ -323,16 +328,16 @@ func quorumRules(cfg *config.Config) []blackboard.QuorumRule {
 
 // quorumOf is what review.quorum asks for the change that a merge of the task's commit onto a commit or branch would
 // make, nil for one reviewer. Without rules git is not asked.
-func (d *Service) quorumOf(ctx context.Context, t *blackboard.Task, onto string) (*blackboard.Quorum, error) {
-	rules := quorumRules(d.Config())
+func (v Reviews) quorumOf(ctx context.Context, t *blackboard.Task, onto string) (*blackboard.Quorum, error) {
+	rules := quorumRules(v.verbs.Board.Config())
 	if len(rules) == 0 || !t.ChangesFiles() || t.ReviewCommit == "" {
 		return nil, nil
 	}
-	from, to, err := d.ProposalOnto(ctx, t, onto, t.ReviewCommit)
+	from, to, err := v.verbs.Integration.ProposalOnto(ctx, t, onto, t.ReviewCommit)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := d.Repo.ChangedFiles(ctx, from, to)
+	changes, err := v.verbs.Board.Repo.ChangedFiles(ctx, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("cannot find what %s changes: %w", t.ID, err)
 	}
@@ -347,12 +352,12 @@ func (d *Service) quorumOf(ctx context.Context, t *blackboard.Task, onto string)
 }
 
 // quorum puts into the facts of an approval what the change needs.
-func (d *Service) quorum(ctx context.Context, s *blackboard.State, t *blackboard.Task, in *transition.Input) (err error) {
-	if len(d.Config().Review.Quorum) == 0 && len(t.Approvals) == 0 || !t.ChangesFiles() {
+func (v Reviews) quorum(ctx context.Context, s *blackboard.State, t *blackboard.Task, in *transition.Input) (err error) {
+	if len(v.verbs.Board.Config().Review.Quorum) == 0 && len(t.Approvals) == 0 || !t.ChangesFiles() {
 		return nil
 	}
-	if in.Quorum, err = d.quorumOf(ctx, t, s.IntegrationBranch()); err == nil && in.Review != nil {
-		in.Review.Tree, err = d.Repo.TreeOf(ctx, t.ReviewCommit)
+	if in.Quorum, err = v.quorumOf(ctx, t, s.IntegrationBranch()); err == nil && in.Review != nil {
+		in.Review.Tree, err = v.verbs.Board.Repo.TreeOf(ctx, t.ReviewCommit)
 	}
 	return err
 }

@@ -75,17 +75,17 @@ func newScene(t *testing.T) *scene {
 		if id == "submitted" {
 			continue
 		}
-		ok(reviewer.ClaimReview(ctx, id))
+		ok(reviewer.Reviews.ClaimReview(ctx, id))
 		switch id {
 		case "approved":
-			ok(reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve, Learn: []string{"The tests need a network that is open"}}))
+			ok(reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve, Learn: []string{"The tests need a network that is open"}}))
 		case "rejected":
-			ok(reviewer.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Reject, Reason: "rejected.md:1 has no word"}))
+			ok(reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Reject, Reason: "rejected.md:1 has no word"}))
 		}
 	}
-	ok(p.Service("planner-1").Register(ctx, verb.RegisterInput{ID: "planner-1"}))
-	ok(human.AddFact(ctx, "The build needs make 4 or later", ""))
-	ok(human.AddFact(ctx, "The docs are built with sphinx", ""))
+	ok(p.Service("planner-1").Agents.Register(ctx, verb.RegisterInput{ID: "planner-1"}))
+	ok(human.Knowledge.AddFact(ctx, "The build needs make 4 or later", ""))
+	ok(human.Knowledge.AddFact(ctx, "The docs are built with sphinx", ""))
 	ok(coder.Discover(ctx, blackboard.Discovery{During: "claimed", Description: "The parser is slow", Severity: "high", Urgency: "deferred"}))
 	p.Now = func() time.Time { return began.Add(30 * time.Second) } // when all verbs are tried
 	s := &scene{p: p, state: p.State()}
@@ -102,7 +102,7 @@ func (s *scene) try(t *testing.T, c attempt, fails int) tried {
 	if c.files {
 		done(s.p, os.MkdirAll(own.Liza, 0o755))
 	}
-	d.Project = &own
+	d.Board.Project = &own
 	x := tried{before: s.lines}
 	x.board = store.NewMemory(s.state)
 	if c.board != nil {
@@ -111,11 +111,11 @@ func (s *scene) try(t *testing.T, c attempt, fails int) tried {
 		x.board, x.before = store.NewMemory(state), lines(state)
 	}
 	x.board.Validate = func(after, before *blackboard.State) []blackboard.Violation {
-		return audit.Validate(after, before, audit.Facts{Now: d.Now(), Write: true})
+		return audit.Validate(after, before, audit.Facts{Now: d.Board.Now(), Write: true})
 	}
 	uses := &unreliable{Store: x.board, nth: fails}
-	d.Progress = func(text string) { x.told = append(x.told, text) }
-	d.Store, d.Rehearsal, d.Random = uses, true, strings.NewReader(strings.Repeat("0123456789abcdef", 99))
+	d.Board.Progress = func(text string) { x.told = append(x.told, text) }
+	d.Board.Store, d.Board.Rehearsal, d.Board.Random = uses, true, strings.NewReader(strings.Repeat("0123456789abcdef", 99))
 	if c.service != nil {
 		c.service(d)
 	}

@@ -28,7 +28,7 @@ func sealedPlace(t *testing.T) *verbtest.Place {
 	p := verbtest.New(t)
 	p.AddTask("task-1")
 	p.Approved("task-4")
-	if _, err := p.Service("").Merge(context.Background(), "task-4"); err != nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), "task-4"); err != nil {
 		t.Fatal(err)
 	}
 	p.Approved("task-3")
@@ -137,7 +137,7 @@ func wantForged(t *testing.T, p *verbtest.Place, name string) {
 		t.Errorf("a write: %v; wanted V66 with %q", err, name)
 	}
 	head := p.Git(p.Dir, "rev-parse", "integration")
-	if results, err := p.Service("").Merge(context.Background(), ""); err == nil && len(results) > 0 && results[0].Status == blackboard.Merged {
+	if results, err := p.Service("").Merges.Merge(context.Background(), ""); err == nil && len(results) > 0 && results[0].Status == blackboard.Merged {
 		t.Errorf("merged: %+v", results)
 	}
 	if now := p.Git(p.Dir, "rev-parse", "integration"); now != head {
@@ -184,7 +184,7 @@ func TestAForgedApprovalIsSeenWithoutAStampAndWithAHigherRevision(t *testing.T) 
 		t.Fatal(err)
 	}
 	p.Open()
-	if _, err := p.Service("").Merge(context.Background(), "task-2"); err == nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), "task-2"); err == nil {
 		t.Error("a forged approval was merged after the stamp was deleted")
 	}
 }
@@ -199,7 +199,7 @@ func TestAnApprovalThatWasTakenBackCannotBePutBackByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Service("").RejectMerge(context.Background(), verb.MergeDecision{Task: "task-1", Reason: "task-1.md:1 is wrong; say it in one word"}); err != nil {
+	if _, err := p.Service("").Reviews.RejectMerge(context.Background(), verb.MergeDecision{Task: "task-1", Reason: "task-1.md:1 is wrong; say it in one word"}); err != nil {
 		t.Fatal(err)
 	}
 	now := fmt.Sprintf("revision: %d", p.State().Revision)
@@ -281,7 +281,7 @@ func TestAProjectFromBeforeIsSealedOnceAndItsJournalSaysSo(t *testing.T) {
 	t.Parallel()
 	p := sealedPlace(t)
 	fromBefore(t, p)
-	if _, err := p.Service("").Merge(context.Background(), "task-3"); err == nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), "task-3"); err == nil {
 		t.Error("an approval without a seal was merged before the project was sealed")
 	}
 	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
@@ -294,7 +294,7 @@ func TestAProjectFromBeforeIsSealedOnceAndItsJournalSaysSo(t *testing.T) {
 	if n := strings.Count(string(journal), "action: sealed"); n != 1 || !strings.Contains(string(journal), "what was on the board was sealed as it was: task-4, task-3") {
 		t.Errorf("%d entries say that the project is sealed:\n%s", n, journal)
 	}
-	if _, err := p.Service("").Merge(context.Background(), "task-3"); err != nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), "task-3"); err != nil {
 		t.Errorf("an approval from before is not merged: %v", err)
 	}
 	fromBoard := p.State().Task("task-4").Seal
@@ -312,7 +312,7 @@ func TestAProjectFromBeforeDoesNotSealWhatWasJustForged(t *testing.T) {
 	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err == nil || !strings.Contains(err.Error(), "liza verdict task-2") {
 		t.Errorf("the first write after a forgery: %v", err)
 	}
-	if _, err := p.Service("").Merge(context.Background(), "task-2"); err == nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), "task-2"); err == nil {
 		t.Error("merged")
 	}
 }
@@ -327,7 +327,7 @@ func TestAProjectWhoseKeyIsMissingSaysSoAndAPersonMaySealIt(t *testing.T) {
 	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
 		t.Errorf("a write that needs no key: %v", err)
 	}
-	_, err := p.Service("").Merge(context.Background(), "task-3")
+	_, err := p.Service("").Merges.Merge(context.Background(), "task-3")
 	var refused *transition.Refusal
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "its key") || !strings.HasPrefix(refused.Next, "liza seal") {
 		t.Errorf("the merge: %v", err)
@@ -335,7 +335,7 @@ func TestAProjectWhoseKeyIsMissingSaysSoAndAPersonMaySealIt(t *testing.T) {
 	if _, err := p.Service("").Seal(context.Background(), "the old computer is gone"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Service("").Merge(context.Background(), "task-3"); err != nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), "task-3"); err != nil {
 		t.Errorf("after it was sealed: %v", err)
 	}
 }

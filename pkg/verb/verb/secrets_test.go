@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/sprint"
-	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
 )
 
@@ -44,11 +44,11 @@ func TestSecretsInMemoryStandInNoFile(t *testing.T) {
 	if _, err := apply(t, d, planOfSecrets); err == nil || !strings.Contains(err.Error(), "only `liza run` can keep them") {
 		t.Errorf("a process that ends at once accepts them: %v", err)
 	}
-	d.Held = &verb.HeldSecrets{Memory: true}
+	d.Board.Held = &board.HeldSecrets{Memory: true}
 	if _, err := apply(t, d, planOfSecrets); err != nil {
 		t.Fatal(err)
 	}
-	values, missing, err := d.SecretsOf([]string{"token", "pin", "other", "../state.yaml"})
+	values, missing, err := d.Board.Vault().SecretsOf([]string{"token", "pin", "other", "../state.yaml"})
 	if err != nil || len(values) != 2 || values["token"] != "tok-12345678" || strings.Join(missing, " ") != "other ../state.yaml" {
 		t.Errorf("got %v, missing %q, %v", values, missing, err)
 	}

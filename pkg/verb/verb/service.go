@@ -9,20 +9,28 @@ import (
 
 // A Service has every verb, for one caller. It may be used by several goroutines.
 type Service struct {
-	*board.Session
-	*integration.Branch
-	*checks.Checks
+	Board       *board.Session
+	Integration *integration.Branch
+	Checks      *checks.Checks
+
+	Agents    Agents
+	Worktrees Worktrees
+	Reviews   Reviews
+	Merges    Merges
+	Knowledge Knowledge
 }
 
 // New returns the verbs for the caller of a session.
-func New(s *board.Session) *Service {
-	b := integration.New(s)
-	return &Service{Session: s, Branch: b, Checks: checks.New(s, b)}
+func New(b *board.Session) *Service {
+	branch := integration.New(b)
+	v := &Service{Board: b, Integration: branch, Checks: checks.New(b, branch)}
+	v.Agents, v.Worktrees, v.Reviews, v.Merges, v.Knowledge = Agents{v}, Worktrees{v}, Reviews{v}, Merges{v}, Knowledge{v}
+	return v
 }
 
 // With returns the verbs for a copy of the session that change has altered.
-func (d *Service) With(change func(*board.Session)) *Service {
-	s := *d.Session
+func (v *Service) With(change func(*board.Session)) *Service {
+	s := *v.Board
 	change(&s)
 	return New(&s)
 }
@@ -37,15 +45,15 @@ func lastCommit(t *blackboard.Task) string {
 }
 
 // mayTake is May for tasks of that state.
-func (d *Service) mayTake(s *blackboard.State) func(*blackboard.Task) string {
-	if d.May == nil {
+func (v *Service) mayTake(s *blackboard.State) func(*blackboard.Task) string {
+	if v.Board.May == nil {
 		return nil
 	}
-	return func(t *blackboard.Task) string { return d.May(s, t) }
+	return func(t *blackboard.Task) string { return v.Board.May(s, t) }
 }
 
 // Drafting returns a copy of d that collects what is given to Later. The copy is for one goroutine.
-func (d *Service) Drafting() *Service { return New(d.Session.Drafting()) }
+func (v *Service) Drafting() *Service { return New(v.Board.Drafting()) }
 
 // field names a text of an input, for Clean.
 func field(name string, value *string) board.Text { return board.Text{Name: name, Value: value} }

@@ -61,20 +61,20 @@ type VerdictInput struct {
 func (in *VerdictInput) sizes() error {
 	const help = "liza help verdict"
 	if len(in.Inject) > 0 && in.Verdict != Reject {
-		return WrongUsage(help, "--inject goes with reject only")
+		return board.WrongUsage(help, "--inject goes with reject only")
 	}
 	if in.Supervisor {
 		return nil
 	}
 	if n, most := utf8.RuneCountInString(in.Reason), exitcmd.LimitOf("ReviewExit.reason").Most; n > most {
-		return WrongUsage(help, "--reason has %d characters; %d is the limit", n, most)
+		return board.WrongUsage(help, "--reason has %d characters; %d is the limit", n, most)
 	}
 	for _, list := range []struct {
 		option, key string
 		n           int
 	}{{"--inject", "inject", len(in.Inject)}, {"--finding", "findings", len(in.Findings)}, {"--suggest", "suggestions", len(in.Suggestions)}} {
 		if most := exitcmd.LimitOf("ReviewExit." + list.key).Items; list.n > most {
-			return WrongUsage(help, "%s was given %d times; %d is the limit", list.option, list.n, most)
+			return board.WrongUsage(help, "%s was given %d times; %d is the limit", list.option, list.n, most)
 		}
 	}
 	return nil
@@ -101,39 +101,39 @@ var Verdicts = []string{string(Approve), string(Reject), string(Replan), string(
 
 // Submitted is the result of a submission.
 type Submitted struct {
-	Done
+	board.Done
 	Commit string `json:"commit,omitempty"`
 }
 
 // Submit hands a claimed task in for review, with proof: the commit exists, is the
 // worktree's HEAD, goes beyond the base, and the worktree is clean (G33 to G42).
-func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
-	if err := d.Clean(append(board.TextsOf("--evidence", &in.Evidence), field("--summary", &in.Summary), field("--no-tests", &in.NoTests))...); err != nil {
-		return Submitted{Done: Done{Task: in.Task}}, err
+func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error) {
+	if err := v.Board.Clean(append(board.TextsOf("--evidence", &in.Evidence), field("--summary", &in.Summary), field("--no-tests", &in.NoTests))...); err != nil {
+		return Submitted{Done: board.Done{Task: in.Task}}, err
 	}
-	s, err := d.View(ctx)
+	s, err := v.Board.View(ctx)
 	if err != nil {
 		return Submitted{}, err
 	}
-	out := Submitted{Done: Done{Task: in.Task}}
-	event := d.Input()
+	out := Submitted{Done: board.Done{Task: in.Task}}
+	event := v.Board.Input()
 	event.Summary, event.NoTests = in.Summary, in.NoTests
 	t := s.Task(in.Task)
 	if t != nil && t.ChangesFiles() {
-		facts, err := d.SubmissionFacts(ctx, s, t, in.Commit)
+		facts, err := v.SubmissionFacts(ctx, s, t, in.Commit)
 		if err != nil {
 			return out, err
 		}
 		event.Submission = &facts
 	}
 	// Before the board says that there is something to review: a reviewer may be on another host.
-	published, err := d.publishSubmission(ctx, s, in, event)
+	published, err := v.Worktrees.publishSubmission(ctx, s, in, event)
 	if err != nil {
 		return out, err
 	}
-	d.Failpoint("submit.published")
+	v.Board.Failpoint("submit.published")
 	accept := func(s *blackboard.State, a transition.Actor) error {
-		if err := transition.Submit(s, in.Task, a, event, d.Now()); err != nil {
+		if err := transition.Submit(s, in.Task, a, event, v.Board.Now()); err != nil {
 			return err
 		}
 		if !published {
@@ -142,17 +142,17 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		t := s.Task(in.Task)
 		out.Commit = t.ReviewCommit
 		if in.Summary != "" {
-			t.LastOutcome = &blackboard.LastOutcome{Action: exitcmd.Completed, Summary: in.Summary, EvidenceFiles: in.Evidence, At: blackboard.TimeOf(d.Now())}
+			t.LastOutcome = &blackboard.LastOutcome{Action: exitcmd.Completed, Summary: in.Summary, EvidenceFiles: in.Evidence, At: blackboard.TimeOf(v.Board.Now())}
 		}
 		return nil
 	}
-	out.Done, err = d.Event(ctx, "submit", in.Task, accept)
+	out.Done, err = v.Board.Event(ctx, "submit", in.Task, accept)
 	if errors.Is(err, errNotPublished) { // a moment ago the rules refused it; unpublished, no other host could get at it
-		if err := d.publish(ctx, in.Task, event.Submission.Commit); err != nil {
+		if err := v.Worktrees.publish(ctx, in.Task, event.Submission.Commit); err != nil {
 			return out, err
 		}
 		published = true
-		out.Done, err = d.Event(ctx, "submit", in.Task, accept)
+		out.Done, err = v.Board.Event(ctx, "submit", in.Task, accept)
 	}
 	if out.Already && event.Submission != nil {
 		out.Commit = event.Submission.Commit
@@ -163,19 +163,19 @@ func (d *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 var errNotPublished = errors.New("the commit is not on the remote")
 
 // SubmissionFacts looks at the worktree and at what the commits change.
-func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (transition.SubmissionFacts, error) {
+func (v *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (transition.SubmissionFacts, error) {
 	f := transition.SubmissionFacts{Named: named}
 	if t.Status == blackboard.Claimed {
-		if err := d.EnsureWorktree(ctx, s, t); err != nil {
+		if err := v.Worktrees.EnsureWorktree(ctx, s, t); err != nil {
 			return f, err
 		}
 	}
 	// A run may have a repository of its own: what it committed there is in ours only after this.
-	taken, err := d.takeOver(ctx, s, t)
+	taken, err := v.Worktrees.takeOver(ctx, s, t)
 	if err != nil {
 		return f, err
 	}
-	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
+	w, err := v.Board.Repo.Inspect(ctx, v.Board.Repo.WorktreePath(t.ID))
 	if err != nil {
 		return f, err
 	}
@@ -190,44 +190,44 @@ func (d *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 	f.Commit = w.Head
 	if named == "" {
 		f.Named = "HEAD"
-	} else if f.Commit, err = d.Repo.Resolve(ctx, inWorktree(named, w.Head)); err != nil {
+	} else if f.Commit, err = v.Board.Repo.Resolve(ctx, inWorktree(named, w.Head)); err != nil {
 		f.Commit = ""
 	}
 	if f.Commit == "" || t.BaseCommit == "" {
 		return f, nil
 	}
-	if f.BaseIsAncestor, err = d.Repo.IsAncestor(ctx, t.BaseCommit, f.Commit); err != nil {
+	if f.BaseIsAncestor, err = v.Board.Repo.IsAncestor(ctx, t.BaseCommit, f.Commit); err != nil {
 		return f, err
 	}
 	if t.FixOnto != "" {
-		if f.HasFixOnto, err = d.Repo.IsAncestor(ctx, t.FixOnto, f.Commit); err != nil {
+		if f.HasFixOnto, err = v.Board.Repo.IsAncestor(ctx, t.FixOnto, f.Commit); err != nil {
 			return f, err
 		}
 	}
 	if t.Merges != "" {
-		if f.HasMerges, err = d.Repo.IsAncestor(ctx, t.Merges, f.Commit); err != nil {
+		if f.HasMerges, err = v.Board.Repo.IsAncestor(ctx, t.Merges, f.Commit); err != nil {
 			return f, err
 		}
 	}
-	integration, err := d.KnownTip(ctx, s)
+	integration, err := v.Integration.KnownTip(ctx, s)
 	if err != nil {
 		return f, err
 	}
 	line := git.Line{ID: t.ID, Commit: f.Commit, Known: append(t.Bases(), integration)}
-	if f.Unsound, err = d.Repo.Unsound(ctx, line); err != nil {
+	if f.Unsound, err = v.Board.Repo.Unsound(ctx, line); err != nil {
 		return f, err
 	}
-	from, to, err := d.Proposal(ctx, s, t, f.Commit)
+	from, to, err := v.Integration.Proposal(ctx, s, t, f.Commit)
 	if err != nil {
 		return f, err
 	}
-	changes, err := review.Changes(ctx, d.Repo, from, to)
+	changes, err := review.Changes(ctx, v.Board.Repo, from, to)
 	if err != nil {
 		return f, err
 	}
-	f.EmptyDiff = len(changes) == 0 && !d.AllowEmpty && t.Merges == "" // all conflicts may be for one side
+	f.EmptyDiff = len(changes) == 0 && !v.Board.AllowEmpty && t.Merges == "" // all conflicts may be for one side
 	f.ForeignPaths = foreignPaths(changes)
-	r := d.Config().Review
+	r := v.Board.Config().Review
 	gate := review.CountGate(review.Files(changes), t.Type, r.TestPaths)
 	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt || !r.Checks[review.TestCoverage].Enabled
 	return f, nil
@@ -268,37 +268,37 @@ func MayBeTracked(path string) bool {
 }
 
 // Intent records the pre-execution checkpoint of a claimed task.
-func (d *Service) Intent(ctx context.Context, id string, intent blackboard.Intent) (Done, error) {
+func (v *Service) Intent(ctx context.Context, id string, intent blackboard.Intent) (board.Done, error) {
 	texts := append(board.TextsOf("--assumption", &intent.Assumptions), board.TextsOf("--risk", &intent.Risks)...)
 	texts = append(append(texts, board.TextsOf("--file", &intent.FilesToModify)...), field("--intent", &intent.Intent), field("--validation", &intent.Validation))
-	if err := d.Clean(texts...); err != nil {
-		return Done{Task: id}, err
+	if err := v.Board.Clean(texts...); err != nil {
+		return board.Done{Task: id}, err
 	}
-	return d.Event(ctx, "intent", id, func(s *blackboard.State, a transition.Actor) error {
+	return v.Board.Event(ctx, "intent", id, func(s *blackboard.State, a transition.Actor) error {
 		return transition.RecordIntent(s, id, a, transition.Input{Intent: &intent,
-			Texts: []transition.Text{{Option: "--intent", Value: intent.Intent}, {Option: "--validation", Value: intent.Validation}}}, d.Now())
+			Texts: []transition.Text{{Option: "--intent", Value: intent.Intent}, {Option: "--validation", Value: intent.Validation}}}, v.Board.Now())
 	})
 }
 
 // Block stops a task with one to three questions.
-func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
+func (v *Service) Block(ctx context.Context, in BlockInput) (board.Done, error) {
 	texts := append(board.TextsOf("--question", &in.Questions), board.TextsOf("--attempted", &in.Attempted)...)
-	if err := d.Clean(append(texts, field("--reason", &in.Reason))...); err != nil {
-		return Done{Task: in.Task}, err
+	if err := v.Board.Clean(append(texts, field("--reason", &in.Reason))...); err != nil {
+		return board.Done{Task: in.Task}, err
 	}
 	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
-		return Done{Task: in.Task}, &transition.Refusal{Guard: "G70", Exit: transition.ExitUsage, Next: "liza help block", Message: "--reason " + why}
+		return board.Done{Task: in.Task}, &transition.Refusal{Guard: "G70", Exit: transition.ExitUsage, Next: "liza help block", Message: "--reason " + why}
 	}
-	if _, err := d.TakeOver(ctx, in.Task); err != nil {
-		return Done{Task: in.Task}, err
+	if _, err := v.Worktrees.TakeOver(ctx, in.Task); err != nil {
+		return board.Done{Task: in.Task}, err
 	}
-	d.pushWork(ctx, in.Task)
-	return d.Event(ctx, "block", in.Task, func(s *blackboard.State, a transition.Actor) error {
+	v.Worktrees.pushWork(ctx, in.Task)
+	return v.Board.Event(ctx, "block", in.Task, func(s *blackboard.State, a transition.Actor) error {
 		before := len(s.Questions)
 		if t := s.Task(in.Task); t != nil && in.Output != nil {
 			t.Output = in.Output
 		}
-		err := transition.Block(s, in.Task, a, transition.Input{Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted}, d.Now())
+		err := transition.Block(s, in.Task, a, transition.Input{Reason: in.Reason, Questions: in.Questions, Attempted: in.Attempted}, v.Board.Now())
 		if err == nil && in.Synthetic {
 			for _, q := range s.Questions[before:] {
 				q.Synthetic = true
@@ -314,25 +314,25 @@ func (d *Service) Block(ctx context.Context, in BlockInput) (Done, error) {
 }
 
 // Handoff passes a half-done task on to the next run.
-func (d *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) (Done, error) {
+func (v *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) (board.Done, error) {
 	texts := append(board.TextsOf("--file", &h.FilesModified), board.TextsOf("--step", &h.NextSteps)...)
 	texts = append(texts, field("--summary", &h.Summary), field("--next-action", &h.NextAction), field("--approach", &h.Approach), field("--blockers", &h.Blockers))
-	if err := d.Clean(texts...); err != nil {
-		return Done{Task: id}, err
+	if err := v.Board.Clean(texts...); err != nil {
+		return board.Done{Task: id}, err
 	}
-	if _, err := d.TakeOver(ctx, id); err != nil {
-		return Done{Task: id}, err
+	if _, err := v.Worktrees.TakeOver(ctx, id); err != nil {
+		return board.Done{Task: id}, err
 	}
-	d.pushWork(ctx, id)
-	return d.Event(ctx, "handoff", id, func(s *blackboard.State, a transition.Actor) error {
+	v.Worktrees.pushWork(ctx, id)
+	return v.Board.Event(ctx, "handoff", id, func(s *blackboard.State, a transition.Actor) error {
 		return transition.HandOff(s, id, a, transition.Input{Handoff: &h,
-			Texts: []transition.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, d.Now())
+			Texts: []transition.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, v.Board.Now())
 	})
 }
 
 // Judged is the result of a verdict.
 type Judged struct {
-	Done
+	board.Done
 	Verdict      Verdict `json:"verdict"`
 	OverruledBy  string  `json:"overruled_by,omitempty"`
 	OverruledWhy string  `json:"overruled_why,omitempty"`
@@ -343,54 +343,54 @@ func present[T any](list []*T) []*T {
 }
 
 // Verdict stores the binding verdict on the exact commit that was submitted.
-func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
-	out := Judged{Verdict: in.Verdict, Done: Done{Task: in.Task}}
+func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
+	out := Judged{Verdict: in.Verdict, Done: board.Done{Task: in.Task}}
 	// Lists of an agent may have empty entries, other than those of the board.
 	in.Findings, in.Inject, in.Prior = present(in.Findings), present(in.Inject), present(in.Prior)
-	if err := d.cleanVerdict(&in); err != nil {
+	if err := v.cleanVerdict(&in); err != nil {
 		return out, err
 	}
 	if err := in.sizes(); err != nil {
 		return out, err
 	}
-	s, err := d.View(ctx)
+	s, err := v.verbs.Board.View(ctx)
 	if err != nil {
 		return out, err
 	}
 	if in.Verdict == Reject && strings.TrimSpace(in.Reason) == "" {
 		in.Reason = in.said()
 	}
-	event := d.Input()
+	event := v.verbs.Board.Input()
 	event.Reason, event.What = in.Reason, in.What
-	event.Verdict = &transition.VerdictInput{Findings: d.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
+	event.Verdict = &transition.VerdictInput{Findings: v.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
 	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == Approve {
-		facts, err := d.reviewFacts(ctx, s, t)
+		facts, err := v.reviewFacts(ctx, s, t)
 		if err != nil {
 			return out, err
 		}
 		event.Review = &facts
-		if err := d.quorum(ctx, s, t, &event); err != nil {
+		if err := v.quorum(ctx, s, t, &event); err != nil {
 			return out, err
 		}
 		if t.Status == blackboard.ReadyForReview && (t.Review == nil || t.Review.Commit != t.ReviewCommit) { // no checks ran, so they have not said it
-			found, err := d.TakenAway(ctx, s, t)
+			found, err := v.verbs.Integration.TakenAway(ctx, s, t)
 			if err != nil {
 				return out, err
 			}
 			event.Verdict.Findings = append(event.Verdict.Findings, found...)
 		}
 	}
-	incomplete := d.incomplete(ctx, s.Task(in.Task), in)
-	if in.Verdict != Approve && incomplete == nil && d.judges(s, in.Task) { // before a coder can go on in the worktree
-		if back, err := d.PutBack(ctx, in.Task, d.caller()); err != nil {
+	incomplete := v.incomplete(ctx, s.Task(in.Task), in)
+	if in.Verdict != Approve && incomplete == nil && v.verbs.judges(s, in.Task) { // before a coder can go on in the worktree
+		if back, err := v.verbs.Worktrees.PutBack(ctx, in.Task, v.verbs.caller()); err != nil {
 			out.Notices = append(out.Notices, err.Error())
 		} else if back != "" {
 			out.Notices = append(out.Notices, "the worktree is back at what was submitted; "+back)
 		}
 	}
-	lessons := d.lessons(ctx, s, in)
-	out.Done, err = d.Event(ctx, "verdict", in.Task, func(s *blackboard.State, a transition.Actor) (err error) {
-		now := d.Now()
+	lessons := v.verbs.Knowledge.lessons(ctx, s, in)
+	out.Done, err = v.verbs.Board.Event(ctx, "verdict", in.Task, func(s *blackboard.State, a transition.Actor) (err error) {
+		now := v.verbs.Board.Now()
 		switch in.Verdict {
 		case Approve:
 			out.OverruledWhy, err = transition.Approve(s, in.Task, a, event, now)
@@ -406,14 +406,14 @@ func (d *Service) Verdict(ctx context.Context, in VerdictInput) (Judged, error) 
 			}
 			event.Texts = []transition.Text{{Option: "--reason", Value: in.Reason}}
 			if strings.TrimSpace(in.Reason) == "" {
-				return WrongUsage("liza help verdict", "--reason is empty: say what keeps the review from ending")
+				return board.WrongUsage("liza help verdict", "--reason is empty: say what keeps the review from ending")
 			}
 			err = transition.ReleaseReview(s, in.Task, a, event, now)
 		default:
-			return WrongUsage("liza help verdict", "verdict '%s' is unknown; it must be approve, reject, replan or stuck", in.Verdict)
+			return board.WrongUsage("liza help verdict", "verdict '%s' is unknown; it must be approve, reject, replan or stuck", in.Verdict)
 		}
 		if err == nil {
-			d.learn(s, a, in, lessons, now)
+			v.verbs.Knowledge.learn(s, a, in, lessons, now)
 		}
 		return err
 	})
@@ -434,19 +434,19 @@ func verdictNotices(before *blackboard.State, in VerdictInput) []string {
 	return n
 }
 
-func (d *Service) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task) (transition.ReviewFacts, error) {
+func (v Reviews) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task) (transition.ReviewFacts, error) {
 	var f transition.ReviewFacts
 	if t.Status == blackboard.ReadyForReview {
-		if err := d.EnsureWorktree(ctx, s, t); err != nil {
+		if err := v.verbs.Worktrees.EnsureWorktree(ctx, s, t); err != nil {
 			return f, err
 		}
 	}
-	w, err := d.Repo.Inspect(ctx, d.Repo.WorktreePath(t.ID))
+	w, err := v.verbs.Board.Repo.Inspect(ctx, v.verbs.Board.Repo.WorktreePath(t.ID))
 	if err != nil {
 		return f, err
 	}
 	f.Head, f.Dirty = w.Head, w.Dirty
-	if f.BranchTip, err = d.Repo.BranchTip(ctx, "task/"+t.ID); err != nil {
+	if f.BranchTip, err = v.verbs.Board.Repo.BranchTip(ctx, "task/"+t.ID); err != nil {
 		f.BranchTip = ""
 	}
 	return f, nil
@@ -456,7 +456,7 @@ func (d *Service) reviewFacts(ctx context.Context, s *blackboard.State, t *black
 func ParseFinding(text string) (*blackboard.Finding, error) {
 	parts := strings.SplitN(text, "|", 5)
 	if len(parts) < 4 || strings.TrimSpace(parts[3]) == "" {
-		return nil, WrongUsage("liza help verdict", "--finding %q must have the form 'severity|check|file:line|message|fix'", text)
+		return nil, board.WrongUsage("liza help verdict", "--finding %q must have the form 'severity|check|file:line|message|fix'", text)
 	}
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
@@ -466,7 +466,7 @@ func ParseFinding(text string) (*blackboard.Finding, error) {
 		f.Severity = "warning"
 	}
 	if f.Severity != "error" && f.Severity != "warning" && f.Severity != "info" {
-		return nil, WrongUsage("liza help verdict", "--finding: severity '%s' must be error, warning or info", f.Severity)
+		return nil, board.WrongUsage("liza help verdict", "--finding: severity '%s' must be error, warning or info", f.Severity)
 	}
 	if len(parts) == 5 {
 		f.Fix = parts[4]
@@ -482,8 +482,8 @@ func ParseFinding(text string) (*blackboard.Finding, error) {
 
 // judged gives findings that name a check of the project the severity of that check
 // (specs/roles-and-knowledge.md#5.3).
-func (d *Service) judged(findings []*blackboard.Finding) []*blackboard.Finding {
-	r := d.Config().Review
+func (v Reviews) judged(findings []*blackboard.Finding) []*blackboard.Finding {
+	r := v.verbs.Board.Config().Review
 	findings = slices.Clone(findings)
 	for i, f := range findings {
 		if r.Checks[f.Check].Enabled {

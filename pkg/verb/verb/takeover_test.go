@@ -29,13 +29,13 @@ func inFolder(t *testing.T) (p *verbtest.Place, d *verb.Service, head string, en
 	}
 	s := p.State()
 	mark := outcome.MarkOf(d, s, "coder-1", "task-1")
-	folder, err := d.GitFolder(context.Background(), s, s.Task("task-1"), "coder-1", true, true)
+	folder, err := d.Worktrees.GitFolder(context.Background(), s, s.Task("task-1"), "coder-1", true, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Commit("task-1")
 	head = p.Git(p.Repo.WorktreePath("task-1"), "rev-parse", "HEAD")
-	return p, d, head, func() error { return d.CloseGitFolder(context.Background(), folder, "task-1", mark) }
+	return p, d, head, func() error { return d.Worktrees.CloseGitFolder(context.Background(), folder, "task-1", mark) }
 }
 
 func TestEachWayToEndWorkTakesItsCommitsOver(t *testing.T) {
@@ -59,7 +59,7 @@ func TestEachWayToEndWorkTakesItsCommitsOver(t *testing.T) {
 			return err
 		},
 		"the end of the run": func(d *verb.Service) error {
-			_, err := d.TakeOver(ctx, "task-1")
+			_, err := d.Worktrees.TakeOver(ctx, "task-1")
 			return err
 		},
 	} {
@@ -136,7 +136,7 @@ func TestATaskWithAForgedObjectIsFreedByEachWayOut(t *testing.T) {
 			return err
 		},
 		"the recovery": func(d *verb.Service) error {
-			if _, err := d.SettleFolders(ctx); err != nil {
+			if _, err := d.Worktrees.SettleFolders(ctx); err != nil {
 				return err
 			}
 			_, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"})
@@ -183,7 +183,7 @@ func TestDoctorNamesTheWayOutOfCommitsThatWereRefused(t *testing.T) {
 	t.Parallel()
 	p := forged(t)
 	d := p.Service("")
-	if _, err := d.SettleFolders(t.Context()); err != nil {
+	if _, err := d.Worktrees.SettleFolders(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	examine := func() []findings.Finding {

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/plan"
 )
 
@@ -42,26 +43,26 @@ func (n *NewTask) SetLimits(limits map[string]int) {
 }
 
 // AddTask creates a task, UNCLAIMED or DRAFT; it is validated before anything is written.
-func (d *Service) AddTask(ctx context.Context, n NewTask) (Done, error) {
-	if err := d.CleanTask(&n.Task); err != nil {
-		return Done{}, err
+func (v *Service) AddTask(ctx context.Context, n NewTask) (board.Done, error) {
+	if err := v.Board.CleanTask(&n.Task); err != nil {
+		return board.Done{}, err
 	}
 	if n.Fill {
-		s, err := d.View(ctx)
+		s, err := v.Board.View(ctx)
 		if err != nil {
-			return Done{}, err
+			return board.Done{}, err
 		}
 		n.Task.ID = cmp.Or(n.Task.ID, plan.FreeID(s))
 		if s.Goal != nil {
 			n.Task.SpecRef = cmp.Or(n.Task.SpecRef, s.Goal.SpecRef)
 		}
 	}
-	in := d.Input()
-	in.RoleProblem = d.NewRoleProblem(&n.Task)
+	in := v.Board.Input()
+	in.RoleProblem = v.Board.NewRoleProblem(&n.Task)
 	var doubts []string
-	done, err := d.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a transition.Actor) error {
+	done, err := v.Board.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a transition.Actor) error {
 		t := n.Task
-		if err := d.planRules(s, a).TaskProblem(s, &t); err != nil {
+		if err := v.planRules(s, a).TaskProblem(s, &t); err != nil {
 			return err
 		}
 		plan.FillKind(s, &t)
@@ -75,7 +76,7 @@ func (d *Service) AddTask(ctx context.Context, n NewTask) (Done, error) {
 			s.Sprint.Scope.Stretch = append(s.Sprint.Scope.Stretch, t.ID)
 		}
 		doubts = plan.Doubts(&t)
-		return transition.Create(s, &t, n.Draft, a, in, d.Now())
+		return transition.Create(s, &t, n.Draft, a, in, v.Board.Now())
 	})
 	if err == nil {
 		done.Notices = append(done.Notices, doubts...)
@@ -90,14 +91,14 @@ type Finalized struct {
 }
 
 // Finalize turns drafts into claimable tasks, all or none.
-func (d *Service) Finalize(ctx context.Context, ids []string) (Finalized, error) {
+func (v *Service) Finalize(ctx context.Context, ids []string) (Finalized, error) {
 	if len(ids) == 0 {
-		return Finalized{}, WrongUsage("liza help finalize", "finalize needs the id of a draft")
+		return Finalized{}, board.WrongUsage("liza help finalize", "finalize needs the id of a draft")
 	}
 	out := Finalized{Tasks: ids}
-	err := d.Update(ctx, "finalize", func(s *blackboard.State, a transition.Actor) error {
+	err := v.Board.Update(ctx, "finalize", func(s *blackboard.State, a transition.Actor) error {
 		out.Warnings = nil
-		if err := transition.Finalize(s, ids, a, d.Input(), d.Now()); err != nil {
+		if err := transition.Finalize(s, ids, a, v.Board.Input(), v.Board.Now()); err != nil {
 			return err
 		}
 		for _, id := range ids {
@@ -119,19 +120,19 @@ type TaskEdit struct {
 }
 
 // EditTask changes priority, title or texts of a task that is not terminal.
-func (d *Service) EditTask(ctx context.Context, e TaskEdit) (Done, error) {
-	err := d.Clean(field("--title", &e.Title), field("--description", &e.Description), field("--done", &e.DoneWhen), field("--scope", &e.Scope))
+func (v *Service) EditTask(ctx context.Context, e TaskEdit) (board.Done, error) {
+	err := v.Board.Clean(field("--title", &e.Title), field("--description", &e.Description), field("--done", &e.DoneWhen), field("--scope", &e.Scope))
 	if err != nil {
-		return Done{Task: e.Task}, err
+		return board.Done{Task: e.Task}, err
 	}
 	var busy, doubts []string
-	done, err := d.Event(ctx, "edit", e.Task, func(s *blackboard.State, a transition.Actor) error {
-		if err := d.OnlyPerson(s, a, "edit a task"); err != nil {
+	done, err := v.Board.Event(ctx, "edit", e.Task, func(s *blackboard.State, a transition.Actor) error {
+		if err := v.Board.OnlyPerson(s, a, "edit a task"); err != nil {
 			return err
 		}
-		err := transition.EditTask(s, e.Task, transition.TaskEdit{Priority: e.Priority, Title: e.Title, Description: e.Description, DoneWhen: e.DoneWhen, Scope: e.Scope}, a, d.Now())
+		err := transition.EditTask(s, e.Task, transition.TaskEdit{Priority: e.Priority, Title: e.Title, Description: e.Description, DoneWhen: e.DoneWhen, Scope: e.Scope}, a, v.Board.Now())
 		if err == nil {
-			err = d.planRules(s, a).TaskProblem(s, s.Task(e.Task))
+			err = v.planRules(s, a).TaskProblem(s, s.Task(e.Task))
 		}
 		if err == nil {
 			busy, doubts = atWork(s, e.Task, "works without the change; next: liza restart"), plan.Doubts(s.Task(e.Task))
@@ -155,23 +156,23 @@ func atWork(s *blackboard.State, task, what string) (list []string) {
 }
 
 // Hold keeps everybody from picking the task; its status stays.
-func (d *Service) Hold(ctx context.Context, id, reason string) (Done, error) {
-	if err := d.Clean(field("--reason", &reason)); err != nil {
-		return Done{Task: id}, err
+func (v *Service) Hold(ctx context.Context, id, reason string) (board.Done, error) {
+	if err := v.Board.Clean(field("--reason", &reason)); err != nil {
+		return board.Done{Task: id}, err
 	}
 	var busy []string
-	done, err := d.Event(ctx, "hold", id, func(s *blackboard.State, a transition.Actor) error {
+	done, err := v.Board.Event(ctx, "hold", id, func(s *blackboard.State, a transition.Actor) error {
 		busy = atWork(s, id, "goes on with its run; next: liza stop")
-		return transition.HoldTask(s, id, a, transition.Input{Reason: reason}, d.Now())
+		return transition.HoldTask(s, id, a, transition.Input{Reason: reason}, v.Board.Now())
 	})
 	done.Notices = append(done.Notices, busy...)
 	return done, err
 }
 
 // Unhold ends a hold.
-func (d *Service) Unhold(ctx context.Context, id string) (Done, error) {
-	return d.Event(ctx, "unhold", id, func(s *blackboard.State, a transition.Actor) error {
-		return transition.UnholdTask(s, id, a, transition.Input{}, d.Now())
+func (v *Service) Unhold(ctx context.Context, id string) (board.Done, error) {
+	return v.Board.Event(ctx, "unhold", id, func(s *blackboard.State, a transition.Actor) error {
+		return transition.UnholdTask(s, id, a, transition.Input{}, v.Board.Now())
 	})
 }
 
@@ -185,19 +186,19 @@ type WayOut struct {
 }
 
 // Unblock lets a BLOCKED task start over from the integration head.
-func (d *Service) Unblock(ctx context.Context, w WayOut) (Done, error) {
-	return d.leave(ctx, "unblock", w, transition.Unblock)
+func (v *Service) Unblock(ctx context.Context, w WayOut) (board.Done, error) {
+	return v.leave(ctx, "unblock", w, transition.Unblock)
 }
 
 // Supersede replaces a task by others; what depends on it depends on those.
-func (d *Service) Supersede(ctx context.Context, w WayOut) (Done, error) {
-	return d.leave(ctx, "supersede", w, transition.Supersede)
+func (v *Service) Supersede(ctx context.Context, w WayOut) (board.Done, error) {
+	return v.leave(ctx, "supersede", w, transition.Supersede)
 }
 
 // Abandon drops a task.
-func (d *Service) Abandon(ctx context.Context, w WayOut) (Done, error) {
+func (v *Service) Abandon(ctx context.Context, w WayOut) (board.Done, error) {
 	var drafts []string
-	done, err := d.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) (err error) {
+	done, err := v.leave(ctx, "abandon", w, func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) (err error) {
 		drafts, err = transition.Abandon(s, id, a, in, now)
 		return err
 	})
@@ -212,49 +213,49 @@ type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transi
 
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
-func (d *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent) (Done, error) {
-	if err := d.Clean(field("--reason", &w.Reason), field("--root-cause", &w.RootCause)); err != nil {
-		return Done{Task: w.Task}, err
+func (v *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent) (board.Done, error) {
+	if err := v.Board.Clean(field("--reason", &w.Reason), field("--root-cause", &w.RootCause)); err != nil {
+		return board.Done{Task: w.Task}, err
 	}
-	in := d.Input()
+	in := v.Board.Input()
 	in.Reason, in.RootCause, in.By, in.DependsOn = w.Reason, w.RootCause, w.By, w.DependsOn
-	if done, err := d.Try(ctx, w.Task, in, event); err != nil {
-		return d.Already(ctx, done, err)
+	if done, err := v.Try(ctx, w.Task, in, event); err != nil {
+		return v.Board.Already(ctx, done, err)
 	}
-	in.Attic, in.SaveError = d.Save(ctx, w.Task, op)
-	done, err := d.Event(ctx, op, w.Task, func(s *blackboard.State, a transition.Actor) error {
-		return event(s, w.Task, a, in, d.Now())
+	in.Attic, in.SaveError = v.Save(ctx, w.Task, op)
+	done, err := v.Board.Event(ctx, op, w.Task, func(s *blackboard.State, a transition.Actor) error {
+		return event(s, w.Task, a, in, v.Board.Now())
 	})
 	if err != nil || done.Already {
 		return done, err
 	}
 	done.Attic = in.Attic
-	if err := d.DropWorktree(ctx, w.Task); err != nil {
+	if err := v.Worktrees.DropWorktree(ctx, w.Task); err != nil {
 		done.Notices = append(done.Notices, err.Error())
 	}
 	return done, nil
 }
 
 // Try tries the event on a copy, so that a refused one saves and removes nothing.
-func (d *Service) Try(ctx context.Context, task string, in transition.Input, event WayEvent) (Done, error) {
-	id, err := d.Identify()
+func (v *Service) Try(ctx context.Context, task string, in transition.Input, event WayEvent) (board.Done, error) {
+	id, err := v.Board.Identify()
 	if err != nil {
-		return Done{}, err
+		return board.Done{}, err
 	}
-	s, err := d.View(ctx)
+	s, err := v.Board.View(ctx)
 	if err != nil {
-		return Done{}, err
+		return board.Done{}, err
 	}
-	return Done{Task: task}, event(s.Clone(), task, id.Actor(s), in, d.Now())
+	return board.Done{Task: task}, event(s.Clone(), task, id.Actor(s), in, v.Board.Now())
 }
 
 // Save puts the work of a task's worktree and branch into the attic. It returns the ref,
 // and the reason when that failed.
-func (d *Service) Save(ctx context.Context, task, reason string) (attic, problem string) {
-	if d.Rehearsal {
+func (v *Service) Save(ctx context.Context, task, reason string) (attic, problem string) {
+	if v.Board.Rehearsal {
 		return "", ""
 	}
-	s, err := d.View(ctx)
+	s, err := v.Board.View(ctx)
 	if err != nil {
 		return "", err.Error()
 	}
@@ -262,8 +263,8 @@ func (d *Service) Save(ctx context.Context, task, reason string) (attic, problem
 	if t == nil || t.KindOf() == blackboard.MessageTask {
 		return "", ""
 	}
-	head := d.ProvenTip(ctx, s)
-	ref, _, err := d.Repo.Save(ctx, git.Work{ID: task, Path: d.WorktreeOf(ctx, task), Reason: reason, Integration: head, Base: t.BaseCommit})
+	head := v.Integration.ProvenTip(ctx, s)
+	ref, _, err := v.Board.Repo.Save(ctx, git.Work{ID: task, Path: v.Integration.WorktreeOf(ctx, task), Reason: reason, Integration: head, Base: t.BaseCommit})
 	if err != nil {
 		return "", err.Error()
 	}
@@ -281,53 +282,53 @@ type ReleaseInput struct {
 
 // Release frees a claim or a review claim. Work in the worktree is kept, and what is not
 // committed is saved besides.
-func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
-	if err := d.Clean(field("--reason", &in.Reason)); err != nil {
-		return Done{Task: in.Task}, err
+func (v *Service) Release(ctx context.Context, in ReleaseInput) (board.Done, error) {
+	if err := v.Board.Clean(field("--reason", &in.Reason)); err != nil {
+		return board.Done{Task: in.Task}, err
 	}
-	s, err := d.View(ctx)
+	s, err := v.Board.View(ctx)
 	if err != nil {
-		return Done{}, err
+		return board.Done{}, err
 	}
 	t := s.Task(in.Task)
-	event := d.Input()
+	event := v.Board.Input()
 	event.Reason, event.Force = in.Reason, in.Force
 	event.Texts = []transition.Text{{Option: "--reason", Value: in.Reason}}
 	reviewer := in.Reviewer || !in.Coder && t != nil && t.Status == blackboard.ReadyForReview
 	if reviewer {
-		return d.Event(ctx, "release", in.Task, func(s *blackboard.State, a transition.Actor) error {
-			return transition.ReleaseReview(s, in.Task, a, event, d.Now())
+		return v.Board.Event(ctx, "release", in.Task, func(s *blackboard.State, a transition.Actor) error {
+			return transition.ReleaseReview(s, in.Task, a, event, v.Board.Now())
 		})
 	}
-	if done, err := d.Try(ctx, in.Task, event, transition.Release); err != nil {
-		return d.Already(ctx, done, err)
+	if done, err := v.Try(ctx, in.Task, event, transition.Release); err != nil {
+		return v.Board.Already(ctx, done, err)
 	}
 	event.Claim = &transition.ClaimFacts{}
-	if problem := d.stopHolder(ctx, s, t); problem != "" {
+	if problem := v.stopHolder(ctx, s, t); problem != "" {
 		event.Claim.ChildError = problem
 	}
-	if _, err := d.takeOver(ctx, s, t); err != nil {
-		return Done{Task: in.Task}, err
+	if _, err := v.Worktrees.takeOver(ctx, s, t); err != nil {
+		return board.Done{Task: in.Task}, err
 	}
-	if d.Elsewhere(t) {
-		if event.HasWork, err = d.brought(ctx, t); err != nil {
-			return Done{Task: in.Task}, err
+	if v.Board.Elsewhere(t) {
+		if event.HasWork, err = v.Worktrees.brought(ctx, t); err != nil {
+			return board.Done{Task: in.Task}, err
 		}
 	} else {
-		event.HasWork, event.Attic = d.workOf(ctx, t)
-		d.pushWork(ctx, in.Task)
+		event.HasWork, event.Attic = v.workOf(ctx, t)
+		v.Worktrees.pushWork(ctx, in.Task)
 		if event.Attic != "" {
-			if _, err := d.publishAttic(ctx, in.Task, event.Attic); err != nil {
-				d.Progressf("%s: cannot push %s: %v", in.Task, event.Attic, err)
+			if _, err := v.Worktrees.publishAttic(ctx, in.Task, event.Attic); err != nil {
+				v.Board.Progressf("%s: cannot push %s: %v", in.Task, event.Attic, err)
 			}
 		}
 	}
-	done, err := d.Event(ctx, "release", in.Task, func(s *blackboard.State, a transition.Actor) error {
+	done, err := v.Board.Event(ctx, "release", in.Task, func(s *blackboard.State, a transition.Actor) error {
 		holder := t.AssignedTo
-		if err := transition.Release(s, in.Task, a, event, d.Now()); err != nil {
+		if err := transition.Release(s, in.Task, a, event, v.Board.Now()); err != nil {
 			return err
 		}
-		if e := s.Agents[holder]; e != nil && holder != d.Caller.AgentID {
+		if e := s.Agents[holder]; e != nil && holder != v.Board.Caller.AgentID {
 			e.Child = nil
 		}
 		return nil
@@ -337,12 +338,12 @@ func (d *Service) Release(ctx context.Context, in ReleaseInput) (Done, error) {
 }
 
 // stopHolder stops the process of a claim that somebody else gives away by force.
-func (d *Service) stopHolder(ctx context.Context, s *blackboard.State, t *blackboard.Task) string {
+func (v *Service) stopHolder(ctx context.Context, s *blackboard.State, t *blackboard.Task) string {
 	e := s.Agents[t.AssignedTo]
-	if e == nil || e.Child == nil || t.AssignedTo == d.Caller.AgentID || e.Host != d.Proc.Host || e.BootID != d.Proc.BootID || d.Proc.StopOrphan == nil {
+	if e == nil || e.Child == nil || t.AssignedTo == v.Board.Caller.AgentID || e.Host != v.Board.Proc.Host || e.BootID != v.Board.Proc.BootID || v.Board.Proc.StopOrphan == nil {
 		return ""
 	}
-	if err := d.Proc.StopOrphan(ctx, t.AssignedTo, *e.Child, s.Duration("kill_grace")); err != nil {
+	if err := v.Board.Proc.StopOrphan(ctx, t.AssignedTo, *e.Child, s.Duration("kill_grace")); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -350,16 +351,16 @@ func (d *Service) stopHolder(ctx context.Context, s *blackboard.State, t *blackb
 
 // workOf reports whether a task's worktree holds commits or changes; uncommitted ones are
 // saved to the attic.
-func (d *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic string) {
+func (v *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic string) {
 	if t.KindOf() == blackboard.MessageTask {
 		return false, ""
 	}
-	w, err := d.Repo.Inspect(ctx, filepath.Join(d.Project.Root, t.Worktree))
+	w, err := v.Board.Repo.Inspect(ctx, filepath.Join(v.Board.Project.Root, t.Worktree))
 	if err != nil || !w.Exists {
 		return false, ""
 	}
 	if len(w.Dirty) > 0 {
-		attic, _ = d.Save(ctx, t.ID, "release")
+		attic, _ = v.Save(ctx, t.ID, "release")
 	}
 	return len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix, attic
 }
@@ -373,7 +374,7 @@ func SpecCommitted(ctx context.Context, p *project.Project, repo *git.Repo, spec
 	if err != nil {
 		return err
 	}
-	if real, err := SpecFile(p.Root, spec); how == "" && err == nil { // behind a symbolic link
+	if real, err := board.SpecFile(p.Root, spec); how == "" && err == nil { // behind a symbolic link
 		root, _ := filepath.EvalSymlinks(p.Root)
 		if rel, err := filepath.Rel(root, real); err == nil && filepath.ToSlash(rel) != spec {
 			spec = filepath.ToSlash(rel)
@@ -391,7 +392,7 @@ func SpecCommitted(ctx context.Context, p *project.Project, repo *git.Repo, spec
 	case git.Modified:
 		why = "it has changes that are not committed"
 	}
-	return Refuse("git add"+force+" "+file+" && git commit -m 'Write the spec' -- "+file,
+	return board.Refuse("git add"+force+" "+file+" && git commit -m 'Write the spec' -- "+file,
 		"agents would not see the spec file %s as it stands: %s, and their worktrees have only what is committed", spec, why)
 }
 

@@ -3,7 +3,7 @@ package verb
 import "liza/pkg/verb/board"
 
 // cleanVerdict cleans what a reviewer says.
-func (d *Service) cleanVerdict(in *VerdictInput) error {
+func (v Reviews) cleanVerdict(in *VerdictInput) error {
 	texts := append([]board.Text{field("--reason", &in.Reason)}, board.TextsOf("--suggest", &in.Suggestions)...)
 	texts = append(texts, board.TextsOf("--learn", &in.Learn)...)
 	for _, f := range in.Findings {
@@ -12,5 +12,5 @@ func (d *Service) cleanVerdict(in *VerdictInput) error {
 	for _, f := range in.Inject {
 		texts = append(texts, field("--inject", &f.Detail), field("--inject", &f.Expect))
 	}
-	return d.Clean(texts...)
+	return v.verbs.Board.Clean(texts...)
 }

@@ -28,25 +28,25 @@ func TestASecondReviewSaysWhatBecameOfTheFirst(t *testing.T) {
 			_, err = coder.Submit(ctx, verb.SubmitInput{Task: "task-1"})
 		}
 		if err == nil {
-			_, err = reviewer.ClaimReview(ctx, "task-1")
+			_, err = reviewer.Reviews.ClaimReview(ctx, "task-1")
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	submit()
-	first, err := reviewer.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "task-1.md:1 has the wrong word"})
+	first, err := reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "task-1.md:1 has the wrong word"})
 	if err != nil || len(first.Notices) != 0 {
 		t.Fatalf("the first verdict gives %q, %v", first.Notices, err)
 	}
 	verbtest.Write(t, p.Repo.WorktreePath("task-1")+"/more.md", "another word\n")
 	submit()
 	var refused *transition.Refusal
-	_, err = reviewer.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve", Prior: []*blackboard.Prior{{N: 1, State: "STILL_PRESENT"}}})
+	_, err = reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve", Prior: []*blackboard.Prior{{N: 1, State: "STILL_PRESENT"}}})
 	if !errors.As(err, &refused) || refused.Exit != transition.ExitUsage {
 		t.Errorf("an approval of what is still there gives %v, want exit 2", err)
 	}
-	second, err := reviewer.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"})
+	second, err := reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "approve"})
 	if err != nil || len(second.Notices) != 1 || !strings.Contains(second.Notices[0], "not the first review") || second.Status != blackboard.Approved {
 		t.Errorf("the second verdict gives %q, %s, %v", second.Notices, second.Status, err)
 	}
@@ -72,14 +72,14 @@ func TestAVerdictThatIsTooBigIsRefused(t *testing.T) {
 		for i := range in.Findings {
 			in.Findings[i] = &blackboard.Finding{Message: "look"}
 		}
-		_, err := reviewer.Verdict(t.Context(), in)
+		_, err := reviewer.Reviews.Verdict(t.Context(), in)
 		var refused *transition.Refusal
 		if !errors.As(err, &refused) || refused.Exit != transition.ExitUsage || !strings.Contains(refused.Message, "is the limit") {
 			t.Errorf("%s: got %v, want exit 2", name, err)
 		}
 	}
 	// It is characters that are counted, as there.
-	_, err := reviewer.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: strings.Repeat("ü", 4000)})
+	_, err := reviewer.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: strings.Repeat("ü", 4000)})
 	if err == nil || strings.Contains(err.Error(), "is the limit") {
 		t.Errorf("4,000 characters of two bytes: got %v, want a refusal because nothing is to be reviewed", err)
 	}

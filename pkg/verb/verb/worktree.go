@@ -15,7 +15,11 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/review"
+	"liza/pkg/verb/board"
 )
+
+// Worktrees has the verbs about the worktrees of tasks, on this host and between hosts.
+type Worktrees struct{ verbs *Service }
 
 // TaskWorktree is one line of `liza worktree list`.
 type TaskWorktree struct {
@@ -28,26 +32,26 @@ type TaskWorktree struct {
 }
 
 // Worktrees lists the worktrees under .worktrees/.
-func (d *Service) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
-	s, err := d.View(ctx)
+func (w Worktrees) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
+	s, err := w.verbs.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := d.Repo.Worktrees(ctx)
+	all, err := w.verbs.Board.Repo.Worktrees(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := []TaskWorktree{}
-	for _, w := range all {
-		i := strings.LastIndex(w.Path, "/.worktrees/")
-		if w.Main || i < 0 {
+	for _, tree := range all {
+		i := strings.LastIndex(tree.Path, "/.worktrees/")
+		if tree.Main || i < 0 {
 			continue
 		}
-		x := TaskWorktree{Task: w.Path[i+len("/.worktrees/"):], Path: d.Rel(w.Path), Branch: w.Branch, Head: w.Head}
+		x := TaskWorktree{Task: tree.Path[i+len("/.worktrees/"):], Path: w.verbs.Board.Rel(tree.Path), Branch: tree.Branch, Head: tree.Head}
 		if t := s.Task(x.Task); t != nil {
 			x.Status = t.Status
 		}
-		if f, err := d.Repo.Inspect(ctx, w.Path); err == nil {
+		if f, err := w.verbs.Board.Repo.Inspect(ctx, tree.Path); err == nil {
 			x.Dirty = len(f.Dirty)
 		}
 		out = append(out, x)
@@ -57,97 +61,97 @@ func (d *Service) Worktrees(ctx context.Context) ([]TaskWorktree, error) {
 
 // CreateWorktree provides the worktree of a task that has one on the board but not on disk
 // (specs/protocol.md#7.3); an existing one is left as it is.
-func (d *Service) CreateWorktree(ctx context.Context, id string) (TaskWorktree, error) {
-	s, err := d.View(ctx)
+func (w Worktrees) CreateWorktree(ctx context.Context, id string) (TaskWorktree, error) {
+	s, err := w.verbs.Board.View(ctx)
 	if err != nil {
 		return TaskWorktree{}, err
 	}
 	t := s.Task(id)
 	if t == nil {
-		return TaskWorktree{}, d.Unknown(s, id)
+		return TaskWorktree{}, w.verbs.Board.Unknown(s, id)
 	}
 	if t.Status.Terminal() || t.Worktree == "" {
 		return TaskWorktree{}, &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza claim " + id,
 			Message: fmt.Sprintf("task %s is %s and has no worktree; a claim makes it", id, t.Status)}
 	}
-	p, err := d.provideAgain(ctx, s, t)
+	p, err := w.provideAgain(ctx, s, t)
 	if err != nil {
 		return TaskWorktree{}, err
 	}
-	return TaskWorktree{Task: id, Path: d.Rel(p.Path), Branch: p.Branch, Head: p.Head, Status: t.Status}, nil
+	return TaskWorktree{Task: id, Path: w.verbs.Board.Rel(p.Path), Branch: p.Branch, Head: p.Head, Status: t.Status}, nil
 }
 
 // EnsureWorktree makes the worktree of a task again whose folder is gone. Its work is on its
 // branch; what was not committed went with the folder.
-func (d *Service) EnsureWorktree(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
-	if d.Rehearsal || t == nil || t.Worktree == "" || t.KindOf() == blackboard.MessageTask {
+func (w Worktrees) EnsureWorktree(ctx context.Context, s *blackboard.State, t *blackboard.Task) error {
+	if w.verbs.Board.Rehearsal || t == nil || t.Worktree == "" || t.KindOf() == blackboard.MessageTask {
 		return nil
 	}
-	if d.Elsewhere(t) {
-		if tip, err := d.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err == nil && tip != t.ReviewCommit && t.ReviewCommit != "" {
-			if err := d.shelve(ctx, s, t); err != nil { // of an earlier claim or review here
+	if w.verbs.Board.Elsewhere(t) {
+		if tip, err := w.verbs.Board.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err == nil && tip != t.ReviewCommit && t.ReviewCommit != "" {
+			if err := w.shelve(ctx, s, t); err != nil { // of an earlier claim or review here
 				return err
 			}
 		}
 	}
-	_, err := os.Lstat(filepath.Join(d.Repo.WorktreePath(t.ID), ".git"))
+	_, err := os.Lstat(filepath.Join(w.verbs.Board.Repo.WorktreePath(t.ID), ".git"))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil // what else is wrong with it is told by anyone who uses it
 	}
-	p, err := d.provideAgain(ctx, s, t)
+	p, err := w.provideAgain(ctx, s, t)
 	if err != nil {
 		return err
 	}
-	if d.Elsewhere(t) {
+	if w.verbs.Board.Elsewhere(t) {
 		return nil // this host never had it
 	}
 	text := fmt.Sprintf("the folder %s was gone; it was made again at %.9s", t.Worktree, p.Head)
 	if p.Lost != "" {
-		text += ", and what was there was moved to " + d.Rel(p.Lost)
+		text += ", and what was there was moved to " + w.verbs.Board.Rel(p.Lost)
 	}
-	d.Progressf("%s: %s", t.ID, text)
-	d.Warn(ctx, t.ID, blackboard.ActionWorktreeMadeAgain, text)
+	w.verbs.Board.Progressf("%s: %s", t.ID, text)
+	w.verbs.Board.Warn(ctx, t.ID, blackboard.ActionWorktreeMadeAgain, text)
 	return nil
 }
 
 // provideAgain is ProvideWorktree for a task that has a worktree on the board.
-func (d *Service) provideAgain(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Provided, error) {
-	head, err := d.IntegrationHead(ctx, s)
+func (w Worktrees) provideAgain(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Provided, error) {
+	head, err := w.verbs.Integration.IntegrationHead(ctx, s)
 	if err != nil {
 		return git.Provided{}, err
 	}
-	nonce, err := d.RandomHex(8)
+	nonce, err := w.verbs.Board.RandomHex(8)
 	if err != nil {
 		return git.Provided{}, err
 	}
-	if err := d.Fetch(ctx, t.ReviewCommit, lastCommit(t), t.BaseCommit); err != nil {
+	if err := w.verbs.Integration.Fetch(ctx, t.ReviewCommit, lastCommit(t), t.BaseCommit); err != nil {
 		return git.Provided{}, err
 	}
-	if d.Elsewhere(t) && t.ReviewCommit != "" {
-		if there, err := d.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
+	if w.verbs.Board.Elsewhere(t) && t.ReviewCommit != "" {
+		if there, err := w.verbs.Board.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
 			return git.Provided{}, err
 		} else if !there {
-			return git.Provided{}, &transition.Refusal{Exit: transition.ExitRefused, Next: fmt.Sprintf("git push %s %s, on host %s", d.Remote(), git.TaskBranch(t.ID), t.Host),
-				Message: fmt.Sprintf("commit %.9s of task %s is neither here nor on the remote %s: host %s has not pushed it", t.ReviewCommit, t.ID, d.Remote(), t.Host)}
+			return git.Provided{}, &transition.Refusal{Exit: transition.ExitRefused, Next: fmt.Sprintf("git push %s %s, on host %s", w.verbs.Board.Remote(), git.TaskBranch(t.ID), t.Host),
+				Message: fmt.Sprintf("commit %.9s of task %s is neither here nor on the remote %s: host %s has not pushed it", t.ReviewCommit, t.ID, w.verbs.Board.Remote(), t.Host)}
 		}
 	}
-	p, err := d.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: cmp.Or(t.BaseCommit, head), Keep: true,
-		Candidates: []string{t.ReviewCommit, lastCommit(t)}, Nonce: nonce, Now: d.Now()})
+	p, err := w.verbs.Board.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: cmp.Or(t.BaseCommit, head), Keep: true,
+		Candidates: []string{t.ReviewCommit, lastCommit(t)}, Nonce: nonce, Now: w.verbs.Board.Now()})
 	if err != nil {
 		return p, err
 	}
 	if p.Created {
-		if err := d.SetUp(ctx, t.ID); err != nil {
-			return p, errors.Join(err, d.Repo.Abandon(context.WithoutCancel(ctx), t.ID, nonce))
+		if err := w.SetUp(ctx, t.ID); err != nil {
+			return p, errors.Join(err, w.verbs.Board.Repo.Abandon(context.WithoutCancel(ctx), t.ID, nonce))
 		}
 	}
-	return p, d.Repo.UnlockWorktree(ctx, t.ID)
+	return p, w.verbs.Board.Repo.UnlockWorktree(ctx, t.ID)
 }
 
 // RemoveWorktree removes worktree and branch of a task, but only with proof that nothing
 // is lost (specs/decisions.md#D21).
-func (d *Service) RemoveWorktree(ctx context.Context, id string) error {
-	s, err := d.View(ctx)
+func (w Worktrees) RemoveWorktree(ctx context.Context, id string) error {
+	s, err := w.verbs.Board.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,21 +159,21 @@ func (d *Service) RemoveWorktree(ctx context.Context, id string) error {
 		return &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza show " + id,
 			Message: fmt.Sprintf("task %s is %s and needs its worktree", id, t.Status)}
 	}
-	_, branch := d.Repo.BranchTip(ctx, "task/"+id)
-	if d.WorktreeOf(ctx, id) == "" && branch != nil {
-		return NothingToDo(fmt.Sprintf("task %s has no worktree and no branch", id))
+	_, branch := w.verbs.Board.Repo.BranchTip(ctx, "task/"+id)
+	if w.verbs.Integration.WorktreeOf(ctx, id) == "" && branch != nil {
+		return board.NothingToDo(fmt.Sprintf("task %s has no worktree and no branch", id))
 	}
-	return d.DropWorktree(ctx, id)
+	return w.DropWorktree(ctx, id)
 }
 
 // SetUp runs the project's worktree.setup commands in a task's worktree.
-func (d *Service) SetUp(ctx context.Context, task string) error {
-	for _, command := range d.Config().Worktree.Setup {
-		res := review.Command{Shell: command, Dir: d.Repo.WorktreePath(task), Log: d.Project.SetupLog(task), Mask: d.MaskLog,
-			Timeout: d.Config().Limits.CheckTimeout}.RunIn(ctx, d.Enclose)
+func (w Worktrees) SetUp(ctx context.Context, task string) error {
+	for _, command := range w.verbs.Board.Config().Worktree.Setup {
+		res := review.Command{Shell: command, Dir: w.verbs.Board.Repo.WorktreePath(task), Log: w.verbs.Board.Project.SetupLog(task), Mask: w.verbs.Board.MaskLog,
+			Timeout: w.verbs.Board.Config().Limits.CheckTimeout}.RunIn(ctx, w.verbs.Board.Enclose)
 		if res.Err != nil || res.ExitCode != 0 {
-			e := &SetupError{Task: task, Tail: strings.Split(review.TailOf(d.Project.SetupLog(task)), "\n")}
-			e.Message = fmt.Sprintf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, d.Project.SetupLog(task), res.Unreached())
+			e := &SetupError{Task: task, Tail: strings.Split(review.TailOf(w.verbs.Board.Project.SetupLog(task)), "\n")}
+			e.Message = fmt.Sprintf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, w.verbs.Board.Project.SetupLog(task), res.Unreached())
 			if ctx.Err() != nil { // it was stopped
 				return errors.New(e.Message)
 			}
@@ -191,40 +195,40 @@ type SetupError struct {
 func (e *SetupError) Error() string { return e.Message }
 
 // DropWorktree removes worktree and branch of a task whose work is saved (specs/decisions.md#D21).
-func (d *Service) DropWorktree(ctx context.Context, task string) error {
-	if d.Rehearsal {
+func (w Worktrees) DropWorktree(ctx context.Context, task string) error {
+	if w.verbs.Board.Rehearsal {
 		return nil
 	}
-	s, err := d.View(ctx)
+	s, err := w.verbs.Board.View(ctx)
 	if err != nil {
 		return err
 	}
-	head := d.ProvenTip(ctx, s)
-	d.Failpoint("drop.worktree")
-	return d.Repo.Remove(ctx, task, git.Proof{Integration: head})
+	head := w.verbs.Integration.ProvenTip(ctx, s)
+	w.verbs.Board.Failpoint("drop.worktree")
+	return w.verbs.Board.Repo.Remove(ctx, task, git.Proof{Integration: head})
 }
 
 // TakeOver brings what the run of a coder has committed into the repository, where the task is still being worked on.
 // Anyone who works in the worktree without a git folder of a run has committed to the repository already.
-func (d *Service) TakeOver(ctx context.Context, id string) (git.Taken, error) {
-	s, err := d.View(ctx)
+func (w Worktrees) TakeOver(ctx context.Context, id string) (git.Taken, error) {
+	s, err := w.verbs.Board.View(ctx)
 	if err != nil {
 		return git.Taken{}, err
 	}
-	return d.takeOver(ctx, s, s.Task(id))
+	return w.takeOver(ctx, s, s.Task(id))
 }
 
-func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Taken, error) {
-	if d.Rehearsal || t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || d.Elsewhere(t) {
+func (w Worktrees) takeOver(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Taken, error) {
+	if w.verbs.Board.Rehearsal || t == nil || t.Status != blackboard.Claimed || !t.ChangesFiles() || w.verbs.Board.Elsewhere(t) {
 		return git.Taken{}, nil
 	}
-	integration, err := d.KnownTip(ctx, s)
+	integration, err := w.verbs.Integration.KnownTip(ctx, s)
 	if err != nil {
 		return git.Taken{}, err
 	}
-	taken, err := d.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), integration)})
+	taken, err := w.verbs.Board.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), integration)})
 	if taken.Moved {
-		d.Failpoint("taken over")
+		w.verbs.Board.Failpoint("taken over")
 	}
 	return taken, err
 }
@@ -232,8 +236,8 @@ func (d *Service) takeOver(ctx context.Context, s *blackboard.State, t *blackboa
 // GitFolder is what a run of an agent on a task, or with "" in the main checkout, needs of git: a folder of its own.
 // With keep its commits are the task's work. With redirect, so without a wall, it also knows the remotes: policy.push decides
 // about them.
-func (d *Service) GitFolder(ctx context.Context, s *blackboard.State, t *blackboard.Task, agent string, keep, redirect bool) (*git.Folder, error) {
-	tip, err := d.KnownTip(ctx, s)
+func (w Worktrees) GitFolder(ctx context.Context, s *blackboard.State, t *blackboard.Task, agent string, keep, redirect bool) (*git.Folder, error) {
+	tip, err := w.verbs.Integration.KnownTip(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -241,26 +245,26 @@ func (d *Service) GitFolder(ctx context.Context, s *blackboard.State, t *blackbo
 	if t != nil {
 		spec.Task, spec.Keep, spec.Known = t.ID, keep, append(t.Bases(), tip)
 	}
-	return d.Repo.OpenFolder(ctx, spec)
+	return w.verbs.Board.Repo.OpenFolder(ctx, spec)
 }
 
 // CloseGitFolder ends the use of a folder when its run is over. What was committed after the submission, or after the
 // claim of the run went to somebody else, is saved in the attic and told.
-func (d *Service) CloseGitFolder(ctx context.Context, f *git.Folder, id string, m Mark) error {
-	s, err := d.View(ctx)
+func (w Worktrees) CloseGitFolder(ctx context.Context, f *git.Folder, id string, m board.Mark) error {
+	s, err := w.verbs.Board.View(ctx)
 	if err != nil {
 		return err
 	}
 	t := s.Task(id)
 	late := t == nil || t.Status.Terminal() || atRest(t) || t.Status == blackboard.Claimed && (t.AssignedTo != m.Agent || t.ClaimSeq != m.ClaimSeq)
 	taken, err := f.Close(ctx, late)
-	return errors.Join(err, d.tellTaken(ctx, id, taken, late))
+	return errors.Join(err, w.tellTaken(ctx, id, taken, late))
 }
 
 // tellTaken tells of commits that are not on the task's branch.
-func (d *Service) tellTaken(ctx context.Context, id string, taken git.Taken, late bool) error {
+func (w Worktrees) tellTaken(ctx context.Context, id string, taken git.Taken, late bool) error {
 	if len(taken.Others) > 0 {
-		d.Warn(ctx, id, blackboard.ActionCommitsElsewhere, "commits on other branches, or in the stash, were saved as "+prose.Few(taken.Others, 5))
+		w.verbs.Board.Warn(ctx, id, blackboard.ActionCommitsElsewhere, "commits on other branches, or in the stash, were saved as "+prose.Few(taken.Others, 5))
 	}
 	if taken.Attic == "" && taken.Refused == "" {
 		return nil
@@ -271,26 +275,26 @@ func (d *Service) tellTaken(ctx context.Context, id string, taken git.Taken, lat
 	}
 	if late {
 		text := "work after the submission: " + what + kept
-		d.Progressf("%s: %s", id, text)
-		return d.NoteAnomaly(ctx, id, blackboard.AnomalyLateWork, text)
+		w.verbs.Board.Progressf("%s: %s", id, text)
+		return w.verbs.Board.NoteAnomaly(ctx, id, blackboard.AnomalyLateWork, text)
 	}
-	d.Warn(ctx, id, blackboard.ActionCommitsRefused, prose.FirstLine(what+" was not taken over: "+taken.Refused+kept))
+	w.verbs.Board.Warn(ctx, id, blackboard.ActionCommitsRefused, prose.FirstLine(what+" was not taken over: "+taken.Refused+kept))
 	return nil
 }
 
 // SettleFolders takes over what runs have left whose supervisors were killed. It returns what it did, for the log.
-func (d *Service) SettleFolders(ctx context.Context) ([]string, error) {
-	s, err := d.View(ctx)
+func (w Worktrees) SettleFolders(ctx context.Context) ([]string, error) {
+	s, err := w.verbs.Board.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var did []string
-	for _, id := range d.Repo.LeftFolders() {
+	for _, id := range w.verbs.Board.Repo.LeftFolders() {
 		t := s.Task(id)
 		late := t == nil || t.Status.Terminal() || atRest(t)
-		taken, err := d.Repo.Settle(ctx, id, late)
+		taken, err := w.verbs.Board.Repo.Settle(ctx, id, late)
 		if err == nil {
-			err = d.tellTaken(ctx, id, taken, late)
+			err = w.tellTaken(ctx, id, taken, late)
 		}
 		if err != nil {
 			return did, err
@@ -299,7 +303,7 @@ func (d *Service) SettleFolders(ctx context.Context) ([]string, error) {
 			did = append(did, fmt.Sprintf("took over commit %.9s of %s, whose run was killed", taken.Commit, id))
 		}
 	}
-	return did, d.Repo.ClearFolders(ctx)
+	return did, w.verbs.Board.Repo.ClearFolders(ctx)
 }
 
 // atRest reports whether a task was submitted and no coder can be at work on it.
@@ -323,35 +327,35 @@ func atRest(t *blackboard.Task) bool {
 //
 // Nobody may be at work there: once a coder has claimed rejected work, the worktree is left
 // alone.
-func (d *Service) PutBack(ctx context.Context, id, reviewer string) (string, error) {
-	s, err := d.View(ctx)
+func (w Worktrees) PutBack(ctx context.Context, id, reviewer string) (string, error) {
+	s, err := w.verbs.Board.View(ctx)
 	if err != nil {
 		return "", err
 	}
 	t := s.Task(id)
-	if d.Rehearsal || !atRest(t) {
+	if w.verbs.Board.Rehearsal || !atRest(t) {
 		return "", nil
 	}
-	if _, err := d.Repo.Relink(ctx, id); err != nil {
+	if _, err := w.verbs.Board.Repo.Relink(ctx, id); err != nil {
 		return "", err
 	}
-	if taken, err := d.Repo.Settle(ctx, id, true); err != nil {
+	if taken, err := w.verbs.Board.Repo.Settle(ctx, id, true); err != nil {
 		return "", err
-	} else if err := d.tellTaken(ctx, id, taken, true); err != nil {
+	} else if err := w.tellTaken(ctx, id, taken, true); err != nil {
 		return "", err
 	}
-	if err := d.EnsureWorktree(ctx, s, t); err != nil {
+	if err := w.EnsureWorktree(ctx, s, t); err != nil {
 		return "", err
 	}
 	reason, left := "put back before a review", ""
 	if reviewer != "" {
-		if left, err = d.Repo.Left(ctx, id, reviewer); err != nil {
+		if left, err = w.verbs.Board.Repo.Left(ctx, id, reviewer); err != nil {
 			return "", err
 		}
 		reason = "made during the review of " + reviewer
 	}
-	back, err := d.Repo.PutBack(ctx, git.Work{ID: id, Reason: reason, Base: t.BaseCommit, Left: left}, t.ReviewCommit, func() (bool, error) {
-		s, err := d.View(ctx)
+	back, err := w.verbs.Board.Repo.PutBack(ctx, git.Work{ID: id, Reason: reason, Base: t.BaseCommit, Left: left}, t.ReviewCommit, func() (bool, error) {
+		s, err := w.verbs.Board.View(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -367,31 +371,31 @@ func (d *Service) PutBack(ctx context.Context, id, reviewer string) (string, err
 	}
 	coder := s.Agents[t.AssignedTo]
 	if reviewer == "" || coder != nil && coder.Child != nil && coder.Child.Task == id {
-		d.Progressf("%s: work after the submission: %s", id, what)
-		return "", d.NoteAnomaly(ctx, id, blackboard.AnomalyLateWork, "work after the submission: "+what)
+		w.verbs.Board.Progressf("%s: work after the submission: %s", id, what)
+		return "", w.verbs.Board.NoteAnomaly(ctx, id, blackboard.AnomalyLateWork, "work after the submission: "+what)
 	}
-	return what, d.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
-		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyReviewerChanges, blackboard.Settings{"agent": reviewer, "what": what}, d.Now())
+	return what, w.verbs.Board.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
+		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyReviewerChanges, blackboard.Settings{"agent": reviewer, "what": what}, w.verbs.Board.Now())
 		return nil
 	})
 }
 
 // judges reports whether the caller has the review claim of a task.
-func (d *Service) judges(s *blackboard.State, id string) bool {
+func (v *Service) judges(s *blackboard.State, id string) bool {
 	t := s.Task(id)
-	if t == nil || t.Status != blackboard.ReadyForReview || t.ReviewingBy == "" || t.ReviewingBy != d.caller() {
+	if t == nil || t.Status != blackboard.ReadyForReview || t.ReviewingBy == "" || t.ReviewingBy != v.caller() {
 		return false
 	}
-	who, err := d.Identify()
+	who, err := v.Board.Identify()
 	if err != nil {
 		return false
 	}
-	_, err = transition.Identify(s.Clone(), who.Actor(s), d.Now())
+	_, err = transition.Identify(s.Clone(), who.Actor(s), v.Board.Now())
 	return err == nil
 }
 
 // caller is the agent as which the caller acts, "" for a person.
-func (d *Service) caller() string { return cmp.Or(d.Caller.AgentID, d.Caller.As) }
+func (v *Service) caller() string { return cmp.Or(v.Board.Caller.AgentID, v.Board.Caller.As) }
 
 // ChangedByReviewer is what a reviewer is told who approves work that it has changed.
 func ChangedByReviewer(t *blackboard.Task, what string) string {

@@ -15,7 +15,7 @@ import (
 
 // runs reads the ledger again when the file has changed. Nobody may change the list.
 func (s *Source) runs() ([]history.UsageLine, error) {
-	path := s.Service.Project.Usage()
+	path := s.Service.Board.Project.Usage()
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -38,7 +38,7 @@ func (s *Source) sprint(ctx context.Context) (st *blackboard.State, tasks []*bla
 	if st, err = s.State(ctx); st == nil {
 		return nil, nil, nil, err
 	}
-	if tasks, err = s.Service.SprintTasks(st); err != nil {
+	if tasks, err = s.Service.Board.Histories().SprintTasks(st); err != nil {
 		tasks = st.SprintTasks(nil) // what is on the board can be shown without the archive
 	}
 	runs, err = s.runs()
@@ -51,7 +51,7 @@ func (s *Source) Timeline(ctx context.Context) (dashboard.Timeline, error) {
 	if err != nil {
 		return dashboard.Timeline{}, err
 	}
-	return dashboard.BuildTimeline(st, tasks, runs, s.Service.Now()), nil
+	return dashboard.BuildTimeline(st, tasks, runs, s.Service.Board.Now()), nil
 }
 
 // Figures returns costs, throughput and quality of the sprint.
@@ -60,7 +60,7 @@ func (s *Source) Figures(ctx context.Context) (dashboard.Figures, error) {
 	if err != nil {
 		return dashboard.Figures{}, err
 	}
-	return dashboard.BuildFigures(st, tasks, runs, s.Service.Now()), nil
+	return dashboard.BuildFigures(st, tasks, runs, s.Service.Board.Now()), nil
 }
 
 // Graph returns the tasks with their dependencies, laid out.
@@ -94,7 +94,7 @@ func (s *Source) At(ctx context.Context, rev int) (dashboard.View, error) {
 	if rev == now.Revision {
 		return s.View(ctx)
 	}
-	kept, ok := s.Service.Store.(store.Past)
+	kept, ok := s.Service.Board.Store.(store.Past)
 	if !ok || rev > now.Revision || rev < 1 {
 		return dashboard.View{}, s.notKept(ctx, rev, now)
 	}
@@ -105,14 +105,14 @@ func (s *Source) At(ctx context.Context, rev int) (dashboard.View, error) {
 	if err != nil {
 		return dashboard.View{}, err
 	}
-	s.Service.Prepare(st)
+	s.Service.Board.Prepare(st)
 	f := s.Facts(st)
 	return dashboard.Build(st, dashboard.Facts{Now: at, ReviewMode: f.ReviewMode, HumanReview: f.HumanReview, Vocabulary: f.Vocabulary}), nil
 }
 
 func (s *Source) notKept(ctx context.Context, rev int, now *blackboard.State) error {
 	e := &NotKeptError{Revision: rev, First: now.Revision, Last: now.Revision}
-	if kept, ok := s.Service.Store.(store.Past); ok {
+	if kept, ok := s.Service.Board.Store.(store.Past); ok {
 		all, _ := kept.Revisions(ctx) // without them, only the present one is known
 		for _, k := range all {
 			e.First = min(e.First, k.Revision)

@@ -20,7 +20,7 @@ func (s *Source) Diff(ctx context.Context, id string) (*dashboard.Diff, error) {
 	if t == nil {
 		return nil, err
 	}
-	p, err := s.Service.PatchesOf(ctx, st, t, mostDiff)
+	p, err := s.Service.Integration.PatchesOf(ctx, st, t, mostDiff)
 	if err != nil {
 		return nil, err
 	}
@@ -56,5 +56,5 @@ func statusOf(f git.FilePatch) string {
 // shown is a patch without secrets: those that people named, and what looks like one.
 func (s *Source) shown(f git.FilePatch) string {
 	head := "+++ b/" + strings.ReplaceAll(f.Path, "\n", " ") + "\n" // it decides what may look like a secret
-	return s.Service.Mask(strings.TrimPrefix(review.Redact(head+f.Hunks), head))
+	return s.Service.Board.Mask(strings.TrimPrefix(review.Redact(head+f.Hunks), head))
 }

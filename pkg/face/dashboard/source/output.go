@@ -24,7 +24,7 @@ func (s *Source) now(name string) activity.Now {
 		t = &activity.Tail{}
 		s.tails.byName[name] = t
 	}
-	now, err := t.Look(s.Service.Project.Activity(name))
+	now, err := t.Look(s.Service.Board.Project.Activity(name))
 	if err != nil {
 		return activity.Now{} // it is not known what is done; nothing else depends on it
 	}
@@ -53,7 +53,7 @@ func (s *Source) DoingOn(st *blackboard.State) map[string]dashboard.Doing {
 		}
 		n := s.now(name)
 		if n.Run.Agent == id && !n.Ended && (a.Child == nil || n.Run.ID == a.Child.RunID) {
-			all[id] = doing(n, s.Service.Now())
+			all[id] = doing(n, s.Service.Board.Now())
 		}
 	}
 	return all
@@ -94,7 +94,7 @@ func (s *Source) Output(name string, after int64) (events []activity.Event, next
 	if _, _, agent := blackboard.ParseAgentID(name); agent {
 		return s.outputOf(name, after)
 	}
-	path := s.Service.Project.Activity(name)
+	path := s.Service.Board.Project.Activity(name)
 	if after == 0 {
 		after, _ = activity.Newest(path)
 	}
@@ -103,7 +103,7 @@ func (s *Source) Output(name string, after int64) (events []activity.Event, next
 
 func (s *Source) outputOf(agent string, after int64) ([]activity.Event, int64, error) {
 	run := s.now(agent).Run
-	path := s.Service.Project.Activity(cmp.Or(run.Task, agent))
+	path := s.Service.Board.Project.Activity(cmp.Or(run.Task, agent))
 	offset := after & placeMask
 	if after>>placeBits != int64(run.Number&runMask) {
 		offset = 0 // of a run before
@@ -137,7 +137,7 @@ func sameRun(a, b activity.Event) bool {
 
 // FollowOutput is Output that goes on until ctx ends: over all further runs of the task or the agent.
 func (s *Source) FollowOutput(ctx context.Context, name string, after int64) iter.Seq2[activity.Event, int64] {
-	path := s.Service.Project.Activity(name)
+	path := s.Service.Board.Project.Activity(name)
 	if _, _, agent := blackboard.ParseAgentID(name); agent {
 		return func(yield func(activity.Event, int64) bool) { s.followAgent(ctx, name, after, yield) }
 	}
@@ -149,7 +149,7 @@ func (s *Source) FollowOutput(ctx context.Context, name string, after int64) ite
 
 // followAgent goes from run to run by the agent's own file, which has the beginnings and ends of all of them.
 func (s *Source) followAgent(ctx context.Context, agent string, after int64, yield func(activity.Event, int64) bool) {
-	own := s.Service.Project.Activity(agent)
+	own := s.Service.Board.Project.Activity(agent)
 	from, _ := activity.Newest(own)
 	elsewhere := false // the run is kept with its task
 	first := true
@@ -189,7 +189,7 @@ func (s *Source) followRun(ctx context.Context, run activity.Event, after, next 
 	within, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		for e := range activity.Follow(within, s.Service.Project.Activity(run.Agent), next) {
+		for e := range activity.Follow(within, s.Service.Board.Project.Activity(run.Agent), next) {
 			if e.Kind == activity.Run || e.Kind == activity.End {
 				time.AfterFunc(lateEnd, stop)
 				return
@@ -197,7 +197,7 @@ func (s *Source) followRun(ctx context.Context, run activity.Event, after, next 
 		}
 	}()
 	in := after > 0
-	for e, at := range activity.Follow(within, s.Service.Project.Activity(run.Task), after) {
+	for e, at := range activity.Follow(within, s.Service.Board.Project.Activity(run.Task), after) {
 		if e.Kind == activity.Run {
 			if in && !sameRun(e, run) {
 				return true

@@ -135,7 +135,7 @@ func TestDoingIsOfProgramsThatRun(t *testing.T) {
 		t.Errorf("before any run: %+v", d)
 	}
 	cents := 31.0
-	w, err := activity.Open(p.Project.Activity("a"), activity.Event{At: s.Service.Now().Add(-4 * time.Minute), Agent: "coder-1", Task: "a", Number: 1}, func(text string) string { return text })
+	w, err := activity.Open(p.Project.Activity("a"), activity.Event{At: s.Service.Board.Now().Add(-4 * time.Minute), Agent: "coder-1", Task: "a", Number: 1}, func(text string) string { return text })
 	must(t, err)
 	w.Add(activity.Event{At: nine, Kind: activity.Usage, In: 12000, Out: 345, Cents: &cents})
 	w.Add(activity.Event{At: nine, Kind: activity.Tool, Tool: "bash", Text: "go test ./...\x1b[2J\nmore"})

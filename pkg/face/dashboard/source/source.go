@@ -39,7 +39,7 @@ func (s *Source) State(ctx context.Context) (*blackboard.State, error) {
 }
 
 func (s *Source) state(ctx context.Context) (*blackboard.State, *dashboard.Offline, error) {
-	st, err := s.Service.View(ctx)
+	st, err := s.Service.Board.View(ctx)
 	var away *dashboard.Offline
 	if gone := (unreachable)(nil); errors.As(err, &gone) {
 		if st, away = s.copied(ctx, err); away != nil {
@@ -52,14 +52,14 @@ func (s *Source) state(ctx context.Context) (*blackboard.State, *dashboard.Offli
 		return s.last, nil, err
 	}
 	s.last = st
-	return st, away, store.Forged(ctx, s.Service.Store)
+	return st, away, store.Forged(ctx, s.Service.Board.Store)
 }
 
 type unreachable interface{ Unreachable() bool }
 
 // copied is the copy of a board that cannot be reached, and how old it is; nil when there is none.
 func (s *Source) copied(ctx context.Context, why error) (*blackboard.State, *dashboard.Offline) {
-	kept, ok := s.Service.Store.(interface {
+	kept, ok := s.Service.Board.Store.(interface {
 		store.Recoverer
 		Copied() (at, lost time.Time)
 	})
@@ -70,20 +70,20 @@ func (s *Source) copied(ctx context.Context, why error) (*blackboard.State, *das
 	if err != nil {
 		return nil, nil
 	}
-	s.Service.Prepare(st)
+	s.Service.Board.Prepare(st)
 	at, lost := kept.Copied()
 	if !lost.IsZero() {
 		at = lost // until then it was the board
 	}
-	return st, &dashboard.Offline{Since: blackboard.TimeOf(at), Seconds: max(0, int(s.Service.Now().Sub(at)/time.Second)), Why: why.Error()}
+	return st, &dashboard.Offline{Since: blackboard.TimeOf(at), Seconds: max(0, int(s.Service.Board.Now().Sub(at)/time.Second)), Why: why.Error()}
 }
 
 // Watch sends whenever something may have changed; then View tells what.
-func (s *Source) Watch(ctx context.Context) <-chan struct{} { return s.Service.Store.Watch(ctx) }
+func (s *Source) Watch(ctx context.Context) <-chan struct{} { return s.Service.Board.Store.Watch(ctx) }
 
 // Entries are those of the journal with all their fields, newest last.
 func (s *Source) Entries(f history.Filter) ([]blackboard.Entry, error) {
-	return history.Journal{Path: s.Service.Project.Journal()}.Read(f)
+	return history.Journal{Path: s.Service.Board.Project.Journal()}.Read(f)
 }
 
 // Log is the journal as views show it, newest last.
@@ -101,7 +101,7 @@ func (s *Source) Log(f history.Filter) ([]dashboard.Happening, error) {
 
 // Alerts are the open ones, as the watcher of the team wrote them last.
 func (s *Source) Alerts() ([]watch.Alert, error) {
-	return watch.Files{Dir: s.Service.Project.Liza}.Open()
+	return watch.Files{Dir: s.Service.Board.Project.Liza}.Open()
 }
 
 // ledger is the list of runs that was read last, and the file from which it was.

@@ -25,7 +25,9 @@ import (
 
 func of(p *verbtest.Place) *source.Source {
 	d := p.Service("")
-	return &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts { return dashboard.Facts{Now: d.Now(), Process: d.Facts()} }}
+	return &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts {
+		return dashboard.Facts{Now: d.Board.Now(), Process: d.Board.Facts()}
+	}}
 }
 
 func must(t *testing.T, err error) {
@@ -72,13 +74,13 @@ func TestADiffIsTheTasksOwnChangeBeforeAndAfterItsMerge(t *testing.T) {
 	check("after somebody else's merge")
 	_, err = coder.Submit(ctx, verb.SubmitInput{Task: "a"})
 	must(t, err)
-	_, err = reviewer.ClaimReview(ctx, "a")
+	_, err = reviewer.Reviews.ClaimReview(ctx, "a")
 	must(t, err)
 	check("under review")
-	_, err = reviewer.Verdict(ctx, verb.VerdictInput{Task: "a", Verdict: verb.Approve})
+	_, err = reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: "a", Verdict: verb.Approve})
 	must(t, err)
 	check("approved")
-	_, err = p.Service("").Merge(ctx, "a")
+	_, err = p.Service("").Merges.Merge(ctx, "a")
 	must(t, err)
 	check("merged")
 	if d, _ := s.Diff(ctx, "a"); !d.Merged {
@@ -104,9 +106,9 @@ func TestADiffShowsFindingsAtTheirLinesAndNoSecret(t *testing.T) {
 	p.Shell(p.Repo.WorktreePath("a"), `printf 'one\ntwo\n' > a.md; git add -A; git commit -qm b`)
 	_, err = coder.Submit(ctx, verb.SubmitInput{Task: "a"})
 	must(t, err)
-	_, err = reviewer.ClaimReview(ctx, "a")
+	_, err = reviewer.Reviews.ClaimReview(ctx, "a")
 	must(t, err)
-	_, err = reviewer.Verdict(ctx, verb.VerdictInput{Task: "a", Verdict: verb.Reject, Reason: "a.md:2 is wrong",
+	_, err = reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: "a", Verdict: verb.Reject, Reason: "a.md:2 is wrong",
 		Findings: []*blackboard.Finding{{Severity: "error", File: "a.md", Line: 2, Message: "not a word", Fix: "write one"}, {Severity: "warning", File: "gone.md", Message: "missing"}}})
 	must(t, err)
 	d, err = s.Diff(ctx, "a")
@@ -156,9 +158,9 @@ func TestAttemptsAreTheRunsThatAreRecordedWithWhatCameOfThem(t *testing.T) {
 	p.AddTask("a")
 	record := func(agent, id, outcome, event string) {
 		t.Helper()
-		in := history.Interaction{Timestamp: blackboard.TimeOf(p.Service("").Now()), Liza: history.RunFacts{ID: id, Outcome: outcome, Event: event, Seconds: 3}}
+		in := history.Interaction{Timestamp: blackboard.TimeOf(p.Service("").Board.Now()), Liza: history.RunFacts{ID: id, Outcome: outcome, Event: event, Seconds: 3}}
 		in.Request.Metadata.Agent, in.Request.Metadata.Kind, in.Request.Prompt, in.Response.RawResponse = agent, "coder", "prompt of "+id, "answer with hunter2hunter2"
-		_, err := p.Service("").Interactions("a").Append(ctx, in)
+		_, err := p.Service("").Board.Histories().Interactions("a").Append(ctx, in)
 		must(t, err)
 	}
 	record("coder-1", "", "", history.Rerun)
@@ -198,7 +200,7 @@ func TestTimelineGraphAndFiguresAreThoseOfTheSprint(t *testing.T) {
 	p.Approved("a")
 	p.AddTask("b", "a")
 	p.AddTask("c", "b")
-	_, err := p.Service("").Merge(ctx, "a")
+	_, err := p.Service("").Merges.Merge(ctx, "a")
 	must(t, err)
 	_, err = sprint.Archive(ctx, p.Service(""), 0)
 	if err != nil && !strings.Contains(err.Error(), "nobody needs") {
@@ -220,7 +222,7 @@ func TestTimelineGraphAndFiguresAreThoseOfTheSprint(t *testing.T) {
 		if len(f.Spent) != want || len(f.Merged) != 1 {
 			t.Errorf("with %d lines in the ledger: %+v", want, f)
 		}
-		line := fmt.Sprintf(`{"at":%q,"agent":"coder-9","task":"a","cost_cents":2,"seconds":5,"outcome":"finished"}`+"\n", blackboard.TimeOf(p.Service("").Now()))
+		line := fmt.Sprintf(`{"at":%q,"agent":"coder-9","task":"a","cost_cents":2,"seconds":5,"outcome":"finished"}`+"\n", blackboard.TimeOf(p.Service("").Board.Now()))
 		must(t, safefile.Append(p.Project.Usage(), []byte(line)))
 	}
 }
@@ -273,8 +275,8 @@ func TestWithoutConnectionTheCopyIsShownWithItsAge(t *testing.T) {
 	p := verbtest.New(t)
 	p.AddTask("a")
 	s, ctx := of(p), t.Context()
-	board := &cutOff{Store: s.Service.Store, last: p.State(), lost: s.Service.Now().Add(-90 * time.Second)}
-	s.Service.Store = board
+	board := &cutOff{Store: s.Service.Board.Store, last: p.State(), lost: s.Service.Board.Now().Add(-90 * time.Second)}
+	s.Service.Board.Store = board
 	p.AddTask("b")
 	board.gone = true
 	v, err := s.View(ctx)

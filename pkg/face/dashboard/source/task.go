@@ -24,7 +24,7 @@ func (s *Source) find(ctx context.Context, id string) (*blackboard.State, *black
 	if !blackboard.ValidTaskID(id) {
 		return st, nil, nil
 	}
-	t, _, err := s.Service.ArchivedTask(id)
+	t, _, err := s.Service.Board.Histories().ArchivedTask(id)
 	return st, t, err
 }
 
@@ -44,8 +44,8 @@ func (s *Source) Task(ctx context.Context, id string) (*dashboard.TaskPage, erro
 		return nil, err
 	}
 	p := dashboard.BuildTask(st, t, s.Facts(st))
-	if text, err := s.Service.SpecText(t.SpecRef); err == nil && t.SpecRef != "" {
-		p.Spec = s.Service.Mask(strings.TrimSpace(prose.Section(text, t.SpecRef)))
+	if text, err := s.Service.Board.SpecText(t.SpecRef); err == nil && t.SpecRef != "" {
+		p.Spec = s.Service.Board.Mask(strings.TrimSpace(prose.Section(text, t.SpecRef)))
 	}
 	return &p, nil
 }
@@ -60,7 +60,7 @@ func (s *Source) Attempts(ctx context.Context, id string, full bool) ([]dashboar
 	if !full {
 		return dashboard.AttemptsOf(t), nil
 	}
-	recorded, err := s.Service.Interactions(id).Read()
+	recorded, err := s.Service.Board.Histories().Interactions(id).Read()
 	if err != nil {
 		return nil, err
 	}

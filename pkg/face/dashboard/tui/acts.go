@@ -13,6 +13,7 @@ import (
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
+	"liza/pkg/verb/integration"
 	"liza/pkg/verb/verb"
 )
 
@@ -228,7 +229,7 @@ func (d acts) askRestore() step {
 	return d.askTip("Put the integration branch back to where Liza left it? The other tip is saved.", "the integration branch is back", d.verbs.RestoreIntegration)
 }
 
-func (d acts) askTip(head, said string, do func(context.Context, string) (verb.Branch, error)) step {
+func (d acts) askTip(head, said string, do func(context.Context, string) (integration.Standing, error)) step {
 	return asks(ask{head: head, about: []string{d.waitingOf("integration", "").Text}, label: "reason:", do: func(text string) step {
 		return does(func(ctx context.Context) (string, error) {
 			_, err := do(ctx, text)

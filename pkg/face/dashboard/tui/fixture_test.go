@@ -16,6 +16,8 @@ import (
 	"liza/pkg/run/activity"
 	"liza/pkg/team/findings"
 	"liza/pkg/team/watch"
+	session "liza/pkg/verb/board"
+	"liza/pkg/verb/integration"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 )
@@ -99,44 +101,44 @@ func (f *fake) Ack(_ context.Context, note string, _ bool) (verb.Acknowledged, e
 func (f *fake) Abort(_ context.Context, reason string, goal bool) (sprint.Sprint, error) {
 	return sprint.Sprint{}, f.called("abort %s %t", reason, goal)
 }
-func (f *fake) Hold(_ context.Context, id, reason string) (verb.Done, error) {
-	return verb.Done{}, f.called("hold %s %s", id, reason)
+func (f *fake) Hold(_ context.Context, id, reason string) (session.Done, error) {
+	return session.Done{}, f.called("hold %s %s", id, reason)
 }
-func (f *fake) Unhold(_ context.Context, id string) (verb.Done, error) {
-	return verb.Done{}, f.called("unhold %s", id)
+func (f *fake) Unhold(_ context.Context, id string) (session.Done, error) {
+	return session.Done{}, f.called("unhold %s", id)
 }
 func (f *fake) Note(_ context.Context, in verb.NoteInput) (verb.Noted, error) {
 	return verb.Noted{}, f.called("note %q %s", in.Task, in.Text)
 }
-func (f *fake) Comment(_ context.Context, in verb.Comment) (verb.Done, error) {
-	return verb.Done{}, f.called("comment %s %s:%d %s", in.Task, in.Path, in.Line, in.Text)
+func (f *fake) Comment(_ context.Context, in verb.Comment) (session.Done, error) {
+	return session.Done{}, f.called("comment %s %s:%d %s", in.Task, in.Path, in.Line, in.Text)
 }
 func (f *fake) Answer(_ context.Context, id, answer string) (verb.Answered, error) {
 	return verb.Answered{Task: "task-4", Unblocked: true}, f.called("answer %s %s", id, answer)
 }
-func (f *fake) ApproveMerge(_ context.Context, in verb.MergeDecision) (verb.Done, error) {
-	return verb.Done{}, f.called("approve-merge %s", in.Task)
+func (f *fake) ApproveMerge(_ context.Context, in verb.MergeDecision) (session.Done, error) {
+	return session.Done{}, f.called("approve-merge %s", in.Task)
 }
-func (f *fake) RejectMerge(_ context.Context, in verb.MergeDecision) (verb.Done, error) {
-	return verb.Done{}, f.called("reject-merge %s %s", in.Task, in.Reason)
+func (f *fake) RejectMerge(_ context.Context, in verb.MergeDecision) (session.Done, error) {
+	return session.Done{}, f.called("reject-merge %s %s", in.Task, in.Reason)
 }
-func (f *fake) Release(_ context.Context, in verb.ReleaseInput) (verb.Done, error) {
-	return verb.Done{Status: blackboard.Unclaimed}, f.called("release %s force=%t %s", in.Task, in.Force, in.Reason)
+func (f *fake) Release(_ context.Context, in verb.ReleaseInput) (session.Done, error) {
+	return session.Done{Status: blackboard.Unclaimed}, f.called("release %s force=%t %s", in.Task, in.Force, in.Reason)
 }
-func (f *fake) Unblock(_ context.Context, w verb.WayOut) (verb.Done, error) {
-	return verb.Done{}, f.called("unblock %s %s", w.Task, w.Reason)
+func (f *fake) Unblock(_ context.Context, w verb.WayOut) (session.Done, error) {
+	return session.Done{}, f.called("unblock %s %s", w.Task, w.Reason)
 }
-func (f *fake) Abandon(_ context.Context, w verb.WayOut) (verb.Done, error) {
-	return verb.Done{}, f.called("abandon %s %s", w.Task, w.Reason)
+func (f *fake) Abandon(_ context.Context, w verb.WayOut) (session.Done, error) {
+	return session.Done{}, f.called("abandon %s %s", w.Task, w.Reason)
 }
-func (f *fake) AddTask(_ context.Context, n verb.NewTask) (verb.Done, error) {
-	return verb.Done{Task: "task-11"}, f.called("add %s | %s | %s", n.Task.Description, n.Task.DoneWhen, n.Task.Scope)
+func (f *fake) AddTask(_ context.Context, n verb.NewTask) (session.Done, error) {
+	return session.Done{Task: "task-11"}, f.called("add %s | %s | %s", n.Task.Description, n.Task.DoneWhen, n.Task.Scope)
 }
-func (f *fake) EditTask(_ context.Context, e verb.TaskEdit) (verb.Done, error) {
+func (f *fake) EditTask(_ context.Context, e verb.TaskEdit) (session.Done, error) {
 	if e.Priority != nil {
-		return verb.Done{}, f.called("edit %s priority %d", e.Task, *e.Priority)
+		return session.Done{}, f.called("edit %s priority %d", e.Task, *e.Priority)
 	}
-	return verb.Done{}, f.called("edit %s title %s", e.Task, e.Title)
+	return session.Done{}, f.called("edit %s title %s", e.Task, e.Title)
 }
 func (f *fake) StopAgent(_ context.Context, in verb.AgentOrder) (verb.Ordered, error) {
 	return verb.Ordered{}, f.called("stop %s %s", in.Agent, in.Reason)
@@ -147,11 +149,11 @@ func (f *fake) RestartAgent(_ context.Context, in verb.AgentOrder) (verb.Ordered
 func (f *fake) Finalize(_ context.Context, ids []string) (verb.Finalized, error) {
 	return verb.Finalized{}, f.called("finalize %s", strings.Join(ids, " "))
 }
-func (f *fake) AcceptIntegration(_ context.Context, reason string) (verb.Branch, error) {
-	return verb.Branch{}, f.called("accept %s", reason)
+func (f *fake) AcceptIntegration(_ context.Context, reason string) (integration.Standing, error) {
+	return integration.Standing{}, f.called("accept %s", reason)
 }
-func (f *fake) RestoreIntegration(_ context.Context, reason string) (verb.Branch, error) {
-	return verb.Branch{}, f.called("restore %s", reason)
+func (f *fake) RestoreIntegration(_ context.Context, reason string) (integration.Standing, error) {
+	return integration.Standing{}, f.called("restore %s", reason)
 }
 
 // midSprint is a fake in the middle of a sprint, with something of everything.

@@ -18,6 +18,8 @@ import (
 	"liza/pkg/face/dashboard"
 	"liza/pkg/run/activity"
 	"liza/pkg/team/watch"
+	session "liza/pkg/verb/board"
+	"liza/pkg/verb/integration"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 )
@@ -423,23 +425,23 @@ type Verbs interface {
 	Resume(ctx context.Context, decision, note string) (sprint.Sprint, error)
 	Ack(ctx context.Context, note string, keep bool) (verb.Acknowledged, error)
 	Abort(ctx context.Context, reason string, goal bool) (sprint.Sprint, error)
-	AddTask(ctx context.Context, n verb.NewTask) (verb.Done, error)
-	EditTask(ctx context.Context, e verb.TaskEdit) (verb.Done, error)
+	AddTask(ctx context.Context, n verb.NewTask) (session.Done, error)
+	EditTask(ctx context.Context, e verb.TaskEdit) (session.Done, error)
 	StopAgent(ctx context.Context, in verb.AgentOrder) (verb.Ordered, error)
 	RestartAgent(ctx context.Context, in verb.AgentOrder) (verb.Ordered, error)
-	Hold(ctx context.Context, id, reason string) (verb.Done, error)
-	Unhold(ctx context.Context, id string) (verb.Done, error)
+	Hold(ctx context.Context, id, reason string) (session.Done, error)
+	Unhold(ctx context.Context, id string) (session.Done, error)
 	Note(ctx context.Context, in verb.NoteInput) (verb.Noted, error)
-	Comment(ctx context.Context, in verb.Comment) (verb.Done, error)
+	Comment(ctx context.Context, in verb.Comment) (session.Done, error)
 	Answer(ctx context.Context, id, answer string) (verb.Answered, error)
-	ApproveMerge(ctx context.Context, in verb.MergeDecision) (verb.Done, error)
-	RejectMerge(ctx context.Context, in verb.MergeDecision) (verb.Done, error)
-	Release(ctx context.Context, in verb.ReleaseInput) (verb.Done, error)
-	Unblock(ctx context.Context, w verb.WayOut) (verb.Done, error)
-	Abandon(ctx context.Context, w verb.WayOut) (verb.Done, error)
+	ApproveMerge(ctx context.Context, in verb.MergeDecision) (session.Done, error)
+	RejectMerge(ctx context.Context, in verb.MergeDecision) (session.Done, error)
+	Release(ctx context.Context, in verb.ReleaseInput) (session.Done, error)
+	Unblock(ctx context.Context, w verb.WayOut) (session.Done, error)
+	Abandon(ctx context.Context, w verb.WayOut) (session.Done, error)
 	Finalize(ctx context.Context, ids []string) (verb.Finalized, error)
-	AcceptIntegration(ctx context.Context, reason string) (verb.Branch, error)
-	RestoreIntegration(ctx context.Context, reason string) (verb.Branch, error)
+	AcceptIntegration(ctx context.Context, reason string) (integration.Standing, error)
+	RestoreIntegration(ctx context.Context, reason string) (integration.Standing, error)
 }
 
 // Problem is an error as people read it, with the command that helps.

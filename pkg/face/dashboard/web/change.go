@@ -50,7 +50,7 @@ func (o Options) there(ctx context.Context, path map[string]string) error {
 	if path["task"] == "" && path["question"] == "" {
 		return nil
 	}
-	s, err := o.Service.View(ctx)
+	s, err := o.Service.Board.View(ctx)
 	if err != nil {
 		return err
 	}

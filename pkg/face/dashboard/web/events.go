@@ -23,7 +23,7 @@ type stream struct {
 func (o Options) stream(w http.ResponseWriter) stream {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")
-	return stream{w, o.Service.Mask}
+	return stream{w, o.Service.Board.Mask}
 }
 
 // send reports whether somebody is still there.

@@ -66,8 +66,8 @@ func TestWithoutConnectionTheCopyIsServedAndDecisionsAreRefused(t *testing.T) {
 	p.AddTask("task-1")
 	board := &cutOff{copy: p.State()}
 	s := serve(t, p, func(o *web.Options) {
-		board.Store = o.Service.Store
-		o.Service.Store, o.Source.Service = board, o.Service
+		board.Store = o.Service.Board.Store
+		o.Service.Board.Store, o.Source.Service = board, o.Service
 		o.Explain = func(error) web.Problem {
 			return web.Problem{Code: "unreachable", Message: "nothing was changed", Next: "liza doctor"}
 		}

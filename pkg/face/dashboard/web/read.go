@@ -160,7 +160,7 @@ func (o Options) graphSVG(w http.ResponseWriter, r *http.Request) (any, error) {
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox")
 	s = s.Clone() // a picture has escaped and shortened texts, so they are masked before
 	for t := range s.Tasks() {
-		t.Title = o.Service.Mask(t.TitleText())
+		t.Title = o.Service.Board.Mask(t.TitleText())
 	}
 	_, _ = io.WriteString(w, dashboard.Graph(s, "svg"))
 	return nil, nil

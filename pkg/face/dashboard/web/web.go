@@ -213,7 +213,7 @@ func (o Options) show(w http.ResponseWriter, status int, result any) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, o.Service.Mask(string(text))+"\n")
+	_, _ = io.WriteString(w, o.Service.Board.Mask(string(text))+"\n")
 }
 
 func (o Options) fail(w http.ResponseWriter, err error) {

@@ -164,24 +164,24 @@ func (p *Place) Shell(dir, line string) {
 
 // Service is that of a person who acts for an agent, or of the person for "".
 func (p *Place) Service(as string) *verb.Service {
-	d := verb.New(&board.Session{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: verb.Caller{As: as, Person: "ada"},
+	d := verb.New(&board.Session{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: board.Caller{As: as, Person: "ada"},
 		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets})
 	if p.Shared {
-		d.Store = shared{p.Store}
+		d.Board.Store = shared{p.Store}
 	}
 	if p.Host != "" {
-		d.Proc.Host = p.Host
+		d.Board.Proc.Host = p.Host
 	}
 	if p.Now != nil {
-		d.Now = p.Now
+		d.Board.Now = p.Now
 	}
 	return d
 }
 
 // Machine is what this machine tells about processes.
-func Machine() verb.Processes {
+func Machine() board.Processes {
 	host, _ := os.Hostname()
-	return verb.Processes{Host: host, BootID: agent.BootID(),
+	return board.Processes{Host: host, BootID: agent.BootID(),
 		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
 		StopOrphan: func(ctx context.Context, id string, c blackboard.Child, grace time.Duration) error {
 			return agent.StopOrphan(ctx, agent.Process{Pid: c.PID, Start: c.PIDStart, Pgid: c.PGID}, map[string]string{"LIZA_AGENT_ID": id, "LIZA_RUN": c.RunID}, grace)
@@ -193,11 +193,11 @@ func (p *Place) Supervised(id string) *verb.Service {
 	p.TB.Helper()
 	d := p.Service("")
 	start, _ := agent.ProcessStart(os.Getpid())
-	r, err := d.Register(context.Background(), verb.RegisterInput{ID: id, PID: os.Getpid(), PIDStart: start})
+	r, err := d.Agents.Register(context.Background(), verb.RegisterInput{ID: id, PID: os.Getpid(), PIDStart: start})
 	if err != nil {
 		p.TB.Fatal(err)
 	}
-	d.Caller = verb.Caller{AgentID: r.Agent, Token: r.Token}
+	d.Board.Caller = board.Caller{AgentID: r.Agent, Token: r.Token}
 	return d
 }
 
@@ -240,8 +240,8 @@ func (p *Place) approve(id, coder string) {
 	must(c.Claim(ctx, id))
 	p.Commit(id)
 	must(c.Submit(ctx, verb.SubmitInput{Task: id}))
-	must(r.ClaimReview(ctx, id))
-	must(r.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve}))
+	must(r.Reviews.ClaimReview(ctx, id))
+	must(r.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve}))
 }
 
 // Abandoned makes tasks, and gives them up.
@@ -258,7 +258,7 @@ func (p *Place) Abandoned(ids ...string) {
 // Merge merges an approved task.
 func (p *Place) Merge(id string) {
 	p.TB.Helper()
-	if _, err := p.Service("").Merge(context.Background(), id); err != nil {
+	if _, err := p.Service("").Merges.Merge(context.Background(), id); err != nil {
 		p.TB.Fatal(err)
 	}
 }
@@ -326,7 +326,7 @@ func (p *Place) Outside(name, text string) {
 // Accept is a person's decision that the integration branch is right where it is.
 func (p *Place) Accept() {
 	p.TB.Helper()
-	if _, err := p.Service("").AcceptIntegration(context.Background(), ""); err != nil {
+	if _, err := p.Service("").Merges.AcceptIntegration(context.Background(), ""); err != nil {
 		p.TB.Fatal(err)
 	}
 }
