@@ -59,7 +59,7 @@ func newComplete(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "__complete", Hidden: true, SkipFlagParsing: true, ArgsUsage: "[WORD…]",
 		Action: func(ctx context.Context, c *urfave.Command) error {
-			for _, candidate := range env.candidates(ctx, c.Root(), c.Args().Slice()) {
+			for _, candidate := range (completer{env}).candidates(ctx, c.Root(), c.Args().Slice()) {
 				fmt.Fprintln(env.Stdout, candidate)
 			}
 			return nil
@@ -67,16 +67,19 @@ func newComplete(env *Env) *urfave.Command {
 	}
 }
 
-func (e *Env) candidates(ctx context.Context, app *urfave.Command, words []string) []string {
+// A completer finds what a word of the command line may become.
+type completer struct{ env *Env }
+
+func (x completer) candidates(ctx context.Context, app *urfave.Command, words []string) []string {
 	last := ""
 	if n := len(words); n > 0 {
 		last, words = words[n-1], words[:n-1]
 	}
-	c, arguments, pending := e.follow(app, words)
+	c, arguments, pending := x.follow(app, words)
 	var all []string
 	switch {
 	case pending != "":
-		all = e.valuesOf(ctx, c, pending)
+		all = x.valuesOf(ctx, c, pending)
 	case strings.HasPrefix(last, "-"):
 		for _, f := range optionsOf(c) {
 			for _, n := range f.Names() {
@@ -91,20 +94,20 @@ func (e *Env) candidates(ctx context.Context, app *urfave.Command, words []strin
 			all = append(all, g.name)
 		}
 	default:
-		all = e.argumentsOf(ctx, c, len(arguments))
+		all = x.argumentsOf(ctx, c, len(arguments))
 	}
 	return slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, last) })
 }
 
 // follow walks along the words that are complete: to the command, its arguments so far,
 // and the option that still waits for its value.
-func (e *Env) follow(app *urfave.Command, words []string) (c *urfave.Command, arguments []string, pending string) {
+func (x completer) follow(app *urfave.Command, words []string) (c *urfave.Command, arguments []string, pending string) {
 	c = app
 	for _, w := range words {
 		switch {
 		case pending != "":
 			if pending == "C" {
-				e.Root = w
+				x.env.Root = w
 			}
 			pending = ""
 		case strings.HasPrefix(w, "-") && w != "-":
@@ -122,19 +125,19 @@ func (e *Env) follow(app *urfave.Command, words []string) (c *urfave.Command, ar
 }
 
 // valuesOf are the values of an option: those that a verb's field has, or else by its name.
-func (e *Env) valuesOf(ctx context.Context, c *urfave.Command, option string) []string {
+func (x completer) valuesOf(ctx context.Context, c *urfave.Command, option string) []string {
 	if v := verbs.Find(pathOf(c)); v != nil {
 		for _, f := range v.Fields(verbs.CLI) {
 			if f.Arg == "" && f.Option == option {
-				return e.valuesOfField(ctx, f)
+				return x.valuesOfField(ctx, f)
 			}
 		}
 	}
 	switch option {
 	case "as", "agent", "id":
-		return e.idsOf(ctx, agentIDs)
+		return x.idsOf(ctx, agentIDs)
 	case "task":
-		return e.idsOf(ctx, taskIDs)
+		return x.idsOf(ctx, taskIDs)
 	case "format":
 		return []string{"text", "mermaid"}
 	case "log-format":
@@ -144,26 +147,26 @@ func (e *Env) valuesOf(ctx context.Context, c *urfave.Command, option string) []
 }
 
 // valuesOfField are what a field of a verb may be: its values, or the ids of what it names.
-func (e *Env) valuesOfField(ctx context.Context, f verbs.Field) []string {
+func (x completer) valuesOfField(ctx context.Context, f verbs.Field) []string {
 	if f.Values != nil {
 		return f.Values
 	}
 	switch f.Name {
 	case "task", "tasks", "by", "depends_on", "planned":
-		return e.idsOf(ctx, taskIDs)
+		return x.idsOf(ctx, taskIDs)
 	case "agent":
-		return e.idsOf(ctx, agentIDs)
+		return x.idsOf(ctx, agentIDs)
 	case "question":
-		return e.idsOf(ctx, openQuestions)
+		return x.idsOf(ctx, openQuestions)
 	}
 	return nil
 }
 
 // argumentsOf are the values of a positional argument: of a verb's field, or else by the word that ArgsUsage has at that place.
-func (e *Env) argumentsOf(ctx context.Context, c *urfave.Command, at int) []string {
+func (x completer) argumentsOf(ctx context.Context, c *urfave.Command, at int) []string {
 	if v := verbs.Find(pathOf(c)); v != nil && v.Does() {
 		if f, ok := v.Argument(at); ok {
-			return e.valuesOfField(ctx, f)
+			return x.valuesOfField(ctx, f)
 		}
 		return nil
 	}
@@ -176,11 +179,11 @@ func (e *Env) argumentsOf(ctx context.Context, c *urfave.Command, at int) []stri
 	case at >= len(usage) && !strings.HasSuffix(word, "…"):
 		return nil
 	case c.Name == "attach":
-		return e.idsOf(ctx, agentIDs)
+		return x.idsOf(ctx, agentIDs)
 	case c.Name == "show" || c.Name == "output":
-		return e.idsOf(ctx, func(s *blackboard.State) []string { return append(taskIDs(s), agentIDs(s)...) })
+		return x.idsOf(ctx, func(s *blackboard.State) []string { return append(taskIDs(s), agentIDs(s)...) })
 	case strings.TrimSuffix(word, "…") == "ID":
-		return e.idsOf(ctx, taskIDs)
+		return x.idsOf(ctx, taskIDs)
 	case strings.Contains(word, "|"):
 		return strings.Split(word, "|")
 	case word == "SHELL":
@@ -189,8 +192,8 @@ func (e *Env) argumentsOf(ctx context.Context, c *urfave.Command, at int) []stri
 	return nil
 }
 
-func (e *Env) idsOf(ctx context.Context, of func(*blackboard.State) []string) []string {
-	d, err := e.Reader(ctx)
+func (x completer) idsOf(ctx context.Context, of func(*blackboard.State) []string) []string {
+	d, err := x.env.Reader(ctx)
 	if err != nil {
 		return nil
 	}

@@ -24,27 +24,30 @@ func newHelp(env *Env, app *urfave.Command) *urfave.Command {
 			examples("liza help add-task", "liza help decide", "liza help protocol task-lifecycle") + exitsText(0, 1, 2),
 		Action: func(_ context.Context, c *urfave.Command) error {
 			if c.Bool("all") {
-				return env.topic(app, []string{"all"})
+				return (helpPages{env}).topic(app, []string{"all"})
 			}
-			return env.topic(app, c.Args().Slice())
+			return (helpPages{env}).topic(app, c.Args().Slice())
 		},
 	}
 }
 
-func (e *Env) topic(app *urfave.Command, words []string) error {
+// helpPages prints the help of commands and topics.
+type helpPages struct{ env *Env }
+
+func (h helpPages) topic(app *urfave.Command, words []string) error {
 	if len(words) == 0 {
-		return e.overview(app)
+		return h.overview(app)
 	}
 	switch words[0] {
 	case "protocol", "protocols":
-		return e.protocol(words[1:])
+		return h.protocol(words[1:])
 	case "schema":
-		return e.printRaw("schema", exitcmd.Schema())
+		return h.env.printRaw("schema", exitcmd.Schema())
 	case "all":
-		return e.printText("help", overviewText(app))
+		return h.env.printText("help", overviewText(app))
 	}
 	if text := groupsText(app, words[0]); text != "" && len(words) == 1 {
-		return e.printText("help", text)
+		return h.env.printText("help", text)
 	}
 	c := app
 	for _, w := range words {
@@ -54,13 +57,13 @@ func (e *Env) topic(app *urfave.Command, words []string) error {
 		}
 		c = sub
 	}
-	return e.helpOf(c)
+	return h.helpOf(c)
 }
 
-func (e *Env) protocol(words []string) error {
+func (h helpPages) protocol(words []string) error {
 	names := protocols.Names()
 	if len(words) == 0 {
-		return e.printText("help", "The protocols are:\n\n  "+strings.Join(names, "\n  ")+"\n\nliza help protocol NAME prints one.\n")
+		return h.env.printText("help", "The protocols are:\n\n  "+strings.Join(names, "\n  ")+"\n\nliza help protocol NAME prints one.\n")
 	}
 	body, ok := protocols.Text(strings.TrimSuffix(words[0], ".md"))
 	if !ok {
@@ -70,7 +73,7 @@ func (e *Env) protocol(words []string) error {
 		}
 		return usagef("liza help protocol", "no protocol '%s': %s", words[0], hint)
 	}
-	return e.printText("text", body)
+	return h.env.printText("text", body)
 }
 
 // printText prints a text, or with --json an object with the text under key.
@@ -78,16 +81,16 @@ func (e *Env) printText(key, body string) error {
 	return e.Print(map[string]string{key: body}, "%s", body)
 }
 
-func (e *Env) helpOf(c *urfave.Command) error {
-	return e.printText("help", helpText(c.FullName(), c))
+func (h helpPages) helpOf(c *urfave.Command) error {
+	return h.env.printText("help", helpText(c.FullName(), c))
 }
 
 // overview is the help of a program: of liza its first screen.
-func (e *Env) overview(app *urfave.Command) error {
+func (h helpPages) overview(app *urfave.Command) error {
 	if len(app.Commands) == 0 {
-		return e.helpOf(app)
+		return h.helpOf(app)
 	}
-	return e.printText("help", firstScreen(app))
+	return h.env.printText("help", firstScreen(app))
 }
 
 // helpText is the whole help of a command, or of a group of commands.

@@ -84,9 +84,9 @@ func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 			if name := c.Args().First(); name != "" {
 				return unknownCommand(c, name)
 			}
-			return e.overview(c)
+			return helpPages{e}.overview(c)
 		case help.on:
-			return e.helpOf(c)
+			return helpPages{e}.helpOf(c)
 		case e.LogFormat != "" && e.LogFormat != "text" && e.LogFormat != "json":
 			return usagef(helpCommand(c), "--log-format '%s' must be text or json", e.LogFormat)
 		case len(c.Commands) > 0 && c.Root() != c && c.Args().Present():

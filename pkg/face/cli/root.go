@@ -52,7 +52,7 @@ func lizaCommand(env *Env) *urfave.Command {
 		if name := c.Args().First(); name != "" {
 			return unknownCommand(c, name)
 		}
-		return env.overview(app)
+		return helpPages{env}.overview(app)
 	}
 	return app
 }
