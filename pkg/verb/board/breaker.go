@@ -56,7 +56,7 @@ func (k Breaker) telling(ctx context.Context, op store.Op, change func(*blackboa
 	var told []notify.Message
 	ahead := op.Ahead
 	op.Ahead = func(gone []store.Gone) error {
-		k.board.raise(ctx, told)
+		raise(ctx, k.board, told)
 		if ahead == nil {
 			return nil
 		}

@@ -74,14 +74,14 @@ func (w *draft) written(followed bool) {
 }
 
 // foresee gives a state that was read the changes of the draft. One that is refused will be refused when it is written.
-func (b *Session) foresee(s *blackboard.State) {
-	if b.draft == nil || len(b.draft.changes) == 0 {
+func (w *draft) foresee(b *Session, s *blackboard.State) {
+	if w == nil || len(w.changes) == 0 {
 		return
 	}
 	id, err := b.Identify()
 	if err != nil {
 		return
 	}
-	_ = b.draft.apply(s, id.Actor(s))
+	_ = w.apply(s, id.Actor(s))
 	s.TakeEntries(0)
 }

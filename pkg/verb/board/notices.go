@@ -166,7 +166,7 @@ func (g priorState) ofSprint(s *blackboard.State) []notify.Message {
 }
 
 // raise puts notifications into the outbox. That it cannot be written stops nothing.
-func (b *Session) raise(ctx context.Context, messages []notify.Message) {
+func raise(ctx context.Context, b *Session, messages []notify.Message) {
 	if len(messages) == 0 || b.Rehearsal {
 		return
 	}
@@ -183,5 +183,5 @@ func (b *Session) Notify(ctx context.Context, event, task, subject, content stri
 	if s, err := b.View(ctx); err == nil && s.Goal != nil && s.Sprint != nil {
 		m.Goal, m.Sprint = s.Goal.ID, s.Sprint.ID
 	}
-	b.raise(ctx, []notify.Message{m})
+	raise(ctx, b, []notify.Message{m})
 }

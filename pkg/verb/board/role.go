@@ -48,13 +48,13 @@ func RoleRefusal(t *blackboard.Task, err error) error {
 // changes (1.7). Another error is not its business.
 func (b *Session) TellUnusable(ctx context.Context, err error) {
 	if u, ok := errors.AsType[*role.UnusableError](err); ok {
-		b.Notify(ctx, "role_unusable", "", u.Name+" "+b.version(u), u.Error()+"; next: liza roles validate")
+		b.Notify(ctx, "role_unusable", "", u.Name+" "+versionOf(b.Project.Roles(), u), u.Error()+"; next: liza roles validate")
 	}
 }
 
-// version tells one form of a role's file from another; without a file, one defect from another.
-func (b *Session) version(u *role.UnusableError) string {
-	data, err := safefile.Read(filepath.Join(b.Project.Roles(), filepath.Base(u.File)))
+// versionOf tells one form of a role's file from another; without a file, one defect from another.
+func versionOf(folder string, u *role.UnusableError) string {
+	data, err := safefile.Read(filepath.Join(folder, filepath.Base(u.File)))
 	if u.File == "" || err != nil {
 		data = []byte(u.Why)
 	}

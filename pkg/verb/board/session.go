@@ -155,11 +155,9 @@ func HashToken(token string) string {
 // SpecExists reports whether the spec file is there, under the project root, also after
 // symlinks (G13).
 func (b *Session) SpecExists(path string) bool {
-	_, err := b.specFile(path)
+	_, err := SpecFile(b.Project.Root, path)
 	return err == nil
 }
-
-func (b *Session) specFile(ref string) (string, error) { return SpecFile(b.Project.Root, ref) }
 
 // SpecFile is the file that a spec_ref names, below the project root also after symlinks. What git, Liza
 // and the agents have there is not: an agent that names a spec is shown what is in it.
@@ -193,7 +191,7 @@ func SpecFile(root, ref string) (string, error) {
 
 // SpecHash is "sha256:…" of the spec file, "" when it cannot be read.
 func (b *Session) SpecHash(ref string) string {
-	path, err := b.specFile(ref)
+	path, err := SpecFile(b.Project.Root, ref)
 	if err != nil {
 		return ""
 	}
@@ -221,7 +219,7 @@ func (b *Session) Failpoint(point string) {
 
 // SpecText is the content of the spec file that ref names.
 func (b *Session) SpecText(ref string) (string, error) {
-	path, err := b.specFile(ref)
+	path, err := SpecFile(b.Project.Root, ref)
 	if err != nil {
 		return "", err
 	}
@@ -312,7 +310,9 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 				return err
 			}
 			followed = b.draft.then(s, id.Actor(s))
-			b.nameRun(s.Entries())
+			if b.Run != nil {
+				nameRun(b.Run(), s.Entries())
+			}
 			if b.Vault().keepsSecrets() {
 				over = endSecrets(s)
 			}
@@ -327,15 +327,15 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 }
 
 // nameRun puts the correlation id into journal entries that have none.
-func (b *Session) nameRun(entries []blackboard.Entry) {
-	if b.Run == nil || b.Run() == "" {
+func nameRun(run string, entries []blackboard.Entry) {
+	if run == "" {
 		return
 	}
 	for i, e := range entries {
 		if e.Extra["run"] != nil {
 			continue
 		}
-		extra := map[string]any{"run": b.Run()}
+		extra := map[string]any{"run": run}
 		maps.Copy(extra, e.Extra)
 		entries[i].Extra = extra
 	}
@@ -406,7 +406,7 @@ func (b *Session) View(ctx context.Context) (*blackboard.State, error) {
 		return nil, err
 	}
 	b.Prepare(s)
-	b.foresee(s)
+	b.draft.foresee(b, s)
 	return s, nil
 }
 

@@ -239,8 +239,8 @@ func (x summary) choices() []string {
 }
 
 // openAlerts are the alerts that are raised now, as the watcher left them.
-func (b *Session) openAlerts() []string {
-	data, err := safefile.Read(b.Project.OpenAlerts())
+func openAlerts(path string) []string {
+	data, err := safefile.Read(path)
 	if err != nil {
 		return nil
 	}
@@ -268,7 +268,7 @@ func (b *Session) WriteSummary(ctx context.Context, file, message string) error 
 	if err != nil {
 		b.Progressf("the summary lacks archived tasks: %v", err)
 	}
-	text := b.Mask(summary{s: s, tasks: tasks, message: message, alerts: b.openAlerts(), now: b.Now()}.text())
+	text := b.Mask(summary{s: s, tasks: tasks, message: message, alerts: openAlerts(b.Project.OpenAlerts()), now: b.Now()}.text())
 	if err := safefile.MakeFolder(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("cannot write the summary: %v", err)
 	}
