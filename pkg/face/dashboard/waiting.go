@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"fmt"
+
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/code/project"
@@ -21,11 +23,11 @@ func (b builder) board() (waits []Waiting, warnings []string) {
 	waits = []Waiting{}
 	for _, x := range found {
 		w := Waiting{Kind: x.Wait(), Text: x.Text, Questions: x.Questions, Next: x.Next}
-		if b.s.Task(x.Subject) != nil {
-			w.Task = x.Subject
-		}
-		if x.Kind == blackboard.AlertBlocked {
-			w.Text = "blocked, " + prose.OneLine(x.Text, reasonInLists)
+		if t := b.s.Task(x.Subject); t != nil {
+			w.Task = t.ID
+			if x.Kind == blackboard.AlertBlocked {
+				w.Text = fmt.Sprintf("blocked (%s): %s", t.BlockedFor().Words(), prose.OneLine(t.BlockedReason, reasonInLists))
+			}
 		}
 		waits = append(waits, w)
 	}
