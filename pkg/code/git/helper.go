@@ -169,6 +169,9 @@ func (r *runner) uncontained(ctx context.Context, h Help) (int, string, error) {
 	if exit, ended := errors.AsType[*exec.ExitError](err); ended {
 		return max(1, exit.ExitCode()), said.text.String(), nil
 	}
+	if said.full { // git names a path of any length in its errors
+		return 1, said.text.String(), nil
+	}
 	return 0, said.text.String(), err
 }
 
@@ -295,6 +298,8 @@ func (r *Repo) script(ctx context.Context, dir, path, admin string, modules []su
 	}
 	_, noIndex := os.Lstat(filepath.Join(git, "index"))
 	step(w.head != "" && !w.reset && noIndex != nil, "git read-tree --reset $head\n")
+	// A person who looks at the change of a run sees it also when the run has broken its index.
+	step(w.head != "" && w.patches != "" && noIndex == nil, "git ls-files >/dev/null 2>&1 || { rm $GIT_DIR/index; git read-tree --reset $head; }\n")
 	step(w.reset, "git reset --quiet --hard $head\n")
 	step(w.clean && !w.nested, "git clean --quiet -fd\n")
 	step(w.clean && w.nested, "git clean --quiet -ffd\n")
