@@ -211,7 +211,7 @@ func TestASilentHostLosesItsClaimAndNoWork(t *testing.T) {
 	pushed := one.State().Task("task-1").ReviewCommit
 	done(two.Service("code-reviewer-1").Reviews.ClaimReview(ctx, "task-1"))
 	done(two.Service("code-reviewer-1").Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: verb.Reject, Reason: "one word is missing",
-		Findings: []*blackboard.Finding{{Severity: "error", Message: "a word is missing"}}}))
+		Findings: []*blackboard.Finding{{Severity: "error", File: "task-1.md", Line: 1, Message: "a word is missing"}}}))
 	coder := one.Service("coder-1")
 	done(coder.Claim(ctx, "task-1"))
 	dir := one.Repo.WorktreePath("task-1")

@@ -239,8 +239,8 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 	t.Run("its reason is on the line that tells of it", func(t *testing.T) {
 		t.Parallel()
 		p, _ := begin(t)
-		if out := applied(t, p, `{"status":"needs_fix","reason":"task-1.md:1 is much too slow,\nand too long"}`); out.Note != "rejected: task-1.md:1 is much too slow, and too long" {
-			t.Errorf("the line says %q", out.Note)
+		if out := applied(t, p, `{"status":"needs_fix","reason":"main.py:1 is much too slow,\nand too long"}`); out.Note != "rejected: main.py:1 is much too slow, and too long" {
+			t.Errorf("the line says %q (%s)", out.Note, out.Problem)
 		}
 	})
 	t.Run("too slow, by verb", func(t *testing.T) {
