@@ -346,6 +346,8 @@ func (s scripted) Reader(spec Spec) Reader {
 // Versions remembers what programs said when they were asked for their version, for as long as
 // their files are what they were.
 type Versions struct {
+	Ask Ask // nil: nothing contains the programs
+
 	mu    sync.Mutex
 	known map[string]string // by file, size and time
 }
@@ -381,7 +383,7 @@ func (v *Versions) Of(ctx context.Context, a Adapter) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	said, _ := p.ask(ctx, p.entry.Version)
+	said, _ := p.ask(ctx, v.Ask, p.entry.Version)
 	version := versionNumber().FindString(firstLine(prose.Plain(said)))
 	if v.known == nil {
 		v.known = map[string]string{}
@@ -407,7 +409,8 @@ const probeTimeout = 20 * time.Second
 
 // Probe asks an installed program for its version and looks whether its help still names what
 // the entry relies on. Versions move: this is for people who ask why a program does not work.
-func Probe(ctx context.Context, a Adapter) (Probed, error) {
+// With ask nil nothing contains the program.
+func Probe(ctx context.Context, a Adapter, ask Ask) (Probed, error) {
 	p, ok := a.(*entryProgram)
 	if !ok {
 		return Probed{}, nil
@@ -418,7 +421,7 @@ func Probe(ctx context.Context, a Adapter) (Probed, error) {
 	}
 	found := Probed{Path: path}
 	if len(p.entry.Version) > 0 {
-		said, err := p.ask(ctx, p.entry.Version)
+		said, err := p.ask(ctx, ask, p.entry.Version)
 		if err != nil {
 			return found, err
 		}
@@ -427,7 +430,7 @@ func Probe(ctx context.Context, a Adapter) (Probed, error) {
 	if len(p.entry.Help) == 0 || len(p.entry.Needs) == 0 {
 		return found, nil
 	}
-	help, err := p.ask(ctx, p.entry.Help)
+	help, err := p.ask(ctx, ask, p.entry.Help)
 	if err != nil {
 		return found, err
 	}
@@ -439,47 +442,68 @@ func Probe(ctx context.Context, a Adapter) (Probed, error) {
 	return found, nil
 }
 
+// An Ask runs argv in the folder dir with exactly the environment env, writes what it prints to out, and returns its exit
+// code. err says that it was not started or had to be stopped.
+type Ask func(ctx context.Context, dir string, argv, env []string, out io.Writer) (exit int, err error)
+
 // ask runs a program that prints something and ends. It has an empty home folder, because some programs leave files there
 // when they are asked for their version; one that fails with that, such as the shim of a version manager, has the person's.
-func (p *entryProgram) ask(ctx context.Context, argv []string) (string, error) {
-	home, err := os.MkdirTemp("", "liza-ask-")
+func (p *entryProgram) ask(ctx context.Context, ask Ask, argv []string) (string, error) {
+	dir, err := os.MkdirTemp("", "liza-ask-")
 	if err != nil {
 		return "", fmt.Errorf("cannot ask %s: %v", p.name, err)
 	}
-	defer os.RemoveAll(home)
-	said, failed, err := p.answer(ctx, argv, home)
-	if failed {
-		said, _, err = p.answer(ctx, argv, "")
+	defer os.RemoveAll(dir)
+	if ask == nil {
+		ask = askOpenly
+	}
+	path, err := exec.LookPath(argv[0])
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot ask %s: %v", p.name, err)
+	}
+	argv = append([]string{path}, argv[1:]...)
+	cmd := p.start(argv, Spec{}, "")
+	said, exit, err := p.answer(ctx, ask, dir, argv, Command{Env: append(slices.Clone(cmd.Env), "HOME="+dir), Unset: slices.AppendSeq(slices.Clone(cmd.Unset), maps.Keys(p.needs().Folders))})
+	if exit != 0 {
+		said, _, err = p.answer(ctx, ask, dir, argv, cmd)
 	}
 	return said, err
 }
 
-// answer is what the program prints with a home folder, "" for the person's. failed: it ended with an exit code of its own.
-func (p *entryProgram) answer(ctx context.Context, argv []string, home string) (text string, failed bool, err error) {
+// answer returns what the program prints and its exit code. It is an error when it prints nothing and fails.
+func (p *entryProgram) answer(ctx context.Context, ask Ask, dir string, argv []string, cmd Command) (text string, exit int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	cmd := p.start(argv, Spec{}, "")
-	if home != "" {
-		cmd.Env = append(cmd.Env, "HOME="+home)
-		cmd.Unset = slices.AppendSeq(slices.Clone(cmd.Unset), maps.Keys(p.needs().Folders))
+	var said limited
+	exit, err = ask(ctx, dir, argv, environment(os.Environ(), cmd, Spec{}, "probe"), &said)
+	if err == nil && exit != 0 && len(said.text) == 0 {
+		err = fmt.Errorf("exit status %d", exit)
 	}
+	shown := strings.Join(argv, " ")
+	switch {
+	case ctx.Err() != nil:
+		return "", 0, fmt.Errorf("cannot ask %s: `%s` has not ended after %s", p.name, shown, probeTimeout)
+	case err != nil:
+		return "", exit, fmt.Errorf("cannot ask %s: `%s` failed: %v", p.name, shown, err)
+	}
+	return string(said.text), exit, nil
+}
+
+// askOpenly is an Ask where nothing contains the program.
+func askOpenly(ctx context.Context, dir string, argv, env []string, out io.Writer) (exit int, err error) {
 	x := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	x.Env = environment(os.Environ(), cmd, Spec{}, "probe")
+	x.Dir, x.Env, x.Stdout, x.Stderr = dir, env, out, out
 	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	x.Cancel = func() error { return syscall.Kill(-x.Process.Pid, syscall.SIGKILL) }
 	x.WaitDelay = time.Second
-	var said limited
-	x.Stdout, x.Stderr = &said, &said
 	err = x.Run()
-	var exit *exec.ExitError
-	failed = errors.As(err, &exit)
-	switch {
-	case ctx.Err() != nil:
-		return "", false, fmt.Errorf("cannot ask %s: `%s` has not ended after %s", p.name, strings.Join(argv, " "), probeTimeout)
-	case failed && len(said.text) == 0, err != nil && !failed:
-		return "", failed, fmt.Errorf("cannot ask %s: `%s` failed: %v", p.name, strings.Join(argv, " "), err)
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		return ended.ExitCode(), nil
 	}
-	return string(said.text), failed, nil
+	return 0, err
 }
 
 // limited keeps the beginning of what is written to it.

@@ -238,7 +238,7 @@ func TestAProgramSaysWhatItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := Probe(t.Context(), a)
+	found, err := Probe(t.Context(), a, nil)
 	if err != nil || found.Path != script || found.Version != "tool 1.2" || !slices.Equal(found.Missing, []string{"--resume"}) {
 		t.Errorf("got %+v, %v", found, err)
 	}
@@ -246,11 +246,11 @@ func TestAProgramSaysWhatItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := Probe(t.Context(), missing); err != nil || found.Path != "" {
+	if found, err := Probe(t.Context(), missing, nil); err != nil || found.Path != "" {
 		t.Errorf("a missing program gave %+v, %v", found, err)
 	}
 	writeScript(t, script, `exit 3`)
-	if _, err := Probe(t.Context(), a); err == nil || !strings.Contains(err.Error(), "cannot ask mine: `"+script+" --version` failed") {
+	if _, err := Probe(t.Context(), a, nil); err == nil || !strings.Contains(err.Error(), "cannot ask mine: `"+script+" --version` failed") {
 		t.Errorf("a failing program gave %v", err)
 	}
 }
@@ -268,7 +268,7 @@ func TestAProgramIsAskedWithAnEmptyHomeFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := Probe(t.Context(), a)
+		found, err := Probe(t.Context(), a, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,9 +68,6 @@ func (e *Environment) enclose(d *verb.Service) review.Enclose {
 			name, _, _ := strings.Cut(pair, "=")
 			r.Env = append(r.Env, name)
 		}
-		if c.Argv != nil {
-			r.Read = append(r.Read, filepath.Dir(c.Argv[0]))
-		}
 		var refused refusals
 		r.Refused = func(x proxy.Refusal) {
 			refused.add(fmt.Sprintf("could not reach %s: %s; next: %s", x.Host, x.Why, x.Next))

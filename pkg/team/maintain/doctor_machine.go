@@ -227,7 +227,11 @@ func (x *Doctor) program(ctx context.Context, name string, options agent.Options
 	if _, err := exec.LookPath(a.Info().Binary); err == nil {
 		x.Say("looking at " + name) // it may take seconds
 	}
-	found, err := agent.Probe(ctx, a)
+	var ask agent.Ask
+	if x.Service != nil {
+		ask = x.Service.Ask
+	}
+	found, err := agent.Probe(ctx, a, ask)
 	switch {
 	case found.Path == "":
 		x.Add("agent", severity, name, "liza run --cli NAME, with a program that is installed", a.Info().Binary, "the program is not found on PATH")

@@ -167,6 +167,7 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 	if c.Argv, err = sk.Command(pathOf(s.Environ)); err != nil {
 		return refused("the skill %s cannot be started: %v", sk.Name, err)
 	}
+	c.Reads = append(c.Reads, filepath.Dir(c.Argv[0]))
 	if j.timeout == 0 && sk.TimeoutSeconds > 0 {
 		c.Timeout = time.Duration(sk.TimeoutSeconds) * time.Second
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/run/broker"
 	"liza/pkg/team/supervisor"
+	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb/verbtest"
 )
 
@@ -138,6 +140,32 @@ func TestThreeCrashesEndASupervisor(t *testing.T) {
 		st := c.state()
 		if len(st.Agents) != 0 || st.Task("task-1").Status != blackboard.Unclaimed || st.Task("task-1").Iteration != 1 {
 			t.Errorf("left: %d agents, task %s, iteration %d", len(st.Agents), st.Task("task-1").Status, st.Task("task-1").Iteration)
+		}
+	})
+}
+
+// P-137: an agent at a checkpoint says what it waits for, and the command that ends it.
+func TestAnAgentAtACheckpointNamesTheWayOut(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+			t.Error("a program was started")
+			return agent.Result{Outcome: agent.Finished}
+		})
+		if _, err := sprint.Checkpoint(context.Background(), s.Service, "half time"); err != nil {
+			t.Fatal(err)
+		}
+		soft, stop := context.WithTimeout(context.Background(), time.Minute)
+		defer stop()
+		if err := s.Run(soft, context.Background()); err != nil {
+			t.Error(err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !slices.ContainsFunc(c.lines, func(l string) bool {
+			return strings.HasPrefix(l, "waits: at a checkpoint since 2") && strings.HasSuffix(l, ": half time; next: liza resume")
+		}) {
+			t.Errorf("it says %q", c.lines)
 		}
 	})
 }

@@ -82,6 +82,16 @@ func (b *Session) Help(ctx context.Context, h git.Help) (code int, said string, 
 	return ran.ExitCode, out.String(), nil
 }
 
+// Ask runs an agent program that prints its version or help and ends, contained like a command of the project: it may change
+// the folder dir and nothing else. At level open it is not contained.
+func (b *Session) Ask(ctx context.Context, dir string, argv, env []string, out io.Writer) (exit int, err error) {
+	ran := review.Command{Argv: argv, Environ: env, Dir: dir, Output: out}.RunIn(ctx, b.Enclose)
+	if ran.ExitCode < 0 && ran.Err == nil {
+		return 0, errors.New(strings.Join(append(ran.Refused, "it was killed"), ", "))
+	}
+	return max(0, ran.ExitCode), ran.Err
+}
+
 // ThisHost is the name of this host on a board that several have, "" where the board is a file.
 func (b *Session) ThisHost() string {
 	if !b.Shared() {
