@@ -271,7 +271,7 @@ func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (
 		}
 		cliName = cmp.Or(cliName, "scripted")
 	}
-	c := &factory{env: e, service: service, liza: liza, cli: cliName, model: model, scenario: scenario, versions: agent.Versions{Ask: service.Ask}}
+	c := &factory{env: e, service: service, liza: liza, cli: cliName, model: model, scenario: scenario, versions: agent.Versions{Ask: service.Board.Ask}}
 	c.walls = e.Walls(service, func(name string) (agent.Needs, error) {
 		a, err := c.adapter(name)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/verbs"
+	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
 )
 
@@ -284,5 +285,40 @@ func TestVerbsAreCarriedOut(t *testing.T) {
 	do("abandon", map[string]any{"task": "task-1", "reason": "not needed"})
 	if task := p.State().Task("task-1"); task.Status != blackboard.Abandoned {
 		t.Errorf("the task is %s", task.Status)
+	}
+}
+
+// A rejection by a tool names places that the submitted commit has, in its reason and in its findings.
+func TestARejectionByAToolNamesPlacesThatAreThere(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	coder, reviewer := p.Supervised("coder-1"), p.Supervised("code-reviewer-1")
+	if _, err := coder.Claim(t.Context(), "task-1"); err != nil {
+		t.Fatal(err)
+	}
+	p.Commit("task-1")
+	if _, err := coder.Submit(t.Context(), verb.SubmitInput{Task: "task-1"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reviewer.Reviews.ClaimReview(t.Context(), "task-1"); err != nil {
+		t.Fatal(err)
+	}
+	s := session(t, Options{Service: reviewer, Role: blackboard.RoleReviewer})
+	before := p.State().Revision
+	for _, c := range []struct {
+		arguments map[string]any
+		want      string
+	}{
+		{map[string]any{"reason": "task-1.md:999 says the wrong thing"}, "task-1.md:999 does not exist"},
+		{map[string]any{"reason": "It says the wrong thing.", "findings": []any{map[string]any{"severity": "error", "file": "gone.md", "line": 1, "message": "says the wrong thing"}}}, "gone.md:1 does not exist"},
+	} {
+		c.arguments["task"], c.arguments["verdict"] = "task-1", "reject"
+		if _, message := refusal(t, s, "verdict", c.arguments); !strings.Contains(message, c.want) {
+			t.Errorf("%v: %s; want %s", c.arguments, message, c.want)
+		}
+	}
+	if got := p.State().Revision; got != before {
+		t.Errorf("a refused verdict wrote revision %d after %d", got, before)
 	}
 }

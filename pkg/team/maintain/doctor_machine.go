@@ -229,7 +229,7 @@ func (x *Doctor) program(ctx context.Context, name string, options agent.Options
 	}
 	var ask agent.Ask
 	if x.Service != nil {
-		ask = x.Service.Ask
+		ask = x.Service.Board.Ask
 	}
 	found, err := agent.Probe(ctx, a, ask)
 	switch {

@@ -241,3 +241,25 @@ func TestAVerdictByVerbAndAnExitCommand(t *testing.T) {
 		}
 	}
 }
+
+// A rejection by exit command names places that the submitted commit has, in its reason and in its findings, or is asked for again.
+func TestAReviewerThatNamesAPlaceThatIsNotThereIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for review, want := range map[string]string{
+		`{"status":"needs_fix","reason":"task-1.md:999 says the wrong thing"}`:                                                                                    "task-1.md:999 does not exist",
+		`{"status":"needs_fix","reason":"It says the wrong thing.","findings":[{"severity":"error","file":"gone.md","line":1,"message":"says the wrong thing"}]}`: "gone.md:1 does not exist",
+		`{"status":"needs_fix","reason":"task-1.md:1 says the wrong thing"}`:                                                                                      "",
+	} {
+		p, d, r := unit(t)
+		ended(t, d, r, answer("COMPLETED", "Done.", ""))
+		reviewer := p.Supervised("code-reviewer-1")
+		if _, err := reviewer.Reviews.ClaimReview(t.Context(), "task-1"); err != nil {
+			t.Fatal(err)
+		}
+		out := ended(t, reviewer, outcome.Run{Kind: "code_reviewer", Task: "task-1", Before: outcome.MarkOf(reviewer, p.State(), "code-reviewer-1", "task-1")}, answer("COMPLETED", "Read it.", `,"review":`+review))
+		status := p.State().Task("task-1").Status
+		if want == "" && status != blackboard.Rejected || want != "" && (status == blackboard.Rejected || out.Effect != outcome.Reask || !strings.Contains(out.Problem, want)) {
+			t.Errorf("%s: the task is %s; %+v", review, status, out)
+		}
+	}
+}
