@@ -46,7 +46,7 @@ func (in *Input) field(name string) any {
 	case "SecretNames":
 		return slices.Clone(in.State.Secrets)
 	case "CallerRole":
-		_, caller := in.callerOf()
+		_, caller := conversationOf(in).callerOf()
 		return caller
 	case "SpecRef":
 		return in.specPath()

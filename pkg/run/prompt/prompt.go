@@ -160,16 +160,6 @@ type Section struct {
 	Cut   int    `json:"cut"`   // bytes that were left out
 }
 
-// replan reports whether the planner has to find another way for failed work.
-func (in *Input) replan() bool {
-	for _, t := range in.Triggers {
-		if t.Kind == transition.TriggerReplan || t.Kind == transition.TriggerHypothesisExhausted {
-			return true
-		}
-	}
-	return false
-}
-
 // Kind and Piece are those of the context matrix (specs/roles-and-knowledge.md#2.4), which is
 // beside the role files that it limits.
 type (
@@ -221,7 +211,7 @@ func (in *Input) gets(p Piece) bool {
 	case role.Optional:
 		return in.Role.Wants(p)
 	case role.OnReplan:
-		return in.replan()
+		return planningOf(in).again()
 	}
 	return false
 }
@@ -356,4 +346,11 @@ func (in *Input) reviewerRun(l *lines) {
 		l.add("This is an integration fix: commit %s was approved before, so judge what came after it and that both sides of the merge still hold.", short(t.ApprovedCommit))
 	}
 	in.redLines(l)
+}
+
+// redLines tells which checks fail without any change.
+func (in *Input) redLines(l *lines) {
+	for _, r := range in.Red {
+		l.add("The check %s (`%s`) fails on the base already, without any change. That does not count against a change, and verifies nothing of it; what a change breaks besides is its own fault.%s", r.Check, r.Command, output(r.Tail))
+	}
 }

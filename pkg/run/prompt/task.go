@@ -29,7 +29,7 @@ func (in *Input) goalOf() (goal string, plan *blackboard.Plan) {
 
 func (in *Input) goal() string {
 	goal, _ := in.goalOf()
-	if in.Kind == Planner && in.firstPlanning() {
+	if in.Kind == Planner && planningOf(in).first() {
 		return "" // the new message has it
 	}
 	return goal
@@ -223,15 +223,6 @@ func (in *Input) shows(field, text string) bool {
 	return text != "" && in.Role.Uses(field) && strings.Contains(in.rendered, text)
 }
 
-func (in *Input) firstPlanning() bool {
-	for _, t := range in.Triggers {
-		if t.Kind == transition.TriggerInitialPlanning {
-			return true
-		}
-	}
-	return false
-}
-
 // What a reviewer judges: the submission, its checks, and what the coder meant to do.
 
 func (in *Input) intentLead() string {
@@ -271,7 +262,7 @@ func (in *Input) checks() string {
 	var l lines
 	for _, c := range r.Checks {
 		if c != nil {
-			l.add("- %s", in.checkText(c))
+			l.add("- %s", checkText(in.Root, c))
 		}
 	}
 	for _, f := range r.Findings {
@@ -300,8 +291,6 @@ func (in *Input) output() string {
 	}
 	return l.String()
 }
-
-func (in *Input) diff() string { return in.Diff }
 
 // diffCommand shows the diff that is under review.
 func (in *Input) diffCommand() string {

@@ -9,13 +9,29 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// What came before this run on the same task: notes, answers, handoff, attempts, and the
+// earlier holds what came before this run on the same task: notes, answers, handoff, attempts, and the
 // rejection.
+type earlier struct {
+	kind  Kind
+	state *blackboard.State
+	task  *blackboard.Task // nil for a planner and a summarizer
+	root  string           // absolute path of the project
+	most  int              // runs that are told
+}
 
-func (in *Input) taskNotes() string {
+func earlierOf(in *Input) earlier {
+	return earlier{in.Kind, in.State, in.Task, in.Root, count(in.PriorAttempts, 5)}
+}
+
+// before makes a section's text of what came earlier.
+func before(text func(earlier) string) func(*Input) string {
+	return func(in *Input) string { return text(earlierOf(in)) }
+}
+
+func (e earlier) taskNotes() string {
 	var l lines
-	for _, n := range in.State.HumanNotes {
-		if n.For == in.Task.ID && !in.Task.RejectedFor(n) {
+	for _, n := range e.state.HumanNotes {
+		if n.For == e.task.ID && !e.task.RejectedFor(n) {
 			l.add("- %s%s%s: %s", n.ID, after(" by ", n.By), commentPlace(n), strings.TrimSpace(n.Message))
 		}
 	}
@@ -36,10 +52,10 @@ func commentPlace(n *blackboard.Note) string {
 
 // answers are the answered questions of the task. Those that an earlier run got stay: a
 // fresh process knows nothing of it.
-func (in *Input) answers() string {
+func (e earlier) answers() string {
 	var l lines
-	for _, q := range in.State.Questions {
-		if q.Task == in.Task.ID && q.Answer != "" {
+	for _, q := range e.state.Questions {
+		if q.Task == e.task.ID && q.Answer != "" {
 			l.add("- %s\n  answer%s: %s", oneLine(q.Text, 500), after(" by ", q.By), strings.TrimSpace(q.Answer))
 		}
 	}
@@ -48,19 +64,19 @@ func (in *Input) answers() string {
 
 // handoffOf is what an agent of the same kind left for its successor, unless a submission
 // or verdict came after it.
-func (in *Input) handoffOf() *blackboard.Handoff {
-	if in.Task == nil {
-		return in.plannerHandoff()
+func (e earlier) handoffOf() *blackboard.Handoff {
+	if e.task == nil {
+		return e.plannerHandoff()
 	}
-	h := in.State.Handoff[in.Task.ID]
+	h := e.state.Handoff[e.task.ID]
 	if h == nil {
 		return nil
 	}
-	if role, _, ok := blackboard.ParseAgentID(h.Agent); ok && string(role) != string(in.Kind) {
+	if role, _, ok := blackboard.ParseAgentID(h.Agent); ok && string(role) != string(e.kind) {
 		return nil
 	}
-	for i := len(in.Task.History) - 1; i >= 0; i-- {
-		switch in.Task.History[i].Event {
+	for i := len(e.task.History) - 1; i >= 0; i-- {
+		switch e.task.History[i].Event {
 		case blackboard.HistoryHandoff:
 			return h
 		case blackboard.HistoryReadyForReview, blackboard.HistorySubmittedForReview, blackboard.HistoryRejected, blackboard.HistoryApproved, blackboard.HistoryUnblocked:
@@ -71,22 +87,22 @@ func (in *Input) handoffOf() *blackboard.Handoff {
 }
 
 // plannerHandoff is what a planner left that nobody has taken up.
-func (in *Input) plannerHandoff() *blackboard.Handoff {
-	if h := in.State.Handoff["_planner"]; h != nil && in.Kind == Planner && h.ConsumedBy == "" {
+func (e earlier) plannerHandoff() *blackboard.Handoff {
+	if h := e.state.Handoff["_planner"]; h != nil && e.kind == Planner && h.ConsumedBy == "" {
 		return h
 	}
 	return nil
 }
 
-func (in *Input) handoffLead() string {
-	if in.handoffOf() == nil {
+func (e earlier) handoffLead() string {
+	if e.handoffOf() == nil {
 		return ""
 	}
 	return "An agent before you ran out of context. Go on where it stopped; check what it says against the worktree."
 }
 
-func (in *Input) handoff() string {
-	h := in.handoffOf()
+func (e earlier) handoff() string {
+	h := e.handoffOf()
 	if h == nil {
 		return ""
 	}
@@ -103,17 +119,16 @@ func (in *Input) handoff() string {
 }
 
 // priorAttempts tells of earlier runs, newest first.
-func (in *Input) priorAttempts() string {
-	all := in.Task.Attempts
-	most := count(in.PriorAttempts, 5)
+func (e earlier) priorAttempts() string {
+	all := e.task.Attempts
 	var l lines
-	for i := len(all) - 1; i >= 0 && i >= len(all)-most; i-- {
+	for i := len(all) - 1; i >= 0 && i >= len(all)-e.most; i-- {
 		a := all[i]
 		if a == nil {
 			continue
 		}
 		l.add("%d. %s (%s): %s%s", a.Seq, cmp.Or(a.Agent, "somebody"), cmp.Or(a.Role, cmp.Or(a.Kind, "coder")), cmp.Or(a.Outcome, a.Action), after(": ", oneLine(a.Summary, 500)))
-		if why := in.rejectedFor(a); why != "" {
+		if why := e.rejectedFor(a); why != "" {
 			l.add("   rejected: %s", why)
 		}
 		if a.Attic != "" {
@@ -124,8 +139,8 @@ func (in *Input) priorAttempts() string {
 }
 
 // rejectedFor is the reason of the rejection of that attempt's commit.
-func (in *Input) rejectedFor(a *blackboard.Attempt) string {
-	for _, h := range in.Task.History {
+func (e earlier) rejectedFor(a *blackboard.Attempt) string {
+	for _, h := range e.task.History {
 		if h.Event == blackboard.HistoryRejected && h.Commit != "" && h.Commit == a.Commit {
 			return oneLine(h.Reason, 500)
 		}
@@ -133,12 +148,12 @@ func (in *Input) rejectedFor(a *blackboard.Attempt) string {
 	return ""
 }
 
-func (in *Input) rejectionLead() string {
-	t := in.Task
+func (e earlier) rejectionLead() string {
+	t := e.task
 	switch {
 	case t.RejectionReason == nil:
 		return ""
-	case in.Kind == Reviewer:
+	case e.kind == Reviewer:
 		return fmt.Sprintf("Review number %d. Say of each numbered point in `prior` whether it is RESOLVED, PARTIAL or STILL PRESENT, with evidence; write the last as STILL_PRESENT.", t.ReviewCyclesTotal+1)
 	}
 	return fmt.Sprintf("The work on this task was rejected %s. Address every numbered point as it is written, then submit again with a new commit.", times(t.ReviewCyclesTotal))
@@ -153,13 +168,13 @@ func times(n int) string {
 
 // rejection is the reason with its points, numbered as the next verdict has to name them:
 // the fixes that were asked for, else the findings, else the reason itself.
-func (in *Input) rejection() string {
-	r := in.Task.RejectionReason
+func (e earlier) rejection() string {
+	r := e.task.RejectionReason
 	if r == nil {
 		return ""
 	}
 	var l lines
-	switch fixes := in.Task.Fixes; {
+	switch fixes := e.task.Fixes; {
 	case len(fixes) > 0:
 		l.named("Reason", r.Summary)
 		told := map[*blackboard.Finding]bool{}
@@ -181,7 +196,7 @@ func (in *Input) rejection() string {
 	}
 	for _, c := range r.Checks {
 		if c != nil {
-			l.add("- check %s", in.checkText(c))
+			l.add("- check %s", checkText(e.root, c))
 		}
 	}
 	for _, p := range r.Prior {
@@ -227,24 +242,6 @@ func findingText(f *blackboard.Finding) string {
 		after("; fix: ", f.Fix), after("; spec: ", f.SpecRef))) + output(f.Output)
 }
 
-func (in *Input) logs(c *blackboard.Check) string {
-	text := ""
-	if c.Log != "" {
-		text = "; log: " + filepath.Join(in.Root, c.Log)
-	}
-	if c.Baseline != "" {
-		text += "; fails on the base too: " + filepath.Join(in.Root, c.Baseline)
-	}
-	return text
-}
-
-// redLines tells which checks fail without any change.
-func (in *Input) redLines(l *lines) {
-	for _, r := range in.Red {
-		l.add("The check %s (`%s`) fails on the base already, without any change. That does not count against a change, and verifies nothing of it; what a change breaks besides is its own fault.%s", r.Check, r.Command, output(r.Tail))
-	}
-}
-
 // output is what a check printed last, as a block below its finding.
 func output(text string) string {
 	if text = strings.TrimSpace(text); text == "" {
@@ -253,8 +250,8 @@ func output(text string) string {
 	return "\n    " + strings.ReplaceAll(text, "\n", "\n    ")
 }
 
-// checkText is a check with its log, by the path that exists wherever the agent is.
-func (in *Input) checkText(c *blackboard.Check) string {
+// checkText is a check with its result and its logs, which lie below root.
+func checkText(root string, c *blackboard.Check) string {
 	text := fmt.Sprintf("%s: %s", c.Name, c.Status)
 	if c.Severity != "" {
 		text += " (" + c.Severity + ")"
@@ -262,5 +259,17 @@ func (in *Input) checkText(c *blackboard.Check) string {
 	if c.ExitCode != 0 {
 		text += fmt.Sprintf(", exit code %d", c.ExitCode)
 	}
-	return text + after(": ", oneLine(c.Message, 500)) + in.logs(c)
+	return text + after(": ", oneLine(c.Message, 500)) + logs(root, c)
+}
+
+// logs names the files that a check wrote, by the paths that exist wherever the agent is.
+func logs(root string, c *blackboard.Check) string {
+	text := ""
+	if c.Log != "" {
+		text = "; log: " + filepath.Join(root, c.Log)
+	}
+	if c.Baseline != "" {
+		text += "; fails on the base too: " + filepath.Join(root, c.Baseline)
+	}
+	return text
 }

@@ -3,116 +3,38 @@ package prompt
 import (
 	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
-	"time"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 )
 
-// What a planner gets: the message, why it runs, the board, and after a failure what was
-// tried before.
-
-// news are the notes without a task that no planner run has seen.
-func (in *Input) news() []*blackboard.Note {
-	var list []*blackboard.Note
-	for _, n := range in.State.HumanNotes {
-		if n.For == "" && len(n.SeenBy) == 0 {
-			list = append(list, n)
-		}
-	}
-	return list
+// planning is the board with the triggers that woke the planner: it says why the planner runs, what
+// the board holds, and after a failure what was tried before.
+type planning struct {
+	state    *blackboard.State
+	triggers []transition.Trigger
 }
 
-// caller says whose request it is (specs/roles-and-knowledge.md#9.7), and which secrets there are.
-func (in *Input) caller() string {
-	name, caller := in.callerOf()
-	var l lines
-	l.add("The request comes from %s, whose role is %s.", name, caller)
-	l.named("Secrets that are known, by name", strings.Join(in.State.Secrets, ", "))
-	return l.String()
+func planningOf(in *Input) planning { return planning{in.State, in.Triggers} }
+
+// planned makes a section's text of the planning.
+func planned(text func(planning) string) func(*Input) string {
+	return func(in *Input) string { return text(planningOf(in)) }
 }
 
-func (in *Input) callerOf() (name, caller string) {
-	if _, plan := in.goalOf(); plan != nil && plan.Caller != nil {
-		name, caller = plan.Caller.Name, plan.Caller.Role
-	}
-	for _, n := range in.news() {
-		if n.By != "" {
-			name, caller = n.By, n.CallerRole
-		}
-	}
-	return cmp.Or(name, "a person"), cmp.Or(caller, "admin")
+// first reports whether no plan was made before.
+func (p planning) first() bool {
+	return slices.ContainsFunc(p.triggers, func(t transition.Trigger) bool { return t.Kind == transition.TriggerInitialPlanning })
 }
 
-// newMessage is the goal on the first planning, and the new notes.
-func (in *Input) newMessage() string {
-	var l lines
-	if in.firstPlanning() && in.State.Goal != nil {
-		l.add("%s", strings.TrimSpace(in.State.Goal.Description))
-	}
-	for _, n := range in.news() {
-		l.add("- %s%s: %s", n.ID, after(" by ", n.By), strings.TrimSpace(n.Message))
-	}
-	for _, q := range in.State.Questions {
-		if q.Task == "" && q.Status == blackboard.QuestionAnswered && q.Kind != blackboard.QuestionUnverified {
-			l.add("- you asked: %s\n  answer%s: %s", oneLine(q.Text, 500), after(" by ", q.By), strings.TrimSpace(q.Answer))
-		}
-	}
-	return l.String()
-}
+// again reports whether the planner has to find another way for failed work.
+func (p planning) again() bool { return slices.ContainsFunc(p.triggers, replans) }
 
-// messages are the conversation so far: notes without a task that were seen, and the texts
-// that were delivered, oldest first.
-func (in *Input) messages() string {
-	type message struct {
-		at   time.Time
-		text string
-	}
-	var all []message
-	through, summarized := in.summarizedThrough()
-	raw := map[*blackboard.Note]bool{}
-	for _, e := range transition.RawEntries(in.State) {
-		raw[e.Note] = true
-	}
-	add := func(at blackboard.Time, text string) {
-		t, _ := at.At()
-		all = append(all, message{t, text})
-	}
-	for _, n := range in.State.HumanNotes {
-		if n != nil && n.For == "" && (in.Kind != Planner || len(n.SeenBy) > 0) && (!summarized || raw[n]) {
-			add(n.Timestamp, "- "+cmp.Or(n.By, "a person")+": "+strings.TrimSpace(n.Message))
-		}
-	}
-	for t := range in.State.Tasks() {
-		if t.KindOf() == blackboard.MessageTask && t.Status == blackboard.Merged && t.Output != nil {
-			at := blackboard.Time("")
-			if h := t.LastEntry(blackboard.HistoryMerged); h != nil {
-				at = h.Time
-			}
-			if t, ok := at.At(); summarized && (!ok || !t.After(through)) {
-				continue
-			}
-			add(at, "- told the user: "+strings.TrimSpace(t.Output.Text))
-		}
-	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].at.Before(all[j].at) })
-	if most := count(in.Messages, 10); len(all) > most {
-		all = all[len(all)-most:]
-	}
-	var l lines
-	for _, m := range all {
-		l.add("%s", m.text)
-	}
-	return l.String()
-}
-
-func (in *Input) summarizedThrough() (time.Time, bool) {
-	if in.State.Goal == nil {
-		return time.Time{}, false
-	}
-	return in.State.Goal.SummarizedThrough.At()
+// replans reports whether a trigger asks for another way to the goal.
+func replans(t transition.Trigger) bool {
+	return t.Kind == transition.TriggerReplan || t.Kind == transition.TriggerHypothesisExhausted
 }
 
 // meaning says what the planner has to do about a trigger (specs/protocol.md#13.1).
@@ -134,9 +56,9 @@ var meaning = []struct {
 }
 
 // wake names the triggers, the first of which named the run.
-func (in *Input) wake() string {
+func (p planning) wake() string {
 	var l lines
-	for _, t := range in.Triggers {
+	for _, t := range p.triggers {
 		text := ""
 		for _, m := range meaning {
 			if m.kind == t.Kind {
@@ -149,31 +71,31 @@ func (in *Input) wake() string {
 }
 
 // causes tells of each task and discovery that the triggers name what is known.
-func (in *Input) causes() string {
+func (p planning) causes() string {
 	var l lines
 	told := map[string]bool{}
-	for _, trigger := range in.Triggers {
+	for _, trigger := range p.triggers {
 		for _, id := range trigger.IDs {
 			if told[id] {
 				continue
 			}
 			told[id] = true
-			if t := in.State.Task(id); t != nil {
-				in.causeOf(&l, t)
+			if t := p.state.Task(id); t != nil {
+				p.causeOf(&l, t)
 			}
-			for _, d := range in.State.Discovered {
+			for _, d := range p.state.Discovered {
 				if d != nil && d.ID == id {
 					l.add("- %s (%s, during %s): %s%s", d.ID, cmp.Or(d.Severity, "low"), cmp.Or(d.During, "no task"), oneLine(d.Description, 500), after("; recommended: ", oneLine(d.Recommendation, 500)))
 				}
 			}
 		}
 	}
-	for _, c := range in.State.SpecChanges {
-		if in.wokenBy(transition.ID(c)) {
+	for _, c := range p.state.SpecChanges {
+		if p.wokenBy(transition.ID(c)) {
 			l.add("- spec changed: %s", oneLine(c.Spec+": "+c.Change, 500))
 		}
 	}
-	for _, a := range in.State.Anomalies {
+	for _, a := range p.state.Anomalies {
 		if a != nil && (a.Type == blackboard.AnomalySystemAmbiguity || a.Type == blackboard.AnomalySpecGap) {
 			l.add("- anomaly %s %s of %s%s%s", a.ID, a.Type, cmp.Or(a.Task, "no task"), after(": ", detail(a, "question")), after(": ", detail(a, "gap")))
 		}
@@ -191,10 +113,10 @@ func detail(a *blackboard.Anomaly, key string) string {
 // maxImported is how much of the texts of imported drafts a planner gets, all together and of one at least.
 const maxImported, minImported = 16000, 300
 
-func (in *Input) causeOf(l *lines, t *blackboard.Task) {
+func (p planning) causeOf(l *lines, t *blackboard.Task) {
 	l.add("- %s (%s%s, iteration %d, %d rejections): %s", t.ID, t.Status, after(" ", string(t.BlockedKind)), t.Iteration, t.ReviewCyclesTotal, t.TitleText())
-	if t.Status == blackboard.Draft && in.State.ImportOf(t.ID) != nil {
-		if room := max(minImported, maxImported/len(in.State.Imports)); len(t.Description) > room {
+	if t.Status == blackboard.Draft && p.state.ImportOf(t.ID) != nil {
+		if room := max(minImported, maxImported/len(p.state.Imports)); len(t.Description) > room {
 			l.named("  description", firstBytes(t.Description, room)+"… (all of it: $LIZA_BIN show "+t.ID+")")
 		} else {
 			l.named("  description", t.Description)
@@ -215,7 +137,7 @@ func (in *Input) causeOf(l *lines, t *blackboard.Task) {
 	for _, a := range t.Attempted {
 		l.named("  attempted", oneLine(a, 500))
 	}
-	for _, q := range in.State.Questions {
+	for _, q := range p.state.Questions {
 		if q.Task == t.ID && q.Status != blackboard.QuestionExpired {
 			l.add("  question %s (%s): %s%s", q.ID, q.Status, oneLine(q.Text, 500), after(" — answer: ", oneLine(q.Answer, 500)))
 		}
@@ -229,20 +151,20 @@ func (in *Input) causeOf(l *lines, t *blackboard.Task) {
 const mostTaken = 100
 
 // board is every task, by status: what is over, here or in the archive, as ids only.
-func (in *Input) board() string {
+func (p planning) board() string {
 	var l lines
-	if taken := in.State.ArchivedIDs(); len(taken) > mostTaken {
+	if taken := p.state.ArchivedIDs(); len(taken) > mostTaken {
 		l.named("Taken ids", fmt.Sprintf("%s and %d more of archived tasks; a new task needs another id", strings.Join(taken[len(taken)-mostTaken:], ", "), len(taken)-mostTaken))
 	} else if len(taken) > 0 {
 		l.named("Taken ids", strings.Join(taken, ", ")+" (archived tasks; a new task needs another id)")
 	}
-	if in.State.TaskCount() == 0 {
+	if p.state.TaskCount() == 0 {
 		return l.String()
 	}
 	n := map[blackboard.Status]int{}
 	over := map[blackboard.Status][]string{}
 	var open lines
-	for t := range in.State.Tasks() {
+	for t := range p.state.Tasks() {
 		n[t.Status]++
 		if t.Status.Terminal() {
 			over[t.Status] = append(over[t.Status], t.ID)
@@ -263,8 +185,8 @@ func (in *Input) board() string {
 	for _, st := range blackboard.Statuses {
 		l.named(string(st), strings.Join(over[st], ", "))
 	}
-	for _, d := range in.State.Discovered {
-		if d != nil && d.ConvertedToTask == "" && !in.wokenBy(d.ID) {
+	for _, d := range p.state.Discovered {
+		if d != nil && d.ConvertedToTask == "" && !p.wokenBy(d.ID) {
 			l.add("- discovery %s (%s)%s: %s%s", d.ID, cmp.Or(d.Severity, "low"), deferred(d), oneLine(d.Description, 200), after("; recommended: ", oneLine(d.Recommendation, 200)))
 		}
 	}
@@ -272,15 +194,8 @@ func (in *Input) board() string {
 }
 
 // wokenBy reports whether a trigger of this run names the id: the causes tell of it.
-func (in *Input) wokenBy(id string) bool {
-	for _, t := range in.Triggers {
-		for _, named := range t.IDs {
-			if named == id {
-				return true
-			}
-		}
-	}
-	return false
+func (p planning) wokenBy(id string) bool {
+	return slices.ContainsFunc(p.triggers, func(t transition.Trigger) bool { return slices.Contains(t.IDs, id) })
 }
 
 func iterations(t *blackboard.Task) string {
@@ -300,37 +215,37 @@ func deferred(d *blackboard.Discovery) string {
 // The four blocks of a replan (specs/roles-and-knowledge.md#5.8).
 
 // chain are the plans of the chain of the plan in force, oldest first.
-func (in *Input) chain() []*blackboard.Plan {
-	if in.State.Goal == nil {
+func (p planning) chain() []*blackboard.Plan {
+	if p.state.Goal == nil {
 		return nil
 	}
-	now := transition.Plan(in.State, in.State.Goal.PlanID)
+	now := transition.Plan(p.state, p.state.Goal.PlanID)
 	if now == nil {
 		return nil
 	}
 	root := cmp.Or(now.Root, now.ID)
 	var list []*blackboard.Plan
-	for _, p := range in.State.Plans {
-		if p != nil && cmp.Or(p.Root, p.ID) == root {
-			list = append(list, p)
+	for _, plan := range p.state.Plans {
+		if plan != nil && cmp.Or(plan.Root, plan.ID) == root {
+			list = append(list, plan)
 		}
 	}
 	return list
 }
 
-func (in *Input) inChain(t *blackboard.Task) bool {
-	for _, p := range in.chain() {
-		if t.Plan == p.ID || p.Tasks.Has(t.ID) {
+func (p planning) inChain(t *blackboard.Task) bool {
+	for _, plan := range p.chain() {
+		if t.Plan == plan.ID || plan.Tasks.Has(t.ID) {
 			return true
 		}
 	}
 	return false
 }
 
-func (in *Input) completed() string {
+func (p planning) completed() string {
 	var l lines
-	for t := range in.State.Tasks() {
-		if t.Status == blackboard.Merged && in.inChain(t) {
+	for t := range p.state.Tasks() {
+		if t.Status == blackboard.Merged && p.inChain(t) {
 			l.add("- %s: %s%s", t.ID, oneLine(t.Description, 500), after(" → ", result(t, 500)))
 		}
 	}
@@ -346,10 +261,10 @@ func result(t *blackboard.Task, n int) string {
 	return oneLine(text, n)
 }
 
-func (in *Input) remaining() string {
+func (p planning) remaining() string {
 	var l lines
-	for t := range in.State.Tasks() {
-		if t.Status.Terminal() || !in.inChain(t) || in.failed(t) {
+	for t := range p.state.Tasks() {
+		if t.Status.Terminal() || !p.inChain(t) || p.failed(t) {
 			continue
 		}
 		work := ""
@@ -363,24 +278,16 @@ func (in *Input) remaining() string {
 }
 
 // failed reports whether the task is one that the replan is about.
-func (in *Input) failed(t *blackboard.Task) bool {
-	for _, trigger := range in.Triggers {
-		if trigger.Kind != transition.TriggerReplan && trigger.Kind != transition.TriggerHypothesisExhausted {
-			continue
-		}
-		for _, id := range trigger.IDs {
-			if id == t.ID {
-				return true
-			}
-		}
-	}
-	return false
+func (p planning) failed(t *blackboard.Task) bool {
+	return slices.ContainsFunc(p.triggers, func(trigger transition.Trigger) bool {
+		return replans(trigger) && slices.Contains(trigger.IDs, t.ID)
+	})
 }
 
-func (in *Input) failure() string {
+func (p planning) failure() string {
 	var l lines
-	for t := range in.State.Tasks() {
-		if !in.failed(t) {
+	for t := range p.state.Tasks() {
+		if !p.failed(t) {
 			continue
 		}
 		l.add("%s: %s", t.ID, oneLine(t.Description, 500))
@@ -395,19 +302,19 @@ func (in *Input) failure() string {
 	return l.String()
 }
 
-func (in *Input) replanHistory() string {
+func (p planning) replanHistory() string {
 	var l lines
-	for _, p := range in.chain() {
-		if p.Failure == nil && len(p.Tried) == 0 {
+	for _, plan := range p.chain() {
+		if plan.Failure == nil && len(plan.Tried) == 0 {
 			continue
 		}
 		why := ""
-		if p.Failure != nil {
-			why = fmt.Sprintf("; failed at %s: %s", cmp.Or(p.Failure.Task, "planning"), oneLine(p.Failure.Reason, 300))
+		if plan.Failure != nil {
+			why = fmt.Sprintf("; failed at %s: %s", cmp.Or(plan.Failure.Task, "planning"), oneLine(plan.Failure.Reason, 300))
 		}
-		l.add("- %s: %s%s", p.ID, oneLine(p.Goal, 200), why)
-		if len(p.Tried) > 0 {
-			l.add("  tried: %s", oneLine(strings.Join(p.Tried, "; "), 500))
+		l.add("- %s: %s%s", plan.ID, oneLine(plan.Goal, 200), why)
+		if len(plan.Tried) > 0 {
+			l.add("  tried: %s", oneLine(strings.Join(plan.Tried, "; "), 500))
 		}
 	}
 	return l.String()
