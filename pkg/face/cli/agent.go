@@ -31,7 +31,7 @@ func agentCommand(env *Env, o *agentOptions) *urfave.Command {
 			"and goes on until the role has no more work. Start one in each terminal, in any order." +
 			examples("liza-agent coder", "liza-agent --cli claude --once code-reviewer") + exitsText(0, 1, 2, 3, 4, 5, 7, 130),
 		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "C", Usage: "project folder", Destination: &env.Root},
+			&urfave.StringFlag{Name: "C", Usage: "project folder", Destination: &env.System.Root},
 			&urfave.StringFlag{Name: "cli", Usage: "agent program", DefaultText: "agents.default", Destination: &o.cli},
 			&urfave.StringFlag{Name: "id", Usage: "agent id", DefaultText: "LIZA_AGENT_ID, else the lowest free number", Destination: &o.id},
 			&urfave.StringFlag{Name: "model", Usage: "model of the agent program", Destination: &o.model},
@@ -39,7 +39,7 @@ func agentCommand(env *Env, o *agentOptions) *urfave.Command {
 			&urfave.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: "open the agent program interactively with the prompt ready", Destination: &o.interactive},
 			&urfave.StringFlag{Name: "scenario", Usage: "scenario of the scripted agent (sets --cli scripted)", Destination: &o.scenario},
 			&urfave.BoolFlag{Name: "json", Usage: "print the result as JSON; steps go to stderr", Destination: &env.JSON},
-			&urfave.StringFlag{Name: "log-format", Usage: "diagnostics on stderr: text or json", Destination: &env.LogFormat},
+			&urfave.StringFlag{Name: "log-format", Usage: "diagnostics on stderr: text or json", Destination: &env.System.LogFormat},
 		},
 		Action: func(ctx context.Context, c *urfave.Command) error {
 			o.role, o.task = c.Args().Get(0), c.Args().Get(1)
@@ -84,13 +84,13 @@ func (o *agentOptions) run(ctx context.Context) error {
 	if o.task != "" {
 		s.Once = true
 	}
-	began := o.env.Now()
+	began := o.env.System.Now()
 	ctx, forget := c.whileThere(ctx)
 	defer forget()
 	soft, hard, done := o.env.interrupts(ctx, func(text string) {
-		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Text: text, Warning: true})
+		c.screen.line(supervisor.Line{Time: o.env.System.Now(), Agent: s.ID, Text: text, Warning: true})
 	})
-	delivered := o.env.DeliverBeside(ctx, c.service)
+	delivered := o.env.System.DeliverBeside(ctx, c.service)
 	exported := o.env.exportBeside(c.service.Board.Project, c.liza)
 	guarded := c.guardSettings(ctx)
 	err = s.Run(soft, hard)
@@ -139,7 +139,7 @@ func (o *agentOptions) terminal(c *factory) (*agent.Terminal, error) {
 	if err != nil {
 		return nil, usagef("liza-agent "+o.role, "-i is not possible: %v", err)
 	}
-	in, isFile := o.env.Stdin.(*os.File)
+	in, isFile := o.env.System.Stdin.(*os.File)
 	out, isFileToo := o.env.direct.out.(*os.File) // it must not be behind the masking
 	if !isFile || !isFileToo {
 		return nil, usagef("liza-agent "+o.role, "-i needs a terminal: stdin or stdout is none")
@@ -156,7 +156,7 @@ func (o *agentOptions) terminal(c *factory) (*agent.Terminal, error) {
 func (o *agentOptions) agentID(role blackboard.Role) (string, error) {
 	id, from, fix := o.id, "--id", "liza-agent --help"
 	if id == "" {
-		id, from, fix = o.env.Get("LIZA_AGENT_ID"), "LIZA_AGENT_ID", "unset LIZA_AGENT_ID"
+		id, from, fix = o.env.System.Get("LIZA_AGENT_ID"), "LIZA_AGENT_ID", "unset LIZA_AGENT_ID"
 	}
 	if id == "" {
 		return "", nil

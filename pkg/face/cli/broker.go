@@ -26,14 +26,14 @@ var withoutBoard = []string{"completion", "demo", "explain", "help", "man", "rep
 // overBroker carries out a command over the socket of the run in which it is called; false when there
 // is none, or the command needs none.
 func (e *Env) overBroker(args []string) (code int, over bool) {
-	socket, name := e.Get(brokerVariable), commandIn(args)
+	socket, name := e.System.Get(brokerVariable), commandIn(args)
 	if socket == "" || name == "" || slices.Contains(withoutBoard, name) {
 		return 0, false
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if e.Signals != nil {
-		signals, forget := e.Signals()
+	if e.System.Signals != nil {
+		signals, forget := e.System.Signals()
 		defer forget()
 		go func() {
 			select {
@@ -43,14 +43,14 @@ func (e *Env) overBroker(args []string) (code int, over bool) {
 			}
 		}()
 	}
-	client := broker.Client{Socket: socket, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Open: func(name string) (io.ReadCloser, error) {
+	client := broker.Client{Socket: socket, Stdin: e.System.Stdin, Stdout: e.System.Stdout, Stderr: e.System.Stderr, Open: func(name string) (io.ReadCloser, error) {
 		f, err := e.openFile(name)
 		if err != nil {
 			return nil, errors.New(errText(err))
 		}
 		return f, nil
 	}}
-	code, err := client.Do(ctx, broker.Request{Args: args, Dir: e.Dir, Terminal: e.Terminal})
+	code, err := client.Do(ctx, broker.Request{Args: args, Dir: e.System.Dir, Terminal: e.Terminal})
 	if err != nil {
 		e.JSON = wantsJSON(args)
 		return e.fail(noBroker(err)), true
@@ -100,7 +100,7 @@ func (i *insideRun) admits(e *Env, c *urfave.Command) error {
 	case slices.Contains(withoutBoard, name): // liza never sends it: here its files would be those of the supervisor
 		return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza " + name + ", called as a program",
 			Message: fmt.Sprintf("liza %s is carried out inside the run, not by its supervisor", name)}
-	case e.As != "":
+	case e.System.As != "":
 		return &transition.Refusal{Guard: "G04", Exit: transition.ExitRefused, Next: "liza help agents",
 			Message: fmt.Sprintf("%s may not use --as: an agent acts for itself only", i.Run.Agent)}
 	case who == verbs.Outside:
@@ -109,10 +109,10 @@ func (i *insideRun) admits(e *Env, c *urfave.Command) error {
 	case who != verbs.Everyone && who != verbs.ByVerb:
 		return i.forPeople(pathOf(c))
 	}
-	if e.Root == "" {
+	if e.System.Root == "" {
 		return nil
 	}
-	if rel, err := filepath.Rel(i.Run.Root, e.path(e.Root)); err != nil || !filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(i.Run.Root, e.path(e.System.Root)); err != nil || !filepath.IsLocal(rel) {
 		return &transition.Refusal{Guard: "G04", Exit: transition.ExitRefused, Next: "liza status",
 			Message: fmt.Sprintf("%s works in %s, and its commands act there only", i.Run.Agent, i.Run.Root)}
 	}

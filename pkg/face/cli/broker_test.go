@@ -45,9 +45,9 @@ func inRun(t testing.TB, p *verbtest.Place, d *verb.Service) *aRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outside := &factory{env: &Env{Environment: assembly.Environment{Environ: []string{"PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + p.StateHome(), "USER=ada"}, Now: time.Now, Executable: os.Executable}, tree: lizaCommand}}
-	outside.env.Dir, outside.env.Stderr = p.Dir, io.Discard
-	if outside.service, err = outside.env.Service(t.Context()); err != nil {
+	outside := &factory{env: &Env{System: assembly.Environment{Environ: []string{"PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + p.StateHome(), "USER=ada"}, Now: time.Now, Executable: os.Executable}, tree: lizaCommand}}
+	outside.env.System.Dir, outside.env.System.Stderr = p.Dir, io.Discard
+	if outside.service, err = outside.env.System.Service(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	folder, err := broker.MakeFolder("/tmp", p.Dir, id)
@@ -64,14 +64,14 @@ func inRun(t testing.TB, p *verbtest.Place, d *verb.Service) *aRun {
 			t.Error(err)
 		}
 	})
-	env := Env{Environment: assembly.Environment{Dir: p.Dir, Now: time.Now, Environ: []string{"LIZA_BROKER=" + filepath.Join(folder.Path, broker.Socket)}}}
+	env := Env{System: assembly.Environment{Dir: p.Dir, Now: time.Now, Environ: []string{"LIZA_BROKER=" + filepath.Join(folder.Path, broker.Socket)}}}
 	return &aRun{env, run, outside}
 }
 
 // call calls liza in the place of e.
 func (e Env) call(stdin string, args ...string) (code int, out string) {
 	var buffer bytes.Buffer
-	e.Stdin, e.Stdout, e.Stderr = strings.NewReader(stdin), &buffer, &buffer
+	e.System.Stdin, e.System.Stdout, e.System.Stderr = strings.NewReader(stdin), &buffer, &buffer
 	return Liza(args, &e), buffer.String()
 }
 
@@ -82,7 +82,7 @@ func TestWhatIsForPeopleIsRefusedInARun(t *testing.T) {
 	p := verbtest.New(t)
 	e := inRun(t, p, p.Supervised("coder-1"))
 	before := p.State()
-	e.Environ = append(e.Environ, "LIZA_AGENT_ID=", "LIZA_AGENT_TOKEN=x", "LIZA_ROOT=/does/not/exist", "EDITOR=true")
+	e.System.Environ = append(e.System.Environ, "LIZA_AGENT_ID=", "LIZA_AGENT_TOKEN=x", "LIZA_ROOT=/does/not/exist", "EDITOR=true")
 	for path, who := range callers {
 		if who != verbs.People && who != verbs.Gated && who != verbs.Outside || path == "demo" {
 			continue
@@ -114,7 +114,7 @@ func TestACommandInARunIsThatOfItsAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := inRun(t, p, d)
-	e.Environ = append(e.Environ, "LIZA_AGENT_ID=planner-9", "LIZA_PROTOCOL_TESTS_REQUIRED=maybe")
+	e.System.Environ = append(e.System.Environ, "LIZA_AGENT_ID=planner-9", "LIZA_PROTOCOL_TESTS_REQUIRED=maybe")
 	for _, tt := range []struct {
 		line string
 		code int
@@ -168,7 +168,7 @@ func TestAFileThatACommandNamesIsOpenedInTheRun(t *testing.T) {
 		"what the run sees":        {sees("oddness-of-the-run: 1", nil), 2, "oddness-of-the-run"},
 	} {
 		var out bytes.Buffer
-		client := broker.Client{Socket: e.Get(brokerVariable), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Open: tt.open}
+		client := broker.Client{Socket: e.System.Get(brokerVariable), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Open: tt.open}
 		code, err := client.Do(t.Context(), broker.Request{Args: []string{"plan", "apply", "plan.yaml"}, Dir: p.Dir})
 		if err != nil || code != tt.code || !strings.Contains(out.String(), tt.want) || strings.Contains(out.String(), "only the supervisor") {
 			t.Errorf("%s: %d, %v, %s", name, code, err, &out)
@@ -202,7 +202,7 @@ func TestWhatIsCarriedOutInsideIsRefusedBehindTheSocket(t *testing.T) {
 		{"replay", secret}, {"--as=", "replay", "--keep", secret}, {"demo", "--dir", ran}, {"completion", "bash"}, {"version"}, {"help", "submit"}, {"help"},
 	} {
 		var out bytes.Buffer
-		client := broker.Client{Socket: e.Get(brokerVariable), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
+		client := broker.Client{Socket: e.System.Get(brokerVariable), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
 		code, err := client.Do(t.Context(), broker.Request{Args: args, Dir: p.Dir})
 		if err != nil || code != 4 || strings.Contains(out.String(), "CANARY") {
 			t.Errorf("%q: %d, %v, %s", args, code, err, &out)
@@ -216,7 +216,7 @@ func TestWhatIsCarriedOutInsideIsRefusedBehindTheSocket(t *testing.T) {
 
 func TestWithoutItsSupervisorACommandInARunEndsWithSix(t *testing.T) {
 	t.Parallel()
-	e := Env{Environment: assembly.Environment{Dir: t.TempDir(), Environ: []string{"LIZA_BROKER=" + filepath.Join(t.TempDir(), "broker.sock")}}}
+	e := Env{System: assembly.Environment{Dir: t.TempDir(), Environ: []string{"LIZA_BROKER=" + filepath.Join(t.TempDir(), "broker.sock")}}}
 	if code, out := e.call("", "status"); code != 6 || !strings.Contains(out, "cannot reach the supervisor of this run") || !strings.Contains(out, "next: ") {
 		t.Errorf("%d, %s", code, out)
 	}
@@ -266,7 +266,7 @@ func TestACommandThatFollowsEndsWithItsCaller(t *testing.T) {
 		said, out := io.Pipe()
 		ctx, leave := context.WithCancel(t.Context())
 		ended := make(chan error)
-		client := broker.Client{Socket: e.Get(brokerVariable), Stdin: in, Stdout: out, Stderr: out}
+		client := broker.Client{Socket: e.System.Get(brokerVariable), Stdin: in, Stdout: out, Stderr: out}
 		go func() {
 			_, err := client.Do(ctx, broker.Request{Args: line, Dir: p.Dir})
 			ended <- err

@@ -125,7 +125,7 @@ func (c *factory) greet(ctx context.Context, s *blackboard.State) error {
 		return err
 	}
 	if adopts && b.Tip != "" {
-		c.screen.say(c.env.Now(), false, "the board did not remember where Liza left %s; it is taken as it is, at %.9s", b.Branch, b.Tip)
+		c.screen.say(c.env.System.Now(), false, "the board did not remember where Liza left %s; it is taken as it is, at %.9s", b.Branch, b.Tip)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ type ran struct {
 
 // summary gives the state of the board at the end of a run.
 func (c *factory) summary(ctx context.Context, began time.Time) ran {
-	r := ran{Counts: map[string]int{}, Open: []openTask{}, Time: c.env.Now().Sub(began).Round(100 * time.Millisecond).String()}
+	r := ran{Counts: map[string]int{}, Open: []openTask{}, Time: c.env.System.Now().Sub(began).Round(100 * time.Millisecond).String()}
 	s, err := c.service.Board.View(ctx)
 	if err != nil || s.Goal == nil {
 		return r

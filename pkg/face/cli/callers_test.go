@@ -72,7 +72,7 @@ func TestWhatIsForPeopleIsRefusedToAgents(t *testing.T) {
 		for name, environ := range map[string][]string{"with its token": registered, "with no token": registered[:1]} {
 			before := p.State()
 			var out bytes.Buffer
-			env := &Env{Environment: assembly.Environment{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Environ: append(slices.Clone(environ), "EDITOR=true", "PATH="), Dir: p.Dir, Now: time.Now}}
+			env := &Env{System: assembly.Environment{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Environ: append(slices.Clone(environ), "EDITOR=true", "PATH="), Dir: p.Dir, Now: time.Now}}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			code := env.serve(ctx, lizaCommand(env), slices.Concat([]string{"liza"}, strings.Fields(path), args))
 			cancel()

@@ -86,7 +86,7 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 	if o.env.JSON {
 		return o.env.failWith(r, done)
 	}
-	fmt.Fprintf(o.env.Stdout, "%s%s%s\n", b.String(), r.message, nextText(r.next))
+	fmt.Fprintf(o.env.System.Stdout, "%s%s%s\n", b.String(), r.message, nextText(r.next))
 	return &errDone{1}
 }
 
@@ -105,11 +105,11 @@ func why(r *checks.BaseResult) string {
 // tryProject tries the checks of a new project once, and says a line of each, and how Liza's commits differ from the person's.
 func (e *Env) tryProject(ctx context.Context, root string) (lines []string, differ []findings.Finding) {
 	from := *e
-	from.Dir, from.Root = root, ""
-	d, err := from.Service(ctx)
-	defer func() { e.CloseAfter(&from.Environment) }()
+	from.System.Dir, from.System.Root = root, ""
+	d, err := from.System.Service(ctx)
+	defer func() { e.System.CloseAfter(&from.System) }()
 	if err != nil {
-		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
+		e.System.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
 		return nil, nil
 	}
 	s, err := d.Board.View(ctx)
@@ -126,7 +126,7 @@ func (e *Env) tryProject(ctx context.Context, root string) (lines []string, diff
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		e.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
+		e.System.Log().Warn("cannot try the checks: "+err.Error(), "next", "liza check")
 	}
 	if differ, err = maintain.Unlike(ctx, d.Board.Repo, d.Board.Config().Git.Sign); err == nil {
 		if kept, err := verb.SettingsKept(ctx, d.Board.Project, d.Board.Repo); err == nil && !kept {

@@ -60,7 +60,7 @@ func newComplete(env *Env) *urfave.Command {
 		Name: "__complete", Hidden: true, SkipFlagParsing: true, ArgsUsage: "[WORD…]",
 		Action: func(ctx context.Context, c *urfave.Command) error {
 			for _, candidate := range (completer{env}).candidates(ctx, c.Root(), c.Args().Slice()) {
-				fmt.Fprintln(env.Stdout, candidate)
+				fmt.Fprintln(env.System.Stdout, candidate)
 			}
 			return nil
 		},
@@ -107,7 +107,7 @@ func (x completer) follow(app *urfave.Command, words []string) (c *urfave.Comman
 		switch {
 		case pending != "":
 			if pending == "C" {
-				x.env.Root = w
+				x.env.System.Root = w
 			}
 			pending = ""
 		case strings.HasPrefix(w, "-") && w != "-":
@@ -193,7 +193,7 @@ func (x completer) argumentsOf(ctx context.Context, c *urfave.Command, at int) [
 }
 
 func (x completer) idsOf(ctx context.Context, of func(*blackboard.State) []string) []string {
-	d, err := x.env.Reader(ctx)
+	d, err := x.env.System.Reader(ctx)
 	if err != nil {
 		return nil
 	}

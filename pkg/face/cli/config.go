@@ -76,11 +76,11 @@ type problem struct {
 }
 
 func (o *configOptions) validate(ctx context.Context, _ []string) error {
-	p, err := o.env.Find(ctx)
+	p, err := o.env.System.Find(ctx)
 	if err != nil {
 		return err
 	}
-	cfg, warnings, err := config.Load(p.Liza, o.env.Environ)
+	cfg, warnings, err := config.Load(p.Liza, o.env.System.Environ)
 	problems := configProblems(err)
 	for _, w := range warnings {
 		problems = append(problems, problem{Level: "warning", Key: w.Key, File: w.File, Line: w.Line, Message: w.String()})
@@ -104,7 +104,7 @@ func (o *configOptions) validate(ctx context.Context, _ []string) error {
 	case o.env.JSON:
 		return o.env.failWith(report{code: 3, message: "the configuration has errors", next: "edit .liza/config.yaml"}, result)
 	}
-	fmt.Fprintf(o.env.Stdout, "%sINVALID\n", b.String())
+	fmt.Fprintf(o.env.System.Stdout, "%sINVALID\n", b.String())
 	return &errDone{3}
 }
 
@@ -179,11 +179,11 @@ func (o *configOptions) set(ctx context.Context, args []string) error {
 	if slices.Contains(blackboard.SettingKeys(), key) {
 		return o.setState(ctx, key, value)
 	}
-	p, err := o.env.Find(ctx)
+	p, err := o.env.System.Find(ctx)
 	if err != nil {
 		return err
 	}
-	if d, err := o.env.Service(ctx); err == nil { // a broken file names no callers; anybody may mend it
+	if d, err := o.env.System.Service(ctx); err == nil { // a broken file names no callers; anybody may mend it
 		if err := d.Board.AdminOnly("change settings"); err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (o *configOptions) set(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	next, err := config.Set(data, ".liza/"+filepath.Base(path), key, value, o.env.Environ)
+	next, err := config.Set(data, ".liza/"+filepath.Base(path), key, value, o.env.System.Environ)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func configFile(p *project.Project) (path string, data []byte, err error) {
 
 // setState changes a setting that is in the state.
 func (o *configOptions) setState(ctx context.Context, key, value string) error {
-	d, err := o.env.Service(ctx)
+	d, err := o.env.System.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -244,15 +244,15 @@ func (o *configOptions) setState(ctx context.Context, key, value string) error {
 // overruled warns when something that wins says otherwise.
 func (o *configOptions) overruled(ctx context.Context, key string) {
 	variable := "LIZA_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
-	if o.env.Get(variable) != "" {
-		o.env.Log().Warn(variable + " is set and wins over the file")
+	if o.env.System.Get(variable) != "" {
+		o.env.System.Log().Warn(variable + " is set and wins over the file")
 	}
 	setting := config.Setting(key)
 	if setting == "" {
 		return
 	}
 	if s, _, err := o.env.look(ctx); err == nil && s.Config[setting] != nil {
-		o.env.Log().Warn(fmt.Sprintf("config.%s of state.yaml is %v and wins; next: liza config set %s null", setting, s.Config[setting], setting))
+		o.env.System.Log().Warn(fmt.Sprintf("config.%s of state.yaml is %v and wins; next: liza config set %s null", setting, s.Config[setting], setting))
 	}
 }
 
@@ -388,7 +388,7 @@ type configOptions struct {
 }
 
 func (o *configOptions) show(ctx context.Context, args []string) error {
-	d, err := o.env.Reader(ctx)
+	d, err := o.env.System.Reader(ctx)
 	if err != nil {
 		return err
 	}

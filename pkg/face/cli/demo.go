@@ -70,23 +70,23 @@ func (o *demoOptions) run(ctx context.Context) error {
 	}
 	env := o.inside(dir)
 	if temporary && !o.keep {
-		env.Environ = append(env.Environ, "XDG_STATE_HOME="+filepath.Join(dir, ".git", "liza-state")) // its key goes with it
+		env.System.Environ = append(env.System.Environ, "XDG_STATE_HOME="+filepath.Join(dir, ".git", "liza-state")) // its key goes with it
 	}
-	_, err = verb.Init(ctx, verb.InitInput{Goal: "A greeting command with options, languages and tests", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.Caller().Person, Keys: env.Keys()})
+	_, err = verb.Init(ctx, verb.InitInput{Goal: "A greeting command with options, languages and tests", Dir: dir, Environ: env.System.Environ, Now: env.System.Now(), Person: env.System.Caller().Person, Keys: env.System.Keys()})
 	if err != nil {
 		return err
 	}
 	steps := *env
 	steps.JSON = false
 	if o.env.JSON {
-		steps.Stdout = o.env.Stderr
+		steps.System.Stdout = o.env.System.Stderr
 	}
 	told := func() {}
 	if !o.verbose {
-		if told, err = o.story(ctx, env, steps.Stdout); err != nil {
+		if told, err = o.story(ctx, env, steps.System.Stdout); err != nil {
 			return err
 		}
-		steps.Stdout = io.Discard
+		steps.System.Stdout = io.Discard
 	}
 	r := &runOptions{env: &steps, scenario: scenario, planners: 1, coders: 2, reviewers: 1, until: "goal", quiet: true}
 	err = r.run(ctx, func(string) bool { return true })
@@ -99,7 +99,7 @@ func (o *demoOptions) run(ctx context.Context) error {
 
 // story says what a sprint is about to show, and follows it. told ends it when everything was told.
 func (o *demoOptions) story(ctx context.Context, env *Env, out io.Writer) (told func(), err error) {
-	service, err := env.Reader(ctx)
+	service, err := env.System.Reader(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (o *demoOptions) folder() (dir string, temporary bool, err error) {
 	}
 	dir = o.dir
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(o.env.Dir, dir)
+		dir = filepath.Join(o.env.System.Dir, dir)
 	}
 	if list, err := os.ReadDir(dir); err == nil && len(list) > 0 {
 		return "", false, usagef("liza demo --dir ANOTHER", "the folder %s is not empty", o.dir)
@@ -129,11 +129,11 @@ func (o *demoOptions) folder() (dir string, temporary bool, err error) {
 // agent or project this process belongs to is left out.
 func (o *demoOptions) inside(dir string) *Env {
 	env := *o.env
-	env.Dir, env.Root, env.As = dir, dir, ""
-	env.Environ = nil
-	for _, v := range o.env.Environ {
+	env.System.Dir, env.System.Root, env.System.As = dir, dir, ""
+	env.System.Environ = nil
+	for _, v := range o.env.System.Environ {
 		if !strings.HasPrefix(v, "LIZA_") && !strings.HasPrefix(v, "GIT_DIR=") {
-			env.Environ = append(env.Environ, v)
+			env.System.Environ = append(env.System.Environ, v)
 		}
 	}
 	return &env
@@ -184,7 +184,7 @@ func (o *demoOptions) show(ctx context.Context, dir string, temporary bool) erro
 	if o.env.JSON {
 		return o.env.printJSON(map[string]any{"ok": true, "result": map[string]any{"dir": dir, "kept": kept, "integration": strings.Split(graph, "\n")}})
 	}
-	w := o.env.Stdout
+	w := o.env.System.Stdout
 	fmt.Fprintf(w, "\nThe integration branch:\n\n%s\n\n", indent(graph))
 	if !kept {
 		fmt.Fprintf(w, "The repository was temporary and is gone. `liza demo --keep` or `liza demo --dir greeting` keeps it, so that you can look at:\n\n")
@@ -209,11 +209,11 @@ func (o *demoOptions) show(ctx context.Context, dir string, temporary bool) erro
 
 // program is how a person calls this program again: by name when it is on PATH.
 func (o *demoOptions) program() string {
-	path, err := o.env.Executable()
+	path, err := o.env.System.Executable()
 	if found, e := exec.LookPath("liza"); err != nil || e == nil && found == path {
 		return "liza"
 	}
-	if rel, err := filepath.Rel(o.env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+	if rel, err := filepath.Rel(o.env.System.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
 		return rel
 	}
 	return path

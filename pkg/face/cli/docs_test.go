@@ -85,7 +85,7 @@ func exitCodesPage() string {
 
 // tree is the tree of commands as a program has it.
 func tree() *urfave.Command {
-	env := &Env{Environment: assembly.Environment{Stdout: io.Discard, Stderr: io.Discard}}
+	env := &Env{System: assembly.Environment{Stdout: io.Discard, Stderr: io.Discard}}
 	app := lizaCommand(env)
 	var help helpSwitch
 	app.Flags = append(app.Flags, helpFlag(&help))
@@ -246,7 +246,7 @@ func TestGeneratedSchemaOfTheExitCommand(t *testing.T) {
 func TestAPanicBecomesASentence(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	env := &Env{Environment: assembly.Environment{Stdout: io.Discard, Stderr: &stderr, Now: time.Now}}
+	env := &Env{System: assembly.Environment{Stdout: io.Discard, Stderr: &stderr, Now: time.Now}}
 	app := &urfave.Command{Name: "liza", Action: func(context.Context, *urfave.Command) error { panic("something is nil") }}
 	if code := env.serve(t.Context(), app, []string{"liza"}); code != 1 {
 		t.Errorf("exit code %d, want 1", code)

@@ -67,12 +67,12 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	if o.checks && o.env.inside != nil { // it runs commands
 		return o.env.inside.forPeople("doctor --checks")
 	}
-	p, err := o.env.Find(ctx)
+	p, err := o.env.System.Find(ctx)
 	if err != nil {
 		return err
 	}
-	x := &maintain.Doctor{Project: p, CLI: o.cli, Now: o.env.Now, Explain: sentence,
-		Say: func(text string) { o.env.Log().Info(text) }, Try: o.env.inside == nil}
+	x := &maintain.Doctor{Project: p, CLI: o.cli, Now: o.env.System.Now, Explain: sentence,
+		Say: func(text string) { o.env.System.Log().Info(text) }, Try: o.env.inside == nil}
 	o.env.openConfig(x)
 	o.env.openBoard(ctx, x)
 	if x.Service != nil {
@@ -112,14 +112,14 @@ func (o *doctorOptions) show(found []findings.Finding) error {
 	if o.env.JSON {
 		return o.env.failWith(report{code: 1, message: "the project is not well: " + total, next: cmp.Or(next, "liza status")}, v)
 	}
-	fmt.Fprint(o.env.Stdout, b.String())
+	fmt.Fprint(o.env.System.Stdout, b.String())
 	return &errDone{1}
 }
 
 // openConfig says what is wrong with the configuration. A file that cannot be used stops every
 // command that writes; a reader takes the defaults.
 func (e *Env) openConfig(x *maintain.Doctor) {
-	_, warnings, err := config.Load(x.Project.Liza, e.Environ)
+	_, warnings, err := config.Load(x.Project.Liza, e.System.Environ)
 	if err != nil {
 		r := explain(err)
 		x.Add("config", findings.Error, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
@@ -135,8 +135,8 @@ func (e *Env) openConfig(x *maintain.Doctor) {
 // openBoard opens the project as far as that goes, and finds the last valid state.
 func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
 	quiet := *e
-	quiet.Stderr = nowhere{} // warnings are findings here
-	d, err := quiet.OpenAt(ctx, x.Project, true)
+	quiet.System.Stderr = nowhere{} // warnings are findings here
+	d, err := quiet.System.OpenAt(ctx, x.Project, true)
 	if err != nil {
 		r := explain(err)
 		x.Add("state", findings.Error, "state.yaml", r.next, "", "%s", r.message)
@@ -195,12 +195,12 @@ func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // preflight says at the start of a team what is wrong; nothing of it keeps the team from its work.
 func (c *factory) preflight(ctx context.Context, s *blackboard.State, reviewers int) {
-	x := &maintain.Doctor{Project: c.service.Board.Project, Service: c.service, State: s, Programs: assembly.Programs(c.service.Board.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.Now, Explain: sentence, Try: true}
+	x := &maintain.Doctor{Project: c.service.Board.Project, Service: c.service, State: s, Programs: assembly.Programs(c.service.Board.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.System.Now, Explain: sentence, Try: true}
 	found := x.Preflight(ctx)
 	x.Found = nil
 	c.env.examineSettings(ctx, x)
 	for _, f := range append(found, x.Found...) {
-		c.screen.line(supervisor.Line{Time: c.env.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Text, listWidth), nextText(f.Next))})
+		c.screen.line(supervisor.Line{Time: c.env.System.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Text, listWidth), nextText(f.Next))})
 	}
 }
 
@@ -216,7 +216,7 @@ func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
 		return
 	}
 	cfg := x.Service.Board.Config()
-	level, reason, err := e.Walls(x.Service, nil).Level(ctx, "")
+	level, reason, err := e.System.Walls(x.Service, nil).Level(ctx, "")
 	if bad, ok := errors.AsType[*sandbox.Unavailable](err); ok {
 		x.Add("sandbox", findings.Error, "level", bad.Next, "", "level %s is required, and %s is the strongest here: %s; no program is started", bad.Want, bad.Have, bad.Why)
 		return
@@ -241,7 +241,7 @@ func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
 // examineSettings tells what the person's own settings of the program name and its runs do not get.
 func (e *Env) examineSettings(ctx context.Context, x *maintain.Doctor) {
 	program := cmp.Or(x.CLI, x.Service.Board.Config().Agents.Default)
-	missing, err := e.Missing(ctx, x.Service, program)
+	missing, err := e.System.Missing(ctx, x.Service, program)
 	if err != nil {
 		return // the level or the program is told of anyway
 	}
@@ -294,13 +294,13 @@ func sayAttempts(x *maintain.Doctor, level sandbox.Level, tried []sandbox.Attemp
 // tryWall makes a wall like that of a run, without a program, around a folder of its own, and tries it.
 func (e *Env) tryWall(ctx context.Context, d *verb.Service, level sandbox.Level) ([]sandbox.Attempt, error) {
 	name := fmt.Sprintf("doctor-%d", os.Getpid())
-	run, err := broker.MakeFolder(e.BrokerBase(), d.Board.Project.Root, name)
+	run, err := broker.MakeFolder(e.System.BrokerBase(), d.Board.Project.Root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = errors.Join(run.Listener.Close(), run.Remove()) }()
 	dir := filepath.Join(run.Path, "work")
-	w, err := e.Walls(d, nil).Plan(ctx, wall.Use{Name: name, Dir: dir, Write: true, Sockets: run.Path}, nil)
+	w, err := e.System.Walls(d, nil).Plan(ctx, wall.Use{Name: name, Dir: dir, Write: true, Sockets: run.Path}, nil)
 	if err != nil {
 		return nil, err
 	}

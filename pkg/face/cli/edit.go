@@ -94,12 +94,12 @@ func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte,
 		if !s.env.StdinTerminal {
 			return nil, nil
 		}
-		s.env.Log().Error(explain(problem).message)
+		s.env.System.Log().Error(explain(problem).message)
 		if !s.again() {
 			return nil, nil
 		}
 	}
-	editor := cmp.Or(s.env.Get("VISUAL"), s.env.Get("EDITOR"))
+	editor := cmp.Or(s.env.System.Get("VISUAL"), s.env.System.Get("EDITOR"))
 	if editor == "" {
 		if !s.env.StdinTerminal {
 			return nil, usagef("EDITOR=COMMAND liza edit", "cannot edit: there is no terminal, and neither VISUAL nor EDITOR names an editor that needs none")
@@ -111,7 +111,7 @@ func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte,
 	}
 	// Through the shell, for editors are set with options.
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$1"`, "sh", s.path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = s.env.Stdin, s.env.direct.out, s.env.direct.errs, s.env.Environ
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = s.env.System.Stdin, s.env.direct.out, s.env.direct.errs, s.env.System.Environ
 	if s.env.JSON {
 		cmd.Stdout = s.env.direct.errs
 	}
@@ -136,8 +136,8 @@ func (s *editing) differs(text []byte) bool {
 }
 
 func (s *editing) again() bool {
-	fmt.Fprint(s.env.Stderr, "edit again? [Y/n] ")
-	answer, err := bufio.NewReader(s.env.Stdin).ReadString('\n')
+	fmt.Fprint(s.env.System.Stderr, "edit again? [Y/n] ")
+	answer, err := bufio.NewReader(s.env.System.Stdin).ReadString('\n')
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return err == nil && answer != "n" && answer != "no"
 }

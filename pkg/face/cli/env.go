@@ -12,10 +12,10 @@ import (
 	"liza/pkg/team/assembly"
 )
 
-// Env is what a command gets: everything that comes from outside, and the options and streams of its terminal.
+// Env is what a command gets: everything that comes from outside, and the options of its terminal.
 type Env struct {
-	assembly.Environment
-	Terminal      bool // stdout is a terminal
+	System        assembly.Environment // what comes from outside
+	Terminal      bool                 // stdout is a terminal
 	StdinTerminal bool
 	JSON          bool // of the global options
 
@@ -29,13 +29,13 @@ type Env struct {
 // mask lets no secret get to the terminal. The function that it returns writes what is held
 // back because it might have been the beginning of one.
 func (e *Env) mask() (flush func()) {
-	e.direct.out, e.direct.errs = e.Stdout, e.Stderr
-	out, errs := e.Secrets().Writer(e.Stdout), e.Secrets().Writer(e.Stderr)
-	e.Stdout, e.Stderr = out, errs
+	e.direct.out, e.direct.errs = e.System.Stdout, e.System.Stderr
+	out, errs := e.System.Secrets().Writer(e.System.Stdout), e.System.Secrets().Writer(e.System.Stderr)
+	e.System.Stdout, e.System.Stderr = out, errs
 	return func() {
 		_ = out.Close() // there is nobody left to tell
 		_ = errs.Close()
-		e.Stdout, e.Stderr = e.direct.out, e.direct.errs
+		e.System.Stdout, e.System.Stderr = e.direct.out, e.direct.errs
 	}
 }
 
@@ -44,12 +44,12 @@ func (e *Env) Print(result any, format string, args ...any) error {
 	if e.JSON {
 		return e.printJSON(map[string]any{"ok": true, "result": result})
 	}
-	_, err := fmt.Fprintf(e.Stdout, format, args...)
+	_, err := fmt.Fprintf(e.System.Stdout, format, args...)
 	return err
 }
 
 func (e *Env) printJSON(v any) error {
-	enc := json.NewEncoder(e.Stdout)
+	enc := json.NewEncoder(e.System.Stdout)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
@@ -57,7 +57,7 @@ func (e *Env) printJSON(v any) error {
 // Notices shows warnings that belong to a result, on stderr.
 func (e *Env) Notices(list []string) {
 	for _, n := range list {
-		e.Log().Warn(n)
+		e.System.Log().Warn(n)
 	}
 }
 
@@ -80,7 +80,7 @@ func (e *Env) printRaw(key string, v any) error {
 	if e.JSON {
 		return e.printJSON(map[string]any{"ok": true, "result": map[string]any{key: v}})
 	}
-	return writeJSON(e.Stdout, v)
+	return writeJSON(e.System.Stdout, v)
 }
 
 func writeJSON(w io.Writer, v any) error {
@@ -101,7 +101,7 @@ var version = "dev"
 
 // Std is the environment of a real process.
 func Std() *Env {
-	e := &Env{Environment: assembly.FromSystem(version), Terminal: isTerminal(os.Stdout), StdinTerminal: isTerminal(os.Stdin)}
-	e.FindProcesses()
+	e := &Env{System: assembly.FromSystem(version), Terminal: isTerminal(os.Stdout), StdinTerminal: isTerminal(os.Stdin)}
+	e.System.FindProcesses()
 	return e
 }

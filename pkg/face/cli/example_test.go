@@ -22,7 +22,7 @@ func TestTheExampleBlackboardIsValidAndComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, diagnostics bytes.Buffer
-	env := &Env{Environment: assembly.Environment{Stdout: &out, Stderr: &diagnostics, Dir: t.TempDir(), Environ: []string{"PATH=" + os.Getenv("PATH")}, Now: func() time.Time { return time.Date(2026, 1, 19, 15, 0, 0, 0, time.UTC) }}}
+	env := &Env{System: assembly.Environment{Stdout: &out, Stderr: &diagnostics, Dir: t.TempDir(), Environ: []string{"PATH=" + os.Getenv("PATH")}, Now: func() time.Time { return time.Date(2026, 1, 19, 15, 0, 0, 0, time.UTC) }}}
 	if code := Liza([]string{"validate", "--no-spec-files", path}, env); code != 0 || strings.TrimSpace(out.String()) != "VALID" {
 		t.Errorf("validate exits with %d and says\n%s%s", code, out.String(), diagnostics.String())
 	}
@@ -54,7 +54,7 @@ func TestTheExampleInAProjectIsJudgedByRuleAndLine(t *testing.T) {
 	}
 	verbtest.Write(t, p.Project.State(), string(example))
 	var out bytes.Buffer
-	env := &Env{Environment: assembly.Environment{Stdout: &out, Stderr: &out, Dir: p.Dir, Environ: []string{"PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + p.StateHome()}, Now: time.Now}}
+	env := &Env{System: assembly.Environment{Stdout: &out, Stderr: &out, Dir: p.Dir, Environ: []string{"PATH=" + os.Getenv("PATH"), "XDG_STATE_HOME=" + p.StateHome()}, Now: time.Now}}
 	if code := Liza([]string{"validate"}, env); code != 3 {
 		t.Errorf("validate exits with %d", code)
 	}

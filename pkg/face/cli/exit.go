@@ -162,7 +162,7 @@ func (e *Env) fail(err error) int {
 
 // tell writes an error where diagnostics go.
 func (e *Env) tell(r report) {
-	e.Log().Error(r.message, "code", exitName(r.code), "next", r.next)
+	e.System.Log().Error(r.message, "code", exitName(r.code), "next", r.next)
 }
 
 // exitsText is the part of a help text that lists the exit codes of a command.

@@ -208,8 +208,8 @@ func (o *explainOptions) reader(ctx context.Context, stdout []byte, result *expl
 		return agent.NewReader(result.Program)
 	}
 	var own map[string]agent.Entry
-	if p, err := o.env.Find(ctx); err == nil {
-		cfg, err := o.env.Config(p, true)
+	if p, err := o.env.System.Find(ctx); err == nil {
+		cfg, err := o.env.System.Config(p, true)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ const maxInput = 8 << 20
 
 // readText reads a file, or stdin for "-".
 func (e *Env) readText(name string) ([]byte, error) {
-	from, next := e.Stdin, "liza help"
+	from, next := e.System.Stdin, "liza help"
 	var err error
 	if name != "-" {
 		var f io.ReadCloser
@@ -68,7 +68,7 @@ func (e *Env) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(e.Dir, name)
+	return filepath.Join(e.System.Dir, name)
 }
 
 // ownFile refuses what opens a file by its name without asking the run for it.

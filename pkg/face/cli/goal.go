@@ -47,7 +47,7 @@ func (o *goalOptions) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return o.show(ctx)
 	}
-	d, err := o.env.Service(ctx)
+	d, err := o.env.System.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (o *goalOptions) run(ctx context.Context, args []string) error {
 }
 
 func (o *goalOptions) show(ctx context.Context) error {
-	d, err := o.env.Reader(ctx)
+	d, err := o.env.System.Reader(ctx)
 	if err != nil {
 		return err
 	}

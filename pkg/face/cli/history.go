@@ -64,7 +64,7 @@ func (o *historyOptions) run(ctx context.Context, d *verb.Service, args []string
 	case o.raw && o.env.JSON:
 		return o.env.Print(map[string]any{"sequence": in.Sequence, "raw_response": in.Response.RawResponse}, "")
 	case o.raw:
-		_, err := fmt.Fprint(o.env.Stdout, in.Response.RawResponse)
+		_, err := fmt.Fprint(o.env.System.Stdout, in.Response.RawResponse)
 		return err
 	}
 	return o.env.Print(in, "%s", interactionText(in))

@@ -379,7 +379,7 @@ func (e *Env) trackerOptions(ctx context.Context, d *verb.Service, kind, repo st
 	land, own := d.Board.Config().Land, d.Board.Config().Import
 	switch {
 	case kind == forge.Jira || kind == forge.Linear:
-		o := forge.Options{Kind: kind, API: own.API, Now: e.Now, Wait: pause, Email: e.Get("JIRA_EMAIL")}
+		o := forge.Options{Kind: kind, API: own.API, Now: e.System.Now, Wait: pause, Email: e.System.Get("JIRA_EMAIL")}
 		if o.API == "" && (own.URL != "" || kind == forge.Linear) {
 			o.API = forge.API(kind, own.URL)
 		}

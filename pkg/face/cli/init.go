@@ -30,7 +30,7 @@ func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address,
 	}
 	where := config.Store{URL: address}
 	if address == "" {
-		cfg, _ := config.LoadTolerant(p.Liza, e.Environ)
+		cfg, _ := config.LoadTolerant(p.Liza, e.System.Environ)
 		where = cfg.Store
 	}
 	if where.URL == "" {
@@ -41,7 +41,7 @@ func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address,
 	}
 	at.Board = cmp.Or(where.Board, at.Board, postgres.BoardName(in.Goal), "board")
 	in.Board = func(ctx context.Context, dir string, o store.Options, first *blackboard.State, comments ...store.Comment) error {
-		pinned, err := e.Pinned(p, dir, at)
+		pinned, err := e.System.Pinned(p, dir, at)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address,
 			return err
 		}
 		files = slices.DeleteFunc(files, func(f store.BoardFile) bool { return f.Path == pinned.File.Path })
-		board, _, err := e.Board(config.Store{URL: at.URL, Board: at.Board}, o, 0, append(files, pinned.File)...)
+		board, _, err := e.System.Board(config.Store{URL: at.URL, Board: at.Board}, o, 0, append(files, pinned.File)...)
 		if err != nil {
 			return err
 		}
@@ -70,8 +70,8 @@ func (e *Env) newBoard(in *verb.InitInput, address string) (at postgres.Address,
 // introduce pushes the integration branch of a new board to the remote over which its hosts will work.
 func (e *Env) introduce(ctx context.Context, root string) {
 	from := *e
-	from.Dir = root
-	d, err := from.Service(ctx)
+	from.System.Dir = root
+	d, err := from.System.Service(ctx)
 	if err == nil {
 		var s *blackboard.State
 		if d.Board.Remote() == "" {
@@ -81,9 +81,9 @@ func (e *Env) introduce(ctx context.Context, root string) {
 		}
 	}
 	if err != nil {
-		e.Log().Warn("the integration branch is not on a git remote yet, over which other hosts get it: "+err.Error(), "next", "git remote add origin URL, or liza config set git.remote NAME")
+		e.System.Log().Warn("the integration branch is not on a git remote yet, over which other hosts get it: "+err.Error(), "next", "git remote add origin URL, or liza config set git.remote NAME")
 	}
-	e.CloseAfter(&from.Environment)
+	e.System.CloseAfter(&from.System)
 }
 
 func newInit(env *Env) *urfave.Command {
@@ -104,12 +104,12 @@ func newInit(env *Env) *urfave.Command {
 		},
 		Action: env.do(env.slow("making the project", func(ctx context.Context, args []string) error {
 			env := env
-			in.Goal, in.Environ, in.Now, in.Person, in.Mask = args[0], env.Environ, env.Now(), env.Caller().Person, env.Secrets().Mask
-			in.Dir = cmp.Or(cmp.Or(env.Root, env.Get("LIZA_ROOT")), env.Dir)
+			in.Goal, in.Environ, in.Now, in.Person, in.Mask = args[0], env.System.Environ, env.System.Now(), env.System.Caller().Person, env.System.Secrets().Mask
+			in.Dir = cmp.Or(cmp.Or(env.System.Root, env.System.Get("LIZA_ROOT")), env.System.Dir)
 			if !filepath.IsAbs(in.Dir) {
-				in.Dir = filepath.Join(env.Dir, in.Dir)
+				in.Dir = filepath.Join(env.System.Dir, in.Dir)
 			}
-			in.Keys = env.Keys()
+			in.Keys = env.System.Keys()
 			at, err := env.newBoard(&in, address)
 			if err != nil {
 				return err

@@ -47,7 +47,7 @@ type joinOptions struct {
 // takeKey makes the key of the board's approvals that of this clone: the person has it on this machine, or has brought it from
 // another host. The database does not have it, because a run may be able to read that.
 func (o *joinOptions) takeKey(ctx context.Context, board store.Shared, s *blackboard.State, gitDir string, at postgres.Address) error {
-	ring := seal.Ring{Folder: o.env.Keys(), GitDir: gitDir}
+	ring := seal.Ring{Folder: o.env.System.Keys(), GitDir: gitDir}
 	name, err := board.SealKey(ctx)
 	if err != nil {
 		return err
@@ -91,12 +91,12 @@ type joined struct {
 
 func (o *joinOptions) run(ctx context.Context, args []string) error {
 	env := o.env
-	dir := cmp.Or(env.Named(), env.Dir)
+	dir := cmp.Or(env.System.Named(), env.System.Dir)
 	p, err := project.At(dir)
 	if err != nil {
 		return err
 	}
-	cfg, _ := config.LoadTolerant(p.Liza, env.Environ)
+	cfg, _ := config.LoadTolerant(p.Liza, env.System.Environ)
 	where := cfg.Store
 	if len(args) > 0 {
 		where = config.Store{URL: args[0]}
@@ -112,8 +112,8 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	board, _, err := env.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Protocol.LockTimeout, Mask: env.Secrets().Mask,
-		Seals: verb.Seals(env.Keys(), p.GitDir, p.Root)}, 0)
+	board, _, err := env.System.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Protocol.LockTimeout, Mask: env.System.Secrets().Mask,
+		Seals: verb.Seals(env.System.Keys(), p.GitDir, p.Root)}, 0)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	machine, _ := os.Hostname()
-	if err := verb.Enrol(ctx, board, p.GitDir, env.Get("LIZA_HOST"), machine, version, board.Now()); err != nil {
+	if err := verb.Enrol(ctx, board, p.GitDir, env.System.Get("LIZA_HOST"), machine, version, board.Now()); err != nil {
 		return err
 	}
 	if s, err = board.View(ctx); err != nil {
@@ -150,7 +150,7 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 				return err
 			}
 		}
-		pinned, err := env.Pinned(p, dir, at)
+		pinned, err := env.System.Pinned(p, dir, at)
 		if err == nil {
 			err = pinned.Write()
 		}
@@ -165,7 +165,7 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	own := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: env.StoreNotice(p), Settings: assembly.SettingsOf(p, at)})
+	own := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: env.System.StoreNotice(p), Settings: assembly.SettingsOf(p, at)})
 	if done.Replaced, err = own.TakeSettings(ctx); err != nil {
 		return err
 	}

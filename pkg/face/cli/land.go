@@ -98,7 +98,7 @@ func (c *factory) landing(ctx context.Context) (*teamLanding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &teamLanding{lander: l, screen: c.screen, now: c.env.Now, said: map[string]bool{}}, nil
+	return &teamLanding{lander: l, screen: c.screen, now: c.env.System.Now, said: map[string]bool{}}, nil
 }
 
 // begin follows the base branch before the team starts.
@@ -202,7 +202,7 @@ func (c *factory) returnBeside(ctx context.Context) func() {
 		for _, line := range told {
 			if !said[line] {
 				said[line] = true
-				c.screen.say(c.env.Now(), false, "%s", line)
+				c.screen.say(c.env.System.Now(), false, "%s", line)
 			}
 		}
 	}
@@ -275,7 +275,7 @@ func (e *Env) forgeOptions(ctx context.Context, d *verb.Service, cfg config.Land
 	if host == "" {
 		host = map[string]string{forge.GitHub: "https://github.com", forge.GitLab: "https://gitlab.com"}[cfg.Forge]
 	}
-	o := forge.Options{Kind: cfg.Forge, API: cfg.API, Repo: cfg.Repo, Now: e.Now, Wait: pause}
+	o := forge.Options{Kind: cfg.Forge, API: cfg.API, Repo: cfg.Repo, Now: e.System.Now, Wait: pause}
 	if o.API == "" && host == "" {
 		return refused("liza config set "+section+".url https://HOST", "the address of the forge is not known: %s.url is empty", section)
 	}
@@ -315,7 +315,7 @@ func (e *Env) forgeToken(ctx context.Context, kind, host string) string {
 	if e.forgeTokens[kind] == "" {
 		token := ""
 		for _, name := range slices.Backward(forge.TokenVariables(kind)) {
-			token = cmp.Or(e.Get(name), token)
+			token = cmp.Or(e.System.Get(name), token)
 		}
 		if argv := forge.TokenCommand(kind, host); token == "" && argv != nil {
 			if path, err := exec.LookPath(argv[0]); err == nil {
@@ -333,7 +333,7 @@ func (e *Env) forgeToken(ctx context.Context, kind, host string) string {
 			e.forgeTokens = map[string]string{}
 		}
 		e.forgeTokens[kind] = token
-		e.Secrets().Add("forge_token", token)
+		e.System.Secrets().Add("forge_token", token)
 	}
 	return e.forgeTokens[kind]
 }
@@ -342,8 +342,8 @@ func (e *Env) forgeToken(ctx context.Context, kind, host string) string {
 // checks and hooks inherit: they are the supervisor's alone. Without a forge, imported issues and such a board they are the person's, as before.
 func (e *Env) hideTokens(ctx context.Context, d *verb.Service) {
 	if assembly.IsShared(d.Board.Store) {
-		e.Secrets() // which masks those of the environment
-		e.Password = cmp.Or(e.Get(assembly.PasswordVariable), e.Password)
+		e.System.Secrets() // which masks those of the environment
+		e.System.Password = cmp.Or(e.System.Get(assembly.PasswordVariable), e.System.Password)
 		for _, name := range []string{assembly.PasswordVariable, "PGSSLPASSWORD"} {
 			e.unset(name)
 		}
@@ -351,9 +351,9 @@ func (e *Env) hideTokens(ctx context.Context, d *verb.Service) {
 	if d.Board.Config().Land.Forge == "none" && !importsIssues(ctx, d) {
 		return
 	}
-	e.Secrets() // which masks those of the environment
+	e.System.Secrets() // which masks those of the environment
 	for _, kind := range forge.TrackerKinds {
-		if slices.ContainsFunc(forge.TokenVariables(kind), func(name string) bool { return e.Get(name) != "" }) {
+		if slices.ContainsFunc(forge.TokenVariables(kind), func(name string) bool { return e.System.Get(name) != "" }) {
 			e.forgeToken(ctx, kind, "")
 		}
 		for _, name := range append(forge.TokenVariables(kind), "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN") {
@@ -365,7 +365,7 @@ func (e *Env) hideTokens(ctx context.Context, d *verb.Service) {
 // unset takes a variable from this process and from all that it starts.
 func (e *Env) unset(name string) {
 	_ = os.Unsetenv(name)
-	e.Environ = slices.DeleteFunc(slices.Clone(e.Environ), func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
+	e.System.Environ = slices.DeleteFunc(slices.Clone(e.System.Environ), func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
 }
 
 // importsIssues reports whether something on the board came from a tracker.

@@ -36,7 +36,7 @@ const liveEvery = 500 * time.Millisecond
 // that shows each write would flicker. A line of the block never reaches the last column, where terminals differ.
 func (l *live) draw(to io.Writer, above string) {
 	width, height := l.env.size()
-	lines := liveLines(l.view, l.env.Now().Sub(l.began), max(20, width-1), max(3, height-2))
+	lines := liveLines(l.view, l.env.System.Now().Sub(l.began), max(20, width-1), max(3, height-2))
 	if above == "" && width == l.width && height == l.height && slices.Equal(lines, l.drawn) {
 		return
 	}
@@ -255,14 +255,14 @@ func (s *screen) show(to io.Writer, l supervisor.Line) {
 
 // newScreen writes steps where they do not mix with a JSON result.
 func (e *Env) newScreen() *screen {
-	if e.JSON && e.LogFormat == "json" {
-		return &screen{log: e.Log()}
+	if e.JSON && e.System.LogFormat == "json" {
+		return &screen{log: e.System.Log()}
 	}
-	out := e.Stdout
+	out := e.System.Stdout
 	if e.JSON {
-		out = e.Stderr
+		out = e.System.Stderr
 	}
-	return &screen{out: out, colour: e.Terminal && e.Get("NO_COLOR") == "" && !e.JSON}
+	return &screen{out: out, colour: e.Terminal && e.System.Get("NO_COLOR") == "" && !e.JSON}
 }
 
 // Work of more than a second says that it goes on (specs/cli.md#1): on a terminal in one line that is drawn again each
@@ -282,13 +282,13 @@ func (e *Env) slow(what string, run func(ctx context.Context, args []string) err
 
 // progress tells on stderr that work goes on, until done is called. What the work itself writes takes the line away first.
 func (e *Env) progress(what string) (done func()) {
-	if e.LogFormat == "json" || e.direct.errs == nil {
+	if e.System.LogFormat == "json" || e.direct.errs == nil {
 		return func() {}
 	}
 	f, isFile := e.direct.errs.(*os.File)
 	p := &progress{what: what, to: e.direct.errs, live: isFile && isTerminal(f)}
-	stdout, stderr := e.Stdout, e.Stderr
-	e.Stdout, e.Stderr = after{p, stdout}, after{p, stderr}
+	stdout, stderr := e.System.Stdout, e.System.Stderr
+	e.System.Stdout, e.System.Stderr = after{p, stdout}, after{p, stderr}
 	ended, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -307,7 +307,7 @@ func (e *Env) progress(what string) (done func()) {
 		close(ended)
 		<-over
 		p.clear()
-		e.Stdout, e.Stderr = stdout, stderr
+		e.System.Stdout, e.System.Stderr = stdout, stderr
 	}
 }
 

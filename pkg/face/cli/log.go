@@ -47,10 +47,10 @@ func (o *logOptions) run(ctx context.Context, _ []string) error {
 		return usagef("liza help log", "-n %d must not be negative", o.filter.Last)
 	}
 	var err error
-	if o.filter.Since, err = sinceOf(o.since, o.env.Now()); err != nil {
+	if o.filter.Since, err = sinceOf(o.since, o.env.System.Now()); err != nil {
 		return err
 	}
-	p, err := o.env.Find(ctx)
+	p, err := o.env.System.Find(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (o *logOptions) run(ctx context.Context, _ []string) error {
 
 // tail shows the newest entries and then every new one, until ctx ends.
 func (o *logOptions) tail(ctx context.Context, journal history.Journal) error {
-	d, err := o.env.Reader(ctx)
+	d, err := o.env.System.Reader(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (o *logOptions) tail(ctx context.Context, journal history.Journal) error {
 			return err
 		}
 		for _, e := range entries {
-			fmt.Fprintln(o.env.Stdout, strings.TrimRight(dashboard.LogLine(e), "\n"))
+			fmt.Fprintln(o.env.System.Stdout, strings.TrimRight(dashboard.LogLine(e), "\n"))
 			shown = max(shown, e.Rev)
 		}
 		if _, open := <-changed; !open || ctx.Err() != nil {

@@ -30,22 +30,22 @@ func (e *Env) serveMCP(ctx context.Context) error {
 		return usagef("liza help mcp", "--json is not possible with mcp: it speaks a protocol of its own on stdout")
 	}
 	// A run that has neither a broker nor a token: some programs end when a server of theirs does not start.
-	if e.inside == nil && e.Get("LIZA_RUN") != "" && e.Get(brokerVariable) == "" && e.Get("LIZA_AGENT_TOKEN") == "" {
-		return mcp.Serve(ctx, mcp.Options{Version: version}, e.Stdin, e.Stdout)
+	if e.inside == nil && e.System.Get("LIZA_RUN") != "" && e.System.Get(brokerVariable) == "" && e.System.Get("LIZA_AGENT_TOKEN") == "" {
+		return mcp.Serve(ctx, mcp.Options{Version: version}, e.System.Stdin, e.System.Stdout)
 	}
 	role, err := e.roleOfCaller()
 	if err != nil {
 		return err
 	}
-	d, err := e.Service(ctx)
+	d, err := e.System.Service(ctx)
 	if err != nil {
 		return err
 	}
-	e.Lasting()
-	if e.Ancestors != nil { // those of a server change when a parent ends
-		d.Board.Proc.Ancestors = e.Ancestry
+	e.System.Lasting()
+	if e.System.Ancestors != nil { // those of a server change when a parent ends
+		d.Board.Proc.Ancestors = e.System.Ancestry
 	}
-	return mcp.Serve(ctx, mcp.Options{Version: version, Service: d, Role: role, Inside: d.Board.InRun(ctx), Task: e.Get("LIZA_TASK_ID"),
+	return mcp.Serve(ctx, mcp.Options{Version: version, Service: d, Role: role, Inside: d.Board.InRun(ctx), Task: e.System.Get("LIZA_TASK_ID"),
 		Notes: e.notesFor(d),
 		Explain: func(err error) mcp.Problem {
 			r := explain(err)
@@ -55,7 +55,7 @@ func (e *Env) serveMCP(ctx context.Context) error {
 		Prompt: func(ctx context.Context, task string) (blackboard.Role, string, error) {
 			p, err := supervisor.Preview(ctx, d, adapters(d), task, "")
 			return blackboard.Role(p.Kind), p.Text, err
-		}}, e.Stdin, e.Stdout)
+		}}, e.System.Stdin, e.System.Stdout)
 }
 
 // notesFor takes the notes for the run in which a server is called; nil outside of one.
@@ -68,7 +68,7 @@ func (e *Env) notesFor(d *verb.Service) func(context.Context) []string {
 
 // roleOfCaller is the role of the agent that calls, "" for a person.
 func (e *Env) roleOfCaller() (blackboard.Role, error) {
-	id := cmp.Or(e.Get("LIZA_AGENT_ID"), e.As)
+	id := cmp.Or(e.System.Get("LIZA_AGENT_ID"), e.System.As)
 	if id == "" {
 		return "", nil
 	}

@@ -21,19 +21,19 @@ func (e *Env) tellNotes(ctx context.Context) {
 		return
 	}
 	for _, text := range e.newNotes(ctx, e.inside.Service, e.inside.Run.Agent) {
-		fmt.Fprintln(e.Stderr, text)
+		fmt.Fprintln(e.System.Stderr, text)
 	}
 }
 
 // newNotes takes the notes that a run has not got yet. A failure is not the command's: the next one tries again.
 func (e *Env) newNotes(ctx context.Context, d *verb.Service, agent string) (texts []string) {
-	taken, err := e.ServiceOn(d.Board).TakeNotes(context.WithoutCancel(ctx), agent)
+	taken, err := e.System.ServiceOn(d.Board).TakeNotes(context.WithoutCancel(ctx), agent)
 	if err != nil {
-		e.Log().Debug("cannot look for notes: " + err.Error())
+		e.System.Log().Debug("cannot look for notes: " + err.Error())
 	}
 	for _, n := range taken {
 		texts = append(texts, "note from a person: "+n.Message)
-		activity.Append(d.Board.Project.Activity(n.For), activity.Event{At: e.Now(), Kind: activity.Note, Text: d.Board.Mask(n.Message)})
+		activity.Append(d.Board.Project.Activity(n.For), activity.Event{At: e.System.Now(), Kind: activity.Note, Text: d.Board.Mask(n.Message)})
 	}
 	return texts
 }

@@ -74,13 +74,13 @@ func (e event) run(r agent.Result) error {
 
 // env is the environment of a command in the project.
 func (e event) env() *Env {
-	return &Env{Environment: assembly.Environment{Stdout: io.Discard, Stderr: io.Discard, Dir: e.Dir, Now: time.Now}}
+	return &Env{System: assembly.Environment{Stdout: io.Discard, Stderr: io.Discard, Dir: e.Dir, Now: time.Now}}
 }
 
 // look is one pass of a watcher.
 func (e event) look() {
 	e.t.Helper()
-	d, err := e.env().Reader(e.t.Context())
+	d, err := e.env().System.Reader(e.t.Context())
 	if err == nil {
 		_, err = e.env().watcherOf(d).Pass(e.t.Context())
 	}
@@ -192,9 +192,9 @@ var raising = map[string]func(e event) (again func()){
 		return refused
 	},
 	"config_invalid": func(e event) func() {
-		s, err := e.env().Config(e.Project, false)
+		s, err := e.env().System.Config(e.Project, false)
 		e.must(nil, err)
-		other, err := e.env().Config(e.Project, false) // of another process
+		other, err := e.env().System.Config(e.Project, false) // of another process
 		e.must(nil, err)
 		verbtest.Write(e.t, filepath.Join(e.Project.Liza, "config.yaml"), "limits: {cost_cents: many}\n")
 		s.Get()

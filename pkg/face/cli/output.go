@@ -88,7 +88,7 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 	}
 	t := &dashboard.Transcript{Width: o.env.width(), Colour: o.env.colour()}
 	for _, e := range events {
-		fmt.Fprint(o.env.Stdout, t.Text(e))
+		fmt.Fprint(o.env.System.Stdout, t.Text(e))
 	}
 	if !o.follow || o.over(ctx, src, name, events) {
 		return nil
@@ -96,7 +96,7 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 	within, stop := o.until(ctx, src, name)
 	defer stop()
 	for e := range src.FollowOutput(within, name, next) {
-		fmt.Fprint(o.env.Stdout, t.Text(e))
+		fmt.Fprint(o.env.System.Stdout, t.Text(e))
 		if e.Kind == activity.End && o.over(ctx, src, name, []activity.Event{e}) {
 			return nil
 		}
@@ -166,7 +166,7 @@ func (o *outputOptions) printRaw(ctx context.Context, d *verb.Service, src *sour
 	if o.env.JSON {
 		return o.env.Print(map[string]any{"raw": string(data)}, "")
 	}
-	if _, err := o.env.Stdout.Write(data); err != nil || !o.follow {
+	if _, err := o.env.System.Stdout.Write(data); err != nil || !o.follow {
 		return err
 	}
 	look := time.NewTicker(200 * time.Millisecond)
@@ -195,7 +195,7 @@ func (o *outputOptions) more(path string, at int64) (int64, error) {
 	if info, err := f.Stat(); err == nil && info.Size() < at {
 		at = 0 // another file: the one before was put away
 	}
-	n, err := io.Copy(o.env.Stdout, io.NewSectionReader(f, at, 1<<40))
+	n, err := io.Copy(o.env.System.Stdout, io.NewSectionReader(f, at, 1<<40))
 	return at + n, err
 }
 
@@ -246,21 +246,21 @@ func (o *attachOptions) run(ctx context.Context, args []string) error {
 		}
 		return notThere(s, agent)
 	}
-	env.Lasting()
+	env.System.Lasting()
 	if env.StdinTerminal && env.inside == nil {
-		fmt.Fprintf(env.Stderr, "Following %s; a line that you type becomes a note to it. Ctrl-C leaves, and the agent goes on.\n", agent)
+		fmt.Fprintf(env.System.Stderr, "Following %s; a line that you type becomes a note to it. Ctrl-C leaves, and the agent goes on.\n", agent)
 		go o.typed(ctx, d, agent)
 	}
 	t := &dashboard.Transcript{Width: env.width(), Colour: env.colour()}
 	for e := range env.source(d, "liza").FollowOutput(ctx, agent, 0) {
-		fmt.Fprint(env.Stdout, t.Text(e))
+		fmt.Fprint(env.System.Stdout, t.Text(e))
 	}
 	return &errDone{130}
 }
 
 // typed makes notes of the lines that a person types.
 func (o *attachOptions) typed(ctx context.Context, d *verb.Service, agent string) {
-	lines := bufio.NewScanner(o.env.Stdin)
+	lines := bufio.NewScanner(o.env.System.Stdin)
 	for lines.Scan() {
 		text := string(bytes.TrimSpace(lines.Bytes()))
 		if text == "" {
@@ -275,7 +275,7 @@ func (o *attachOptions) typed(ctx context.Context, d *verb.Service, agent string
 			o.env.tell(explain(err))
 			continue
 		}
-		fmt.Fprint(o.env.Stdout, verbs.NoteText(done).Body)
+		fmt.Fprint(o.env.System.Stdout, verbs.NoteText(done).Body)
 	}
 }
 
@@ -284,20 +284,20 @@ func (o *attachOptions) typed(ctx context.Context, d *verb.Service, agent string
 func (e *Env) page(ctx context.Context, text string) error {
 	pager := e.pager(ctx)
 	if pager == "" {
-		_, err := io.WriteString(e.Stdout, text)
+		_, err := io.WriteString(e.System.Stdout, text)
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), e.direct.out, e.direct.errs
-	cmd.Env = e.Environ
+	cmd.Env = e.System.Environ
 	for name, value := range map[string]string{"LESS": "FRX", "LV": "-c"} { // as git does
-		if e.Get(name) == "" {
+		if e.System.Get(name) == "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	cmd.Dir = e.Dir
+	cmd.Dir = e.System.Dir
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		_, err := io.WriteString(e.Stdout, text) // there is no shell
+		_, err := io.WriteString(e.System.Stdout, text) // there is no shell
 		return err
 	}
 	return nil // the person may have left it early
@@ -309,7 +309,7 @@ func (e *Env) pager(ctx context.Context) string {
 		return ""
 	}
 	ask := exec.CommandContext(ctx, "git", "var", "GIT_PAGER")
-	ask.Dir, ask.Env = string(os.PathSeparator), append(e.Environ[:len(e.Environ):len(e.Environ)], "GIT_DIR="+os.DevNull)
+	ask.Dir, ask.Env = string(os.PathSeparator), append(e.System.Environ[:len(e.System.Environ):len(e.System.Environ)], "GIT_DIR="+os.DevNull)
 	out, err := ask.Output()
 	pager := strings.TrimSpace(string(out))
 	if err != nil || pager == "cat" {
@@ -318,11 +318,11 @@ func (e *Env) pager(ctx context.Context) string {
 	return pager
 }
 
-func (e *Env) colour() bool { return e.Terminal && !e.JSON && e.Get("NO_COLOR") == "" }
+func (e *Env) colour() bool { return e.Terminal && !e.JSON && e.System.Get("NO_COLOR") == "" }
 
 // width of the terminal; a pipe gets whole lines.
 func (e *Env) width() int {
-	if n, err := strconv.Atoi(e.Get("COLUMNS")); err == nil && n > 0 {
+	if n, err := strconv.Atoi(e.System.Get("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
 	if width, _ := e.size(); width > 0 {
@@ -349,5 +349,5 @@ func isTerminal(f *os.File) bool {
 // canLive reports whether a block can be drawn in its place.
 func (e *Env) canLive() bool {
 	width, _ := e.size()
-	return e.Terminal && !e.JSON && width > 0 && e.Get("CI") == "" && e.Get("TERM") != "dumb" && e.Get("TERM") != ""
+	return e.Terminal && !e.JSON && width > 0 && e.System.Get("CI") == "" && e.System.Get("TERM") != "dumb" && e.System.Get("TERM") != ""
 }

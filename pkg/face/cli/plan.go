@@ -49,7 +49,7 @@ func (o *planOptions) apply(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	d, err := o.env.Service(ctx)
+	d, err := o.env.System.Service(ctx)
 	if err != nil {
 		return err
 	}

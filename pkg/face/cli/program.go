@@ -22,14 +22,14 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 			code = e.fail(bug(r))
 		}
 	}()
-	if e.Late == nil {
-		e.Late = new(sync.WaitGroup)
+	if e.System.Late == nil {
+		e.System.Late = new(sync.WaitGroup)
 	}
-	defer e.Close()
-	defer e.Late.Wait()
+	defer e.System.Close()
+	defer e.System.Late.Wait()
 	var help helpSwitch
 	app.Flags = append(app.Flags, helpFlag(&help))
-	app.Reader, app.Writer, app.ErrWriter = e.Stdin, e.Stdout, e.Stderr
+	app.Reader, app.Writer, app.ErrWriter = e.System.Stdin, e.System.Stdout, e.System.Stderr
 	app.HideHelp, app.HideVersion = true, true
 	app.ExitErrHandler = func(context.Context, *urfave.Command, error) {}
 	err := app.Walk(func(c *urfave.Command) error {
@@ -46,7 +46,7 @@ func (e *Env) serve(ctx context.Context, app *urfave.Command, args []string) (co
 	if _, ok := errors.AsType[*usageError](err); ok && wantsJSON(args) {
 		e.JSON = true // the option may be behind the one that was wrong
 	}
-	e.Unsaved(err)
+	e.System.Unsaved(err)
 	return e.fail(err)
 }
 
@@ -87,8 +87,8 @@ func (e *Env) wrap(c *urfave.Command, help *helpSwitch) {
 			return helpPages{e}.overview(c)
 		case help.on:
 			return helpPages{e}.helpOf(c)
-		case e.LogFormat != "" && e.LogFormat != "text" && e.LogFormat != "json":
-			return usagef(helpCommand(c), "--log-format '%s' must be text or json", e.LogFormat)
+		case e.System.LogFormat != "" && e.System.LogFormat != "text" && e.System.LogFormat != "json":
+			return usagef(helpCommand(c), "--log-format '%s' must be text or json", e.System.LogFormat)
 		case len(c.Commands) > 0 && c.Root() != c && c.Args().Present():
 			return unknownCommand(c, c.Args().First())
 		case action == nil:

@@ -18,14 +18,14 @@ func TestLongWorkSaysThatItGoesOn(t *testing.T) {
 		900 * time.Millisecond: "", 1500 * time.Millisecond: "looks … 1s\n", 12500 * time.Millisecond: "looks … 1s\nlooks … 11s\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			e := &Env{Environment: assembly.Environment{Stdout: &out, Stderr: &errs}}
+			e := &Env{System: assembly.Environment{Stdout: &out, Stderr: &errs}}
 			e.direct.out, e.direct.errs = &out, &errs
 			err := e.slow("looks", func(context.Context, []string) error {
 				time.Sleep(took)
-				fmt.Fprint(e.Stdout, "found")
+				fmt.Fprint(e.System.Stdout, "found")
 				return nil
 			})(t.Context(), nil)
-			if err != nil || errs.String() != want || out.String() != "found" || e.Stdout != &out {
+			if err != nil || errs.String() != want || out.String() != "found" || e.System.Stdout != &out {
 				t.Errorf("after %s stderr has %q, want %q; stdout %q, %v", took, errs.String(), want, out.String(), err)
 			}
 		})

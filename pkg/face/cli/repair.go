@@ -75,7 +75,7 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 	}
 	kept := ""
 	if done.Kept != "" {
-		if rel, err := filepath.Rel(o.env.Dir, done.Kept); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(o.env.System.Dir, done.Kept); err == nil && filepath.IsLocal(rel) {
 			done.Kept = rel
 		}
 		kept = "; the text that was in the file is kept as " + done.Kept
@@ -85,16 +85,16 @@ func (o *restoreOptions) run(ctx context.Context, args []string) error {
 
 // service opens the project, also one whose .liza was removed.
 func (o *restoreOptions) service(ctx context.Context, tolerant bool) (d *verb.Service, lost bool, err error) {
-	p, err := o.env.Find(ctx)
+	p, err := o.env.System.Find(ctx)
 	if errors.Is(err, project.ErrNotInitialised) {
-		if at, missing := project.At(cmp.Or(o.env.Named(), o.env.Dir)); missing == nil && at.Lost() {
+		if at, missing := project.At(cmp.Or(o.env.System.Named(), o.env.System.Dir)); missing == nil && at.Lost() {
 			p, lost, err = at, true, nil
 		}
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	d, err = o.env.OpenAt(ctx, p, tolerant)
+	d, err = o.env.System.OpenAt(ctx, p, tolerant)
 	return d, lost, err
 }
 
@@ -116,7 +116,7 @@ func (o *restoreOptions) show(ctx context.Context) error {
 		}
 		line.Valid = line.Problem == ""
 		lines = append(lines, line)
-		fmt.Fprintf(&b, "%8d  %s  %s ago, %s, %s\n", s.Revision, s.At.Format(time.RFC3339), o.env.Now().Sub(s.At).Round(time.Second), prose.Count(line.Tasks, "task"), cmp.Or(line.Problem, "valid"))
+		fmt.Fprintf(&b, "%8d  %s  %s ago, %s, %s\n", s.Revision, s.At.Format(time.RFC3339), o.env.System.Now().Sub(s.At).Round(time.Second), prose.Count(line.Tasks, "task"), cmp.Or(line.Problem, "valid"))
 	}
 	if len(list) == 0 {
 		b.WriteString("no snapshots yet\n")
@@ -154,7 +154,7 @@ func newGC(env *Env) *urfave.Command {
 				}
 				in.Older = age
 			}
-			d, err := env.Service(ctx)
+			d, err := env.System.Service(ctx)
 			if err != nil {
 				return err
 			}
@@ -226,7 +226,7 @@ func (e *Env) exportKey(ctx context.Context, d *verb.Service, file string) error
 	if err := d.Board.PersonOnly(ctx, "export the key of approvals"); err != nil {
 		return err
 	}
-	k, err := (seal.Ring{Folder: e.Keys(), GitDir: d.Board.Project.GitDir}).Key()
+	k, err := (seal.Ring{Folder: e.System.Keys(), GitDir: d.Board.Project.GitDir}).Key()
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (e *Env) exportKey(ctx context.Context, d *verb.Service, file string) error
 		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza status", Message: "this project has no key of approvals here"}
 	}
 	if file == "-" {
-		_, err := fmt.Fprintln(e.Stdout, k.Secret())
+		_, err := fmt.Fprintln(e.System.Stdout, k.Secret())
 		return err
 	}
 	return safefile.Replace(e.path(file), []byte(k.Secret()+"\n"), 0o600)
@@ -255,7 +255,7 @@ func newArchive(env *Env) *urfave.Command {
 			if !ok {
 				return usagef("liza help archive", "--older '%s' must be an age such as 90m, 12h or 7d", older)
 			}
-			d, err := env.Service(ctx)
+			d, err := env.System.Service(ctx)
 			if err != nil {
 				return err
 			}

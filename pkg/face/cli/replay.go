@@ -97,11 +97,11 @@ func (o *replayOptions) read(name string) ([]history.Interaction, error) {
 // git, and of the project that this process may belong to, gets in.
 func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Service, error) {
 	env := *o.env
-	env.Dir, env.Root, env.As, env.Ancestors = dir, dir, "", nil
-	env.Environ = nil
-	for _, v := range o.env.Environ {
+	env.System.Dir, env.System.Root, env.System.As, env.System.Ancestors = dir, dir, "", nil
+	env.System.Environ = nil
+	for _, v := range o.env.System.Environ {
 		if !strings.HasPrefix(v, "LIZA_") && !strings.HasPrefix(v, "GIT_") {
-			env.Environ = append(env.Environ, v)
+			env.System.Environ = append(env.System.Environ, v)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("# Replay\n"), 0o644); err != nil {
@@ -117,12 +117,12 @@ func (o *replayOptions) scratch(ctx context.Context, dir string) (*verb.Service,
 		}
 	}
 	if !o.keep {
-		env.Environ = append(env.Environ, "XDG_STATE_HOME="+filepath.Join(dir, ".git", "liza-state")) // its key goes with it
+		env.System.Environ = append(env.System.Environ, "XDG_STATE_HOME="+filepath.Join(dir, ".git", "liza-state")) // its key goes with it
 	}
-	if _, err := verb.Init(ctx, verb.InitInput{Goal: "Replay", Spec: "README.md", Dir: dir, Environ: env.Environ, Now: env.Now(), Person: env.Caller().Person, Keys: env.Keys()}); err != nil {
+	if _, err := verb.Init(ctx, verb.InitInput{Goal: "Replay", Spec: "README.md", Dir: dir, Environ: env.System.Environ, Now: env.System.Now(), Person: env.System.Caller().Person, Keys: env.System.Keys()}); err != nil {
 		return nil, err
 	}
-	return env.Service(ctx)
+	return env.System.Service(ctx)
 }
 
 func (o *replayOptions) show(out replayed) error {
@@ -182,7 +182,7 @@ type stepped struct {
 }
 
 func (o *stepOptions) run(ctx context.Context, task string) error {
-	d, err := o.env.Service(ctx)
+	d, err := o.env.System.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (o *stepOptions) run(ctx context.Context, task string) error {
 		return o.foresee(ctx, s, next)
 	}
 	soft, hard, done := o.env.interrupts(ctx, func(text string) {
-		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: s.ID, Task: task, Text: text, Warning: true})
+		c.screen.line(supervisor.Line{Time: o.env.System.Now(), Agent: s.ID, Task: task, Text: text, Warning: true})
 	})
 	err = s.RunStep(soft, hard)
 	done()
@@ -314,7 +314,7 @@ func (o *poststepOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	d, err := o.env.Service(ctx)
+	d, err := o.env.System.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -426,7 +426,7 @@ type previewed struct {
 func (o *previewOptions) run(ctx context.Context, d *verb.Service, args []string) error {
 	if d.Board.Repo == nil { // a prompt cannot be gathered without git
 		var err error
-		if d, err = o.env.Service(ctx); err != nil {
+		if d, err = o.env.System.Service(ctx); err != nil {
 			return err
 		}
 	}
@@ -463,7 +463,7 @@ func adapters(d *verb.Service) func(name string) (agent.Adapter, error) {
 func list(texts []string) []string { return append([]string{}, texts...) }
 
 func (o *previewOptions) details(p supervisor.Previewed) {
-	out := o.env.Stderr
+	out := o.env.System.Stderr
 	fmt.Fprintf(out, "%s for %s, role %s (%s, %s), %d bytes\n", p.Kind, p.Agent, p.Role.Role.Name, p.Role.Rule, p.Role.Role.Hash, len(p.Text))
 	fmt.Fprintf(out, "%7s %7s  %-20s %s\n", "bytes", "cut", "section", "from")
 	for _, s := range p.Sections {

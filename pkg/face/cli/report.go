@@ -119,7 +119,7 @@ func (e *Env) reportFacts(d *verb.Service, s *blackboard.State) (dashboard.Repor
 	f := dashboard.ReportFacts{Facts: e.viewFacts(d, s, "")}
 	var err error
 	if f.Tasks, err = d.Board.Histories().SprintTasks(s); err != nil {
-		e.Log().Warn(err.Error())
+		e.System.Log().Warn(err.Error())
 		f.Tasks = s.SprintTasks(nil)
 	}
 	f.Journal, err = d.Board.Histories().SprintJournal(blackboard.ActionRunFailed)
@@ -154,5 +154,5 @@ func (e *Env) writeFile(name string, data []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return usagef("liza help", "%s is not a file", name)
 	}
-	return safefile.Replace(path, []byte(e.Secrets().Mask(string(data))), 0o644)
+	return safefile.Replace(path, []byte(e.System.Secrets().Mask(string(data))), 0o644)
 }

@@ -74,7 +74,7 @@ func newRoles(env *Env) *urfave.Command {
 
 // taskArchive reads the roles of the project.
 func (o *rolesOptions) taskArchive(ctx context.Context) (*verb.Service, *role.Library, error) {
-	d, err := o.env.Reader(ctx)
+	d, err := o.env.System.Reader(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -224,7 +224,7 @@ func (o *rolesOptions) verdict(findings []role.Finding, files []string) error {
 	if o.env.JSON {
 		return o.env.failWith(report{code: 3, message: "a role file has errors", next: "liza roles validate"}, result)
 	}
-	fmt.Fprint(o.env.Stdout, b.String())
+	fmt.Fprint(o.env.System.Stdout, b.String())
 	return &errDone{3}
 }
 
@@ -262,7 +262,7 @@ func (o *rolesOptions) reset(ctx context.Context, d *verb.Service, args []string
 		return err
 	}
 	from := filepath.Join(d.Board.Project.Roles(), filepath.Base(e.File))
-	to := filepath.Join(d.Board.Project.ArchiveDir(), "roles", fmt.Sprintf("%s.%s", filepath.Base(e.File), o.env.Now().UTC().Format("20060102T150405Z")))
+	to := filepath.Join(d.Board.Project.ArchiveDir(), "roles", fmt.Sprintf("%s.%s", filepath.Base(e.File), o.env.System.Now().UTC().Format("20060102T150405Z")))
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return fmt.Errorf("cannot make the archive of roles: %v", err)
 	}

@@ -27,10 +27,10 @@ func lizaCommand(env *Env) *urfave.Command {
 	app := &urfave.Command{
 		Name: "liza", Usage: "a supervisor of coding agents that work on one git repository",
 		Flags: []urfave.Flag{
-			text("C", "`DIR` project folder instead of the current one", &env.Root),
+			text("C", "`DIR` project folder instead of the current one", &env.System.Root),
 			flag("json", "print exactly one JSON object on stdout", &env.JSON),
-			text("as", "`AGENT_ID` a person acts for this agent", &env.As),
-			&urfave.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of diagnostics on stderr: text or json", Destination: &env.LogFormat},
+			text("as", "`AGENT_ID` a person acts for this agent", &env.System.As),
+			&urfave.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of diagnostics on stderr: text or json", Destination: &env.System.LogFormat},
 			&urfave.BoolFlag{Name: "version", Usage: "print the version", Local: true},
 		},
 	}
@@ -78,7 +78,7 @@ func Liza(args []string, env *Env) int {
 		return code
 	}
 	env.tree = lizaCommand
-	env.CollectRarely()
+	env.System.CollectRarely()
 	if code, over := env.overBroker(args); over {
 		return code
 	}
@@ -100,8 +100,8 @@ func (e *Env) do(run func(ctx context.Context, args []string) error) urfave.Acti
 	return func(ctx context.Context, c *urfave.Command) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		if e.Signals != nil {
-			signals, forget := e.Signals()
+		if e.System.Signals != nil {
+			signals, forget := e.System.Signals()
 			defer forget()
 			go func() {
 				select {
@@ -118,12 +118,12 @@ func (e *Env) do(run func(ctx context.Context, args []string) error) urfave.Acti
 
 // onService is do for a command that may change the project.
 func (e *Env) onService(run func(ctx context.Context, d *verb.Service, args []string) error) urfave.ActionFunc {
-	return e.onProject(e.Service, run)
+	return e.onProject(e.System.Service, run)
 }
 
 // onReader is do for a command that only reads.
 func (e *Env) onReader(run func(ctx context.Context, d *verb.Service, args []string) error) urfave.ActionFunc {
-	return e.onProject(e.Reader, run)
+	return e.onProject(e.System.Reader, run)
 }
 
 func (e *Env) onProject(open func(context.Context) (*verb.Service, error), run func(ctx context.Context, d *verb.Service, args []string) error) urfave.ActionFunc {
@@ -177,11 +177,11 @@ func pathOf(c *urfave.Command) string {
 // personOnly refuses an agent, also one that hides who it is; what completes "coder-1 may not …".
 // Without a project there is nothing to protect, and the command says what is missing.
 func (e *Env) personOnly(ctx context.Context, what string) error {
-	p, err := e.Find(ctx)
+	p, err := e.System.Find(ctx)
 	if err != nil {
 		return nil
 	}
-	d, err := e.OpenAt(ctx, p, true)
+	d, err := e.System.OpenAt(ctx, p, true)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if err != nil {
 		return err
 	}
-	began := o.env.Now()
+	began := o.env.System.Now()
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimeout)
@@ -114,10 +114,10 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	ctx, forget := c.whileThere(ctx)
 	defer forget()
 	soft, hard, done := o.env.interrupts(ctx, func(text string) {
-		c.screen.line(supervisor.Line{Time: o.env.Now(), Agent: "liza", Text: text, Warning: true})
+		c.screen.line(supervisor.Line{Time: o.env.System.Now(), Agent: "liza", Text: text, Warning: true})
 	})
 	unwatch := o.env.watchBeside(ctx, c)
-	delivered := o.env.DeliverBeside(ctx, c.service)
+	delivered := o.env.System.DeliverBeside(ctx, c.service)
 	exported := o.env.exportBeside(c.service.Board.Project, c.liza)
 	guarded := c.guardSettings(ctx)
 	quiet := func() {}
@@ -187,7 +187,7 @@ func (o *runOptions) finish(ctx, limited context.Context, c *factory, began time
 	text := r.String() + "\n" + builtText(r.Built, r.titles) + r.cost + openText(r.Open)
 	if err != nil {
 		if !o.env.JSON {
-			fmt.Fprint(o.env.Stdout, text)
+			fmt.Fprint(o.env.System.Stdout, text)
 		}
 		return err
 	}
@@ -252,19 +252,19 @@ func (e *Env) readyFactory(ctx context.Context, cliName, model, scenario string)
 
 // newFactory is readyFactory without a look at the program: for what runs none.
 func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (*factory, error) {
-	service, err := e.Service(ctx)
+	service, err := e.System.Service(ctx)
 	if err != nil {
 		return nil, err
 	}
 	service.Board.Caller.As = ""
 	e.hideTokens(ctx, service)
-	liza, err := e.Liza()
+	liza, err := e.System.Liza()
 	if err != nil {
 		return nil, err
 	}
 	if scenario != "" {
 		if !filepath.IsAbs(scenario) {
-			scenario = filepath.Join(e.Dir, scenario)
+			scenario = filepath.Join(e.System.Dir, scenario)
 		}
 		if _, err := scripted.Load(scenario); err != nil {
 			return nil, usagef("liza help scripted-agent", "%v", err)
@@ -272,7 +272,7 @@ func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (
 		cliName = cmp.Or(cliName, "scripted")
 	}
 	c := &factory{env: e, service: service, liza: liza, cli: cliName, model: model, scenario: scenario, versions: agent.Versions{Ask: service.Board.Ask}}
-	c.walls = e.Walls(service, func(name string) (agent.Needs, error) {
+	c.walls = e.System.Walls(service, func(name string) (agent.Needs, error) {
 		a, err := c.adapter(name)
 		if err != nil {
 			return agent.Needs{}, err
@@ -313,7 +313,7 @@ func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
 	service := c.service.With(func(s *board.Session) { s.Caller = board.Caller{Person: s.Caller.Person} })
 	start, _ := agent.ProcessStart(os.Getpid())
 	s := &supervisor.Supervisor{Service: service, Role: role, CLI: c.cli, Model: c.model, Scenario: c.scenario, PID: os.Getpid(), PIDStart: start,
-		Terminal: terminalName(), Walls: c.walls, Commands: c.commands, RunBase: c.env.BrokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.Environ, Print: c.screen.line,
+		Terminal: terminalName(), Walls: c.walls, Commands: c.commands, RunBase: c.env.System.BrokerBase(), Adapter: c.adapter, Version: c.versions.Of, Liza: c.liza, Schema: exitcmd.SchemaFile, Environ: c.env.System.Environ, Print: c.screen.line,
 		Jitter: func() float64 { return 2*rand.Float64() - 1 }}
 	s.Start = func(ctx context.Context, a agent.Adapter, spec agent.Spec) agent.Result {
 		defer c.runs.begin(s.ID, spec.TaskID)()
@@ -324,7 +324,7 @@ func (c *factory) supervisor(role blackboard.Role) *supervisor.Supervisor {
 
 // run runs an agent program below a reaper.
 func (c *factory) run(ctx context.Context, a agent.Adapter, s agent.Spec) agent.Result {
-	s.Reaper, s.Spawn = c.env.Reaper()
+	s.Reaper, s.Spawn = c.env.System.Reaper()
 	return agent.Run(ctx, a, s)
 }
 
@@ -340,10 +340,10 @@ func terminalName() string {
 func (e *Env) interrupts(ctx context.Context, say func(string)) (soft, hard context.Context, done func()) {
 	soft, stopSoft := context.WithCancel(ctx)
 	hard, stopHard := context.WithCancel(ctx)
-	if e.Signals == nil {
+	if e.System.Signals == nil {
 		return soft, hard, func() { stopSoft(); stopHard() }
 	}
-	signals, forget := e.Signals()
+	signals, forget := e.System.Signals()
 	ended := make(chan struct{})
 	go func() {
 		for n := 0; ; n++ {
@@ -382,7 +382,7 @@ func (c *factory) sayLevel(ctx context.Context) error {
 	case level == sandbox.Open:
 		text = "agents run uncontained (sandbox.level is open): they can read, write and reach whatever you can"
 	}
-	c.screen.say(c.env.Now(), reason != "" || level == sandbox.Open, "%s", text)
+	c.screen.say(c.env.System.Now(), reason != "" || level == sandbox.Open, "%s", text)
 	return nil
 }
 
@@ -406,10 +406,10 @@ func (c *factory) whileThere(ctx context.Context) (context.Context, func()) {
 	c.screen.mu.Lock()
 	c.screen.away = away
 	c.screen.mu.Unlock()
-	if c.env.Away == nil {
-		c.env.Away = new(atomic.Pointer[func() bool])
+	if c.env.System.Away == nil {
+		c.env.System.Away = new(atomic.Pointer[func() bool])
 	}
-	c.env.Away.Store(&away)
+	c.env.System.Away.Store(&away)
 	go func() {
 		tick := time.NewTicker(goneLook)
 		defer tick.Stop()
@@ -426,7 +426,7 @@ func (c *factory) whileThere(ctx context.Context) (context.Context, func()) {
 
 // gone is why whileThere ended its context, else err.
 func (c *factory) gone(ctx context.Context, err error) error {
-	c.env.Away.Store(nil) // the end is told
+	c.env.System.Away.Store(nil) // the end is told
 	if moved, ok := errors.AsType[*transition.Refusal](context.Cause(ctx)); ok {
 		return moved
 	}
@@ -436,7 +436,7 @@ func (c *factory) gone(ctx context.Context, err error) error {
 // goLive draws the block of a team until done is called, which takes it away.
 func (c *factory) goLive(ctx context.Context) (done func()) {
 	s := c.screen
-	l := &live{src: c.env.source(c.service, "liza"), env: c.env, began: c.env.Now()}
+	l := &live{src: c.env.source(c.service, "liza"), env: c.env, began: c.env.System.Now()}
 	s.mu.Lock()
 	s.live = l
 	s.mu.Unlock()
@@ -483,7 +483,7 @@ func (c *factory) commands(run supervisor.InRun) broker.Handler {
 // inside is the environment of a command that came out of a run.
 func (c *factory) inside(run supervisor.InRun, call *broker.Call) *Env {
 	within := &assembly.Within{Run: run, Service: c.service}
-	return &Env{Environment: c.env.ForRun(within, call), Terminal: call.Terminal, inside: &insideRun{within, call}, tree: c.env.tree}
+	return &Env{System: c.env.System.ForRun(within, call), Terminal: call.Terminal, inside: &insideRun{within, call}, tree: c.env.tree}
 }
 
 // warnHidden tells who starts a run which settings of config.yaml have no effect.
@@ -493,7 +493,7 @@ func (c *factory) warnHidden(ctx context.Context) {
 		return // who needs the board says so
 	}
 	for _, h := range c.service.Board.Config().Hidden(c.service.Board.Project.Liza, s.Config) {
-		c.env.Log().Warn(h.Message + "; next: " + h.Next)
+		c.env.System.Log().Warn(h.Message + "; next: " + h.Next)
 	}
 }
 

@@ -87,7 +87,7 @@ func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []st
 	if len(args) > 0 {
 		name = args[0]
 	}
-	w, err := o.env.PlanFor(ctx, d, wall.Use{Name: "RUN", Program: name, Dir: d.Board.Repo.WorktreePath("TASK"), Write: true, Sockets: filepath.Join(o.env.BrokerBase(), "RUN")})
+	w, err := o.env.System.PlanFor(ctx, d, wall.Use{Name: "RUN", Program: name, Dir: d.Board.Repo.WorktreePath("TASK"), Write: true, Sockets: filepath.Join(o.env.System.BrokerBase(), "RUN")})
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []st
 		return err
 	}
 	v := explainWall(name, w, d.Board.Project.Root, len(a.Info().Needs.Hosts) > 0 && !a.Info().Needs.Measured)
-	missing, err := o.env.Missing(ctx, d, name)
+	missing, err := o.env.System.Missing(ctx, d, name)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (o *sandboxOptions) withGit(ctx context.Context, d *verb.Service) (*verb.Se
 	if d.Board.Repo != nil {
 		return d, nil
 	}
-	return o.env.Service(ctx)
+	return o.env.System.Service(ctx)
 }
 
 // explainWall is what people are told of a wall. Paths are written as people write them.
@@ -245,7 +245,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 			return usagef("liza worktree list", "the task %s has no worktree", o.task)
 		}
 	}
-	run, err := broker.MakeFolder(o.env.BrokerBase(), d.Board.Project.Root, use.Name)
+	run, err := broker.MakeFolder(o.env.System.BrokerBase(), d.Board.Project.Root, use.Name)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	defer func() { err = errors.Join(err, run.Listener.Close(), run.Remove()) }()
 
 	use.Sockets = run.Path
-	w, err := o.env.PlanFor(ctx, d, use)
+	w, err := o.env.System.PlanFor(ctx, d, use)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	}
 	w.Proxy.Refused = func(r proxy.Refusal) {
 		if !r.Quiet {
-			o.env.Log().Warn(r.Error(), "next", r.Next)
+			o.env.System.Log().Warn(r.Error(), "next", r.Next)
 		}
 	}
 	p, err := proxy.Serve(l, w.Proxy)
@@ -287,12 +287,12 @@ func (o *sandboxOptions) openPlace(ctx context.Context, d *verb.Service) (*check
 	}
 	p, err := d.Checks.OpenPlace(ctx, s, o.task)
 	if err == nil && p.Setup != "" {
-		o.env.Log().Warn(fmt.Sprintf("worktree.setup fails here: %q", p.Setup), "next", "less "+d.Board.Rel(p.Log()))
+		o.env.System.Log().Warn(fmt.Sprintf("worktree.setup fails here: %q", p.Setup), "next", "less "+d.Board.Rel(p.Log()))
 	}
 	if err == nil {
 		var lacks []string
 		if _, lacks, err = p.Lacks(ctx); len(lacks) > 0 {
-			o.env.Log().Info("your checkout has, and this worktree has not: " + prose.OneLine(strings.Join(lacks, ", "), 4*listWidth))
+			o.env.System.Log().Info("your checkout has, and this worktree has not: " + prose.OneLine(strings.Join(lacks, ", "), 4*listWidth))
 		}
 	}
 	return p, err
@@ -322,7 +322,7 @@ func (e *Env) inWall(ctx context.Context, w wall.Plan, args []string) error {
 	}
 	s.Tools = slices.Concat(s.Tools, on.Installed(path))
 	if s.Level == sandbox.Open {
-		w.Env = e.Environ
+		w.Env = e.System.Environ
 	}
 	c, err := s.Command(sandbox.Detect(ctx), path, args, w.Env)
 	if err != nil {
@@ -332,7 +332,7 @@ func (e *Env) inWall(ctx context.Context, w wall.Plan, args []string) error {
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command(c.Path)
 	cmd.Args, cmd.Env, cmd.Dir = c.Argv, c.Env, s.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.direct.out, e.direct.errs
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.System.Stdin, e.direct.out, e.direct.errs
 	err = cmd.Run()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		return &errDone{max(1, ended.ExitCode())}

@@ -263,12 +263,12 @@ const clockMark = "HOSTS_TEST_CLOCK"
 // strict is the environment of the processes of the scripts.
 func strict() *cli.Env {
 	env := cli.Std()
-	env.Strict = true
+	env.System.Strict = true
 	if due := os.Getenv(killMark); due != "" {
-		env.At = func(point string) { dieAt(point, due) }
+		env.System.At = func(point string) { dieAt(point, due) }
 	}
 	if hours, err := strconv.Atoi(os.Getenv(clockMark)); err == nil {
-		env.Now = func() time.Time { return time.Now().Add(time.Duration(hours) * time.Hour) }
+		env.System.Now = func() time.Time { return time.Now().Add(time.Duration(hours) * time.Hour) }
 	}
 	return env
 }

@@ -39,19 +39,19 @@ func (o *scriptedOptions) run(ctx context.Context) error {
 	if err != nil {
 		return usagef("liza help scripted-agent", "%v", err)
 	}
-	root := o.env.Get("LIZA_ROOT") // in a wall, all that is to be seen of the project is what is meant for the run
+	root := o.env.System.Get("LIZA_ROOT") // in a wall, all that is to be seen of the project is what is meant for the run
 	if root == "" {
-		p, err := o.env.Find(ctx)
+		p, err := o.env.System.Find(ctx)
 		if err != nil {
 			return err
 		}
 		root = p.Root
 	}
-	worktree := cmp.Or(o.env.Get("LIZA_WORKTREE"), o.env.Dir)
-	task := o.env.Get("LIZA_TASK_ID")
+	worktree := cmp.Or(o.env.System.Get("LIZA_WORKTREE"), o.env.System.Dir)
+	task := o.env.System.Get("LIZA_TASK_ID")
 	ctx, _, done := o.env.interrupts(ctx, func(string) {})
 	defer done()
-	code := scripted.Run(ctx, scripted.Options{Scenario: scenario, Role: o.env.Get("LIZA_ROLE"), TaskID: task, Worktree: worktree,
+	code := scripted.Run(ctx, scripted.Options{Scenario: scenario, Role: o.env.System.Get("LIZA_ROLE"), TaskID: task, Worktree: worktree,
 		StateDir: (&project.Project{Root: root, Liza: filepath.Join(root, ".liza")}).Scripted(), Stdout: o.env.direct.out, Stderr: o.env.direct.errs, Env: os.Environ(),
 		Describe: func() (string, error) { return o.env.description(ctx, task) }})
 	if code != 0 {
@@ -64,11 +64,11 @@ func (o *scriptedOptions) run(ctx context.Context) error {
 func (e *Env) description(ctx context.Context, task string) (string, error) {
 	var out bytes.Buffer
 	inner := *e
-	inner.Stdout, inner.JSON = &out, false
+	inner.System.Stdout, inner.JSON = &out, false
 	args := []string{"--json", "show", task}
 	code, over := inner.overBroker(args)
 	if !over {
-		inner.Signals = nil
+		inner.System.Signals = nil
 		code = inner.serveLiza(ctx, args)
 	}
 	var shown struct {

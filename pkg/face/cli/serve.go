@@ -59,8 +59,8 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	o.env.Watches = true
-	d, err := o.env.Service(ctx)
+	o.env.System.Watches = true
+	d, err := o.env.System.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,19 +75,19 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return fmt.Errorf("cannot serve on %s: %w; next: liza serve --addr 127.0.0.1:0", o.addr, err)
 	}
-	o.env.Lasting()
+	o.env.System.Lasting()
 	url := "http://" + listener.Addr().String() + "/"
 	withToken := url
 	if token != "" {
 		withToken += "?token=" + neturl.QueryEscape(token)
 	}
 	if o.noToken {
-		o.env.Log().Warn("without a token every user and every program of this machine, agents included, can do what you can: pause, approve merges, answer")
+		o.env.System.Log().Warn("without a token every user and every program of this machine, agents included, can do what you can: pause, approve merges, answer")
 	}
 	if o.tokenEnv == "" {
 		url = withToken // a token that a person has chosen is not shown
 	}
-	fmt.Fprintf(o.env.Stdout, "%s shows the board until Ctrl-C\n", url)
+	fmt.Fprintf(o.env.System.Stdout, "%s shows the board until Ctrl-C\n", url)
 	if o.open {
 		defer o.browse(ctx, listener.Addr().(*net.TCPAddr).Port, withToken)()
 	}
@@ -124,7 +124,7 @@ func (o *serveOptions) token() (string, error) {
 	case o.tokenEnv != "" && o.noToken:
 		return "", usagef("liza help serve", "--no-token and --token-env exclude each other")
 	case o.tokenEnv != "":
-		switch token := o.env.Get(o.tokenEnv); {
+		switch token := o.env.System.Get(o.tokenEnv); {
 		case token == "":
 			return "", usagef("liza help serve", "--token-env %s: the environment has no such variable, or it is empty", o.tokenEnv)
 		case len(token) < shortestToken:
@@ -154,7 +154,7 @@ func (o *serveOptions) browse(ctx context.Context, port int, url string) (done f
 		name = "open"
 	}
 	file, err := "", seal.ErrNoFolder
-	if dir := o.env.Keys(); dir != "" {
+	if dir := o.env.System.Keys(); dir != "" {
 		file = filepath.Join(dir, fmt.Sprintf("open-%d.html", port))
 		page := fmt.Sprintf("<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer><meta http-equiv=refresh content=\"0;url=%s\"><title>Liza</title>\n", html.EscapeString(url))
 		if err = os.MkdirAll(dir, 0o700); err == nil {
@@ -167,7 +167,7 @@ func (o *serveOptions) browse(ctx context.Context, port int, url string) (done f
 		}
 	}
 	if err != nil {
-		o.env.Log().Warn("cannot open the browser: " + err.Error())
+		o.env.System.Log().Warn("cannot open the browser: " + err.Error())
 	}
 	return func() { _ = os.Remove(file) }
 }

@@ -55,7 +55,7 @@ func (e *Env) look(ctx context.Context) (s *blackboard.State, stale error, err e
 }
 
 func (e *Env) lookAt(ctx context.Context) (d *verb.Service, s *blackboard.State, stale error, err error) {
-	d, err = e.Reader(ctx)
+	d, err = e.System.Reader(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -112,7 +112,7 @@ func (e *Env) showStale(stale error, result any, body string) error {
 	if e.JSON {
 		return e.failWith(r, result)
 	}
-	fmt.Fprint(e.Stdout, body)
+	fmt.Fprint(e.System.Stdout, body)
 	if r.code != unreachable {
 		r.message += "; the last valid state is shown"
 	}

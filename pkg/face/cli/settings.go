@@ -81,9 +81,9 @@ func (g *guarded) look(ctx context.Context) {
 	text := fmt.Sprintf("%s changed while %s ran", strings.Join(changed, ", "), during)
 	d := g.factory.service
 	if err := d.TellSettings(context.WithoutCancel(ctx), text); err != nil {
-		g.factory.env.Log().Warn("cannot write down that settings changed: " + err.Error())
+		g.factory.env.System.Log().Warn("cannot write down that settings changed: " + err.Error())
 	}
-	g.factory.env.Notice(d.Board.Project, blackboard.AlertSettingsChanged, strings.Join(changed, ", "), text+"; next: liza config show --origin")
+	g.factory.env.System.Notice(d.Board.Project, blackboard.AlertSettingsChanged, strings.Join(changed, ", "), text+"; next: liza config show --origin")
 }
 
 // files are those whose content is another one than at the last look.

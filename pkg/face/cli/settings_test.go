@@ -15,7 +15,7 @@ func TestWhatChangesDuringARunIsToldHoweverShortItWas(t *testing.T) {
 	t.Parallel()
 	e := event{verbtest.New(t), t}
 	env := e.env()
-	service, err := env.Service(t.Context())
+	service, err := env.System.Service(t.Context())
 	e.must(nil, err)
 	c := &factory{env: env, service: service}
 	g := &guarded{factory: c, stats: map[string]string{}, sums: map[string]string{}}

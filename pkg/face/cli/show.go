@@ -175,7 +175,7 @@ func newDiff(env *Env) *urfave.Command {
 			flag("stat", "only how many lines of which files", &o.stat),
 			flag("no-findings", "the change alone, as git shows it", &o.plain),
 		},
-		Action: env.onProject(env.GitReader, o.run),
+		Action: env.onProject(env.System.GitReader, o.run),
 	}
 }
 

@@ -71,7 +71,7 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 		if env.JSON {
 			return env.failWith(r, v)
 		}
-		fmt.Fprint(env.Stdout, text)
+		fmt.Fprint(env.System.Stdout, text)
 		env.tell(r)
 		return &errDone{r.code}
 	}

@@ -59,7 +59,7 @@ func newStoreMove(env *Env) *urfave.Command {
 			"what it had under a name that ends in ~moved. Refused while agents work. When it is interrupted, do it again." +
 			examples("liza store move postgres://liza@db/liza/payments", "liza store move file") + exitsText(0, 1, 2, 3, 4, 8),
 		Action: env.do(env.slow("moving the board", func(ctx context.Context, args []string) error {
-			done, err := move.Board(ctx, &env.Environment, args[0])
+			done, err := move.Board(ctx, &env.System, args[0])
 			if err != nil {
 				return err
 			}

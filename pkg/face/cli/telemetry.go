@@ -36,12 +36,12 @@ func telemetryCommand(env *Env, export exporter) *urfave.Command {
 			"OpenTelemetry). `liza run` and `liza-agent` start it by themselves when such a variable is set." +
 			examples("OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 liza-telemetry", "OTEL_TRACES_EXPORTER=console liza-telemetry --since 2026-01-19T14:00:00Z </dev/null") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "C", Usage: "project folder", Destination: &env.Root},
+			&urfave.StringFlag{Name: "C", Usage: "project folder", Destination: &env.System.Root},
 			&urfave.StringFlag{Name: "since", Usage: "`TIME`; what ended before is not sent", DefaultText: "now", Destination: &since},
-			&urfave.StringFlag{Name: "log-format", Usage: "diagnostics on stderr: text or json", Destination: &env.LogFormat},
+			&urfave.StringFlag{Name: "log-format", Usage: "diagnostics on stderr: text or json", Destination: &env.System.LogFormat},
 		},
 		Action: func(ctx context.Context, c *urfave.Command) error {
-			from := env.Now()
+			from := env.System.Now()
 			if since != "" {
 				at, ok := blackboard.Time(since).At()
 				if !ok {
@@ -49,32 +49,32 @@ func telemetryCommand(env *Env, export exporter) *urfave.Command {
 				}
 				from = at
 			}
-			d, err := env.Reader(ctx)
+			d, err := env.System.Reader(ctx)
 			if err != nil {
 				return err
 			}
-			env.Lasting()
+			env.System.Lasting()
 			following, end := context.WithCancel(ctx)
 			defer end()
 			go func() {
-				_, _ = io.Copy(io.Discard, env.Stdin)
+				_, _ = io.Copy(io.Discard, env.System.Stdin)
 				end()
 			}()
 			soft, _, done := env.interrupts(following, func(string) {})
 			defer done()
 			s := &source.Source{Service: d, Facts: func(s *blackboard.State) dashboard.Facts { return env.viewFacts(d, s, "liza") }}
-			return export(soft, s, version, from.Truncate(time.Second), func(err error) { env.Log().Warn(err.Error()) })
+			return export(soft, s, version, from.Truncate(time.Second), func(err error) { env.System.Log().Warn(err.Error()) })
 		},
 	}
 }
 
 // wantsTelemetry reports whether somebody has said where telemetry goes, by OpenTelemetry's own rules.
 func wantsTelemetry(e *Env) bool {
-	if strings.EqualFold(e.Get("OTEL_SDK_DISABLED"), "true") {
+	if strings.EqualFold(e.System.Get("OTEL_SDK_DISABLED"), "true") {
 		return false
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"} {
-		if value := e.Get(name); value != "" && value != "none" {
+		if value := e.System.Get(name); value != "" && value != "none" {
 			return true
 		}
 	}
@@ -92,20 +92,20 @@ func (e *Env) exportBeside(p *project.Project, liza string) (end func()) {
 		return func() {}
 	}
 	failed := func(err error) func() {
-		e.Log().Warn("no telemetry is exported: " + err.Error())
+		e.System.Log().Warn("no telemetry is exported: " + err.Error())
 		return func() {}
 	}
 	program := filepath.Join(filepath.Dir(liza), "liza-telemetry")
 	if _, err := os.Stat(program); err != nil {
 		return failed(err)
 	}
-	cmd := exec.Command(program, "-C", p.Root, "--since", string(blackboard.TimeOf(e.Now())))
-	if e.LogFormat != "" {
-		cmd.Args = append(cmd.Args, "--log-format", e.LogFormat)
+	cmd := exec.Command(program, "-C", p.Root, "--since", string(blackboard.TimeOf(e.System.Now())))
+	if e.System.LogFormat != "" {
+		cmd.Args = append(cmd.Args, "--log-format", e.System.LogFormat)
 	}
-	cmd.Env, cmd.Dir = slices.Clone(e.Environ), p.Root
-	if e.Password != "" { // it reads the board as well
-		cmd.Env = append(cmd.Env, assembly.PasswordVariable+"="+e.Password)
+	cmd.Env, cmd.Dir = slices.Clone(e.System.Environ), p.Root
+	if e.System.Password != "" { // it reads the board as well
+		cmd.Env = append(cmd.Env, assembly.PasswordVariable+"="+e.System.Password)
 	}
 	cmd.Stdout, cmd.Stderr = e.direct.errs, e.direct.errs // traces too, where OTEL_TRACES_EXPORTER is console
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}  // Ctrl-C ends the team; what it did is still sent

@@ -39,8 +39,8 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 	if !env.Terminal || !env.StdinTerminal || env.JSON {
 		return usagef("liza status", "liza top needs a terminal")
 	}
-	env.Watches = true
-	d, err := env.Service(ctx)
+	env.System.Watches = true
+	d, err := env.System.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,16 +48,16 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 	if _, err := source.State(ctx); err != nil {
 		return err
 	}
-	env.Lasting()
-	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.VerbsOf(d), Now: env.Now, Mask: d.Board.Mask, In: env.Stdin, Out: env.direct.out, Environ: env.Environ,
+	env.System.Lasting()
+	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.VerbsOf(d), Now: env.System.Now, Mask: d.Board.Mask, In: env.System.Stdin, Out: env.direct.out, Environ: env.System.Environ,
 		Explain: func(err error) tui.Problem {
 			r := explainOffline(err)
 			return tui.Problem{Message: r.message, Next: r.next}
 		},
 		Editor: func(dir string) *exec.Cmd {
-			return env.outside(dir, cmp.Or(env.Get("VISUAL"), env.Get("EDITOR"), "vi")+" .")
+			return env.outside(dir, cmp.Or(env.System.Get("VISUAL"), env.System.Get("EDITOR"), "vi")+" .")
 		},
-		Shell: func(dir string) *exec.Cmd { return env.outside(dir, cmp.Or(env.Get("SHELL"), "sh")) },
+		Shell: func(dir string) *exec.Cmd { return env.outside(dir, cmp.Or(env.System.Get("SHELL"), "sh")) },
 		Folder: func(task string) string {
 			if dir := d.Board.Project.Worktree(task); task != "" && isFolder(dir) {
 				return dir
@@ -73,7 +73,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 // outside is a program of the person's, in a folder. It goes through the shell, for editors are set with options.
 func (e *Env) outside(dir, line string) *exec.Cmd {
 	cmd := exec.Command("sh", "-c", line)
-	cmd.Dir, cmd.Env = dir, e.Environ
+	cmd.Dir, cmd.Env = dir, e.System.Environ
 	return cmd
 }
 

@@ -21,7 +21,7 @@ func newUninit(env *Env) *urfave.Command {
 			examples("liza uninit", "liza uninit --yes") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{flag("yes", "remove what is listed", &yes)},
 		Action: env.onService(func(ctx context.Context, d *verb.Service, _ []string) error {
-			done, err := maintain.Uninit(ctx, d, env.Keys(), yes)
+			done, err := maintain.Uninit(ctx, d, env.System.Keys(), yes)
 			if err != nil {
 				return err
 			}

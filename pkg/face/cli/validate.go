@@ -46,7 +46,7 @@ func (o *validateOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	p.Now, p.SkipSpecFiles = o.env.Now, o.noSpecFiles || o.env.SkipsSpecFiles()
+	p.Now, p.SkipSpecFiles = o.env.System.Now, o.noSpecFiles || o.env.System.SkipsSpecFiles()
 	v, err := p.Validate(ctx)
 	if err == nil && o.fix {
 		v, err = o.repair(ctx, p, v)
@@ -87,11 +87,11 @@ func (o *validateOptions) show(v maintain.Validated) error {
 		fmt.Fprintf(&b, "%s\n", counts(v))
 	}
 	if v.Valid {
-		fmt.Fprintf(o.env.Stdout, "%sVALID\n", b.String())
+		fmt.Fprintf(o.env.System.Stdout, "%sVALID\n", b.String())
 		return nil
 	}
-	fmt.Fprintf(o.env.Stdout, "%sINVALID\n", b.String())
-	o.env.Log().Info("next: " + next)
+	fmt.Fprintf(o.env.System.Stdout, "%sINVALID\n", b.String())
+	o.env.System.Log().Info("next: " + next)
 	return &errDone{3}
 }
 
@@ -102,7 +102,7 @@ func counts(v maintain.Validated) string {
 // boardOf is the place of the file that was named, else of the project's state.
 func (e *Env) boardOf(ctx context.Context, args []string) (*maintain.Board, error) {
 	if len(args) == 0 {
-		found, err := e.Find(ctx)
+		found, err := e.System.Find(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (e *Env) boardOf(ctx context.Context, args []string) (*maintain.Board, erro
 		}
 	}
 	var err error
-	p.Store, err = store.Open(store.Options{Path: file, GitDir: filepath.Join(filepath.Dir(file), ".no-git-dir"), Now: e.Now})
+	p.Store, err = store.Open(store.Options{Path: file, GitDir: filepath.Join(filepath.Dir(file), ".no-git-dir"), Now: e.System.Now})
 	return p, err
 }
 
@@ -145,7 +145,7 @@ func (e *Env) lookAtRemote(ctx context.Context, d *verb.Service, p *maintain.Boa
 	}
 	if d.Board.Clocked() != nil {
 		machine, _ := os.Hostname()
-		if p.Processes.Host, err = verb.HostName(s, d.Board.Project.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
+		if p.Processes.Host, err = verb.HostName(s, d.Board.Project.GitDir, e.System.Get("LIZA_HOST"), machine); err != nil {
 			return err
 		}
 	}
@@ -153,21 +153,21 @@ func (e *Env) lookAtRemote(ctx context.Context, d *verb.Service, p *maintain.Boa
 }
 
 func (e *Env) boardIn(ctx context.Context, found *project.Project) (*maintain.Board, error) {
-	cfg, err := e.Config(found, true)
+	cfg, err := e.System.Config(found, true)
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.Store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, 0)
+	s, err := e.System.Store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, 0)
 	if err != nil {
 		return nil, err
 	}
-	proc := e.Processes(found.Tmp())
+	proc := e.System.Processes(found.Tmp())
 	p := &maintain.Board{Name: maintain.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.Repo = repo
 		err = e.lookAtRemote(ctx, verb.New(&board.Session{Project: found, Store: s, Repo: repo, Config: cfg.Get}), p)
 		if err != nil {
-			e.Log().Warn("what other hosts have merged cannot be looked at: " + err.Error())
+			e.System.Log().Warn("what other hosts have merged cannot be looked at: " + err.Error())
 		}
 	}
 	return p, nil

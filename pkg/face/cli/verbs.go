@@ -115,9 +115,9 @@ func (e *Env) runVerb(ctx context.Context, v *verbs.Verb, args []string, options
 	if err != nil {
 		return err
 	}
-	open := e.Service
+	open := e.System.Service
 	if v.Reads {
-		open = e.Reader
+		open = e.System.Reader
 	}
 	service, err := open(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (e *Env) runVerb(ctx context.Context, v *verbs.Verb, args []string, options
 		e.Notices(text.Notices)
 	}
 	if err != nil {
-		_, _ = fmt.Fprint(e.Stdout, text.Body)
+		_, _ = fmt.Fprint(e.System.Stdout, text.Body)
 		return err
 	}
 	return e.Print(result, "%s", text.Body)

@@ -46,24 +46,24 @@ func newWatch(env *Env) *urfave.Command {
 
 func (o *watchOptions) run(ctx context.Context, _ []string) error {
 	if !o.once {
-		o.env.Lasting()
+		o.env.System.Lasting()
 	}
 	if o.env.JSON && !o.once {
 		return usagef("liza watch --once --json", "--json needs --once: exactly one object is printed")
 	}
-	d, err := o.env.Reader(ctx)
+	d, err := o.env.System.Reader(ctx)
 	if err != nil {
 		return err
 	}
 	w := o.env.watcherOf(d)
 	if o.notify {
 		w.Sinks = append(w.Sinks, o.env.desktop())
-		defer o.env.DeliverBeside(ctx, d)()
+		defer o.env.System.DeliverBeside(ctx, d)()
 	}
 	if o.once {
 		return o.show(w.Pass(ctx))
 	}
-	w.Sinks = append(w.Sinks, &lines{out: o.env.Stdout, colour: o.env.colour()})
+	w.Sinks = append(w.Sinks, &lines{out: o.env.System.Stdout, colour: o.env.colour()})
 	w.Run(ctx, d.Board.Store.Watch(ctx))
 	return &errDone{130}
 }
@@ -82,7 +82,7 @@ func (o *watchOptions) show(open []watch.Alert, err error) error {
 		}
 		open = []watch.Alert{}
 	} else if err != nil {
-		o.env.Log().Warn(err.Error())
+		o.env.System.Log().Warn(err.Error())
 	}
 	var b strings.Builder
 	for _, a := range open {
@@ -130,7 +130,7 @@ func (s *screen) Tell(c watch.Change) {
 func (e *Env) watchBeside(ctx context.Context, c *factory) (end func()) {
 	w := e.watcherOf(c.service)
 	w.Sinks = append(w.Sinks, c.screen)
-	e.Shows = true
+	e.System.Shows = true
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
@@ -152,8 +152,8 @@ func (e *Env) watchBeside(ctx context.Context, c *factory) (end func()) {
 // watcherOf watches the project of a service. An agent's process only looks: stopping the
 // sprint at its deadline is for people's processes and for the team.
 func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
-	w := &watch.Watcher{Files: e.AlertFiles(d.Board.Project), Sinks: []watch.Sink{assembly.AlertMail(&e.Environment, d.Board.Project)}, Look: maintain.Observe(d, time.Now()).Facts,
-		Problem: func(err error) { e.Log().Warn(err.Error()) }}
+	w := &watch.Watcher{Files: e.System.AlertFiles(d.Board.Project), Sinks: []watch.Sink{assembly.AlertMail(&e.System, d.Board.Project)}, Look: maintain.Observe(d, time.Now()).Facts,
+		Problem: func(err error) { e.System.Log().Warn(err.Error()) }}
 	if d.Board.Caller.AgentID == "" && d.Board.Caller.As == "" {
 		w.Deadline = func(ctx context.Context, message string) error {
 			_, err := sprint.SystemCheckpoint(ctx, d, message)
@@ -166,7 +166,7 @@ func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
 // desktop raises notifications on the desktop of the person who watches. Where the program
 // for that is missing nothing happens.
 func (e *Env) desktop() *desktop {
-	return &desktop{queue: e.Late, system: runtime.GOOS}
+	return &desktop{queue: e.System.Late, system: runtime.GOOS}
 }
 
 type desktop struct {
