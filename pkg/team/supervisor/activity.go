@@ -19,7 +19,7 @@ import (
 // What a planner says is held back until its answer has been read: only then is it known which
 // secrets its plan has. Until then people see which tools it calls, and the files that it reads.
 type told struct {
-	s      *Supervisor
+	run    *launcher
 	brief  briefing
 	dir    string // that the program works in
 	to     *activity.Writer
@@ -35,17 +35,17 @@ type told struct {
 const maxHeld = 512 << 10
 
 // openTold begins to keep a run. What cannot be kept is told, and stops nothing.
-func (s *Supervisor) openTold(run activity.Event, b briefing, dir string) *told {
-	run.At, run.Agent = s.Service.Board.Now(), s.ID
-	t := &told{s: s, brief: b, dir: dir, secret: s.Role == blackboard.RolePlanner}
+func (l *launcher) openTold(run activity.Event, b briefing, dir string) *told {
+	run.At, run.Agent = l.Service.Board.Now(), l.ID
+	t := &told{run: l, brief: b, dir: dir, secret: l.Role == blackboard.RolePlanner}
 	var err error
-	if t.to, err = activity.Open(s.Service.Board.Project.Activity(cmp.Or(run.Task, s.ID)), run, s.Service.Board.Mask); err != nil {
-		s.warn(run.Task, "%v", err)
+	if t.to, err = activity.Open(l.Service.Board.Project.Activity(cmp.Or(run.Task, l.ID)), run, l.Service.Board.Mask); err != nil {
+		l.warn(run.Task, "%v", err)
 		return nil
 	}
 	if run.Task != "" {
-		if t.index, err = activity.Open(s.Service.Board.Project.Activity(s.ID), run, s.Service.Board.Mask); err != nil {
-			s.warn(run.Task, "%v", err)
+		if t.index, err = activity.Open(l.Service.Board.Project.Activity(l.ID), run, l.Service.Board.Mask); err != nil {
+			l.warn(run.Task, "%v", err)
 		}
 	}
 	return t
@@ -79,7 +79,7 @@ func (t *told) hear(e agent.Event) {
 	case agent.EventOutput:
 		t.say(activity.Event{Kind: activity.Output, Text: e.Text})
 	case agent.EventUsage:
-		u := t.s.settled(t.brief, e.Usage)
+		u := t.run.spending.settled(t.brief, e.Usage)
 		kept := activity.Event{Kind: activity.Usage, In: u.TokensIn, Out: u.TokensOut}
 		if u.CostKnown {
 			kept.Cents = &u.CostCents
@@ -102,7 +102,7 @@ func (t *told) refused(e agent.Event) {
 	if e.Retry {
 		kept.Kind, kept.Text = activity.Wait, cmp.Or(e.Word, prose.FirstLine(e.Text), "it tries again")
 		if e.RetryAfter > 0 {
-			until = t.s.Service.Board.Now().Add(e.RetryAfter)
+			until = t.run.Service.Board.Now().Add(e.RetryAfter)
 		}
 	}
 	if e.Status > 0 {
@@ -138,7 +138,7 @@ func (t *told) flush() {
 func (t *told) say(e activity.Event) {
 	e.Text = exitcmd.InWords(e.Text, string(t.brief.role.Role.Kind))
 	if t.secret {
-		e.At = t.s.Service.Board.Now()
+		e.At = t.run.Service.Board.Now()
 		if t.size += len(e.Text) + 64; t.size < maxHeld {
 			t.held = append(t.held, e)
 		}
@@ -151,7 +151,7 @@ func (t *told) add(e activity.Event) {
 	if t == nil {
 		return
 	}
-	e.At = t.s.Service.Board.Now()
+	e.At = t.run.Service.Board.Now()
 	t.to.Add(e)
 }
 
@@ -166,7 +166,7 @@ func (t *told) end(outcome string, read error) {
 			t.to.Add(e)
 		}
 	}
-	e := activity.Event{At: t.s.Service.Board.Now(), Kind: activity.End, Text: outcome}
+	e := activity.Event{At: t.run.Service.Board.Now(), Kind: activity.End, Text: outcome}
 	for _, w := range []*activity.Writer{t.to, t.index} {
 		if w != nil {
 			w.Add(e)

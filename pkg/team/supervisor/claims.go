@@ -78,10 +78,10 @@ func (s *Supervisor) codeOne(soft, hard context.Context, st *blackboard.State) (
 		if isSetup {
 			about = bad.Task
 		}
-		s.warn(about, "claim failed: %v", err)
+		s.member.warn(about, "claim failed: %v", err)
 		if isSetup && bad.Times > 0 { // counted with the task: others may be claimed
 			if bad.Blocked {
-				s.warn(bad.Task, "blocked: its worktree could not be set up %d times in a row", bad.Times)
+				s.member.warn(bad.Task, "blocked: its worktree could not be set up %d times in a row", bad.Times)
 				return true, waiting{}, nil
 			}
 			if !rest(soft, hard, crashWaits.after(bad.Times)) {
@@ -103,9 +103,9 @@ func (s *Supervisor) codeOne(soft, hard context.Context, st *blackboard.State) (
 		return false, waiting{}, s.claimRefused(soft, hard, err)
 	}
 	s.failed.claims.end()
-	s.say(c.Task, "claimed, iteration %d", c.Iteration)
+	s.member.say(c.Task, "claimed, iteration %d", c.Iteration)
 	for _, w := range c.Warnings {
-		s.warn(c.Task, "%s", w)
+		s.member.warn(c.Task, "%s", w)
 	}
 	return true, waiting{}, s.work(soft, hard, c.Task)
 }
@@ -139,7 +139,7 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 	}
 	s.failed.claims.end()
 	for {
-		s.say(c.Task, "reviews %s", blackboard.ShortCommit(c.Commit))
+		s.member.say(c.Task, "reviews %s", blackboard.ShortCommit(c.Commit))
 		err := s.work(soft, hard, c.Task)
 		if s.reviews == nil || err != nil || soft.Err() != nil { // what was claimed besides is given back by the next step, or the end
 			s.reviews = nil
@@ -161,8 +161,8 @@ func (s *Supervisor) look(ctx context.Context, st *blackboard.State) error {
 // closed says why the limits of sprint and day let nothing new start, when there is work.
 func (s *Supervisor) closed(ctx context.Context, st *blackboard.State) (waiting, error) {
 	for t := range st.Tasks() {
-		if t != nil && t.Hold == nil && s.takes(t.Status) {
-			_, w, err := s.sprintSpent(ctx, st, 0)
+		if t != nil && t.Hold == nil && s.programs.takes(t.Status) {
+			_, w, err := s.spending.sprintSpent(ctx, st, 0)
 			return w, err
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Supervisor) closed(ctx context.Context, st *blackboard.State) (waiting,
 // nothingTo reports whether a claim found nothing, lost a race, or has to wait.
 func (s *Supervisor) nothingTo(st *blackboard.State, err error) (waiting, bool) {
 	if isNothing(err) || isRefused(err) {
-		until := s.heldBack(st)
+		until := s.programs.heldBack(st)
 		return waiting{why: err.Error(), until: until, paused: !until.IsZero()}, true
 	}
 	return waiting{}, false
@@ -214,7 +214,7 @@ func (s *Supervisor) applyLimits(ctx context.Context, st *blackboard.State) (boo
 			return false, err
 		}
 		if err == nil {
-			s.warn(t.ID, "blocked: a limit is reached")
+			s.member.warn(t.ID, "blocked: a limit is reached")
 			return true, nil
 		}
 	}

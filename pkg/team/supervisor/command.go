@@ -60,42 +60,50 @@ func refused(format string, args ...any) jobEnd {
 	return jobEnd{code: -1, why: fmt.Sprintf(format, args...)}
 }
 
+// Jobs runs the commands that the supervisor runs itself.
+type jobs struct {
+	*member
+	launcher *launcher
+	records  *records
+	Environ  []string
+}
+
 // runJob runs a job in the worktree of a task (specs/roles-and-knowledge.md#9.3, specs/roles-and-knowledge.md#9.4). Only what ends the
 // work is an error.
-func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) (jobEnd, error) {
+func (js *jobs) runJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) (jobEnd, error) {
 	if why := u.board.Board.MayStart(st, t, j.kind); why != "" {
 		return refused("%s", why), nil
 	}
-	c, stdout, why, err := s.command(ctx, st, t, j)
+	c, stdout, why, err := js.command(ctx, st, t, j)
 	if err != nil || why.failed() {
 		return why, err
 	}
-	lock, err := s.lockRun(ctx, t.ID)
+	lock, err := js.lockRun(ctx, t.ID)
 	if err != nil {
 		return refused("%v", err), nil
 	}
 	defer lock.Close()
-	tmp, err := s.temporary()
+	tmp, err := js.temporary()
 	if err != nil {
 		return jobEnd{}, err
 	}
 	defer func() { _ = safefile.RemoveTree(tmp) }()
 	c.Env = append(c.Env, "TMPDIR="+tmp)
 	c.Holds, c.Started = lock, func(pid int) { noteRun(lock, pid) }
-	x := s.recordJob(ctx, u, st, t, j)
-	defer s.closeRun(ctx, x, nil)
-	told := s.openTold(activity.Event{Task: t.ID, Role: string(j.kind), ID: x.mark}, x.brief, c.Dir)
+	x := js.recordJob(ctx, u, st, t, j)
+	defer js.launcher.closeRun(ctx, x, nil)
+	told := js.launcher.openTold(activity.Event{Task: t.ID, Role: string(j.kind), ID: x.mark}, x.brief, c.Dir)
 	told.add(activity.Event{Kind: activity.Tool, Tool: string(j.kind), Text: prose.OneLine(cmp.Or(j.command, j.skill), 500)})
 	how := "stopped"
 	defer func() { told.end(how, nil) }()
 	began, before := time.Now(), size(c.Log)
-	r := c.RunIn(ctx, s.Service.Board.Enclose)
+	r := c.RunIn(ctx, js.Service.Board.Enclose)
 	if ctx.Err() != nil {
 		return jobEnd{}, context.Cause(ctx)
 	}
 	end := jobEnd{code: r.ExitCode, ran: true, text: outputSince(c.Log, before)}
 	if stdout != nil {
-		end.text = tail(s.Service.Board.Mask(stdout.String()))
+		end.text = tail(js.Service.Board.Mask(stdout.String()))
 	}
 	switch {
 	case r.TimedOut:
@@ -114,27 +122,27 @@ func (s *Supervisor) runJob(ctx context.Context, u *unit, st *blackboard.State, 
 }
 
 // command makes what a job runs. stdout is set when only that is the output.
-func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *blackboard.Task, j job) (c review.Command, stdout *bytes.Buffer, why jobEnd, err error) {
-	cfg, env := s.Service.Board.Config(), s.cleanEnvironment()
-	if known, err := s.Service.Board.Repo.KnowsIdentity(ctx); err != nil {
+func (js *jobs) command(ctx context.Context, st *blackboard.State, t *blackboard.Task, j job) (c review.Command, stdout *bytes.Buffer, why jobEnd, err error) {
+	cfg, env := js.Service.Board.Config(), js.cleanEnvironment()
+	if known, err := js.Service.Board.Repo.KnowsIdentity(ctx); err != nil {
 		return c, nil, why, err
 	} else if !known {
-		person, err := s.identity(ctx)
+		person, err := js.identity(ctx)
 		if err != nil {
 			return c, nil, why, err
 		}
 		env = append(env, variables(env, person)...)
 	}
-	c = review.Command{Dir: s.Service.Board.Repo.WorktreePath(t.ID), Log: s.Service.Board.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: env, Mask: s.Service.Board.MaskLog}
+	c = review.Command{Dir: js.Service.Board.Repo.WorktreePath(t.ID), Log: js.Service.Board.Project.Output(t.ID), Timeout: cfg.Limits.ExecTimeout, Most: cfg.Limits.MaxOutputBytes, Env: env, Mask: js.Service.Board.MaskLog}
 	if j.timeout > 0 {
 		c.Timeout = time.Duration(j.timeout) * time.Second
 	}
 	if j.kind == blackboard.ExecTask {
 		c.Shell = j.command
-		err := s.Service.Board.MayRun(t.ID, j.command)
+		err := js.Service.Board.MayRun(t.ID, j.command)
 		var denied *policy.Denial
 		if errors.As(err, &denied) {
-			s.Service.PolicyDenied(ctx, t.ID, denied.Error())
+			js.Service.PolicyDenied(ctx, t.ID, denied.Error())
 			return c, nil, refused("%v; %s", err, denied.Hint()), nil
 		}
 		if err != nil {
@@ -142,11 +150,11 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 		}
 		return c, nil, jobEnd{}, nil
 	}
-	sk, err := s.Service.Board.Skills().Find(j.skill)
+	sk, err := js.Service.Board.Skills().Find(j.skill)
 	if err != nil {
 		return c, nil, refused("%v", err), nil
 	}
-	if why := s.skillCommand(&c, sk, st, t, j); why.failed() {
+	if why := js.skillCommand(&c, sk, st, t, j); why.failed() {
 		return c, nil, why, nil
 	}
 	stdout = &bytes.Buffer{}
@@ -155,16 +163,16 @@ func (s *Supervisor) command(ctx context.Context, st *blackboard.State, t *black
 }
 
 // skillCommand fills in argv, variables and input of a skill; it returns what is in the way.
-func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackboard.State, t *blackboard.Task, j job) jobEnd {
+func (js *jobs) skillCommand(c *review.Command, sk *skill.Skill, st *blackboard.State, t *blackboard.Task, j job) jobEnd {
 	args, problems := sk.Fill(j.args)
 	if len(problems) > 0 {
 		return refused("%s", strings.Join(problems, "; "))
 	}
-	vars, err := sk.Variables(s.Environ)
+	vars, err := sk.Variables(js.Environ)
 	if err != nil {
 		return refused("%v", err)
 	}
-	if c.Argv, err = sk.Command(pathOf(s.Environ)); err != nil {
+	if c.Argv, err = sk.Command(pathOf(js.Environ)); err != nil {
 		return refused("the skill %s cannot be started: %v", sk.Name, err)
 	}
 	c.Reads = append(c.Reads, filepath.Dir(c.Argv[0]))
@@ -172,7 +180,7 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 		c.Timeout = time.Duration(sk.TimeoutSeconds) * time.Second
 	}
 	c.Env = append(c.Env, vars...)
-	secrets, missing, err := s.Service.Board.Vault().SecretsOf(sk.Secrets)
+	secrets, missing, err := js.Service.Board.Vault().SecretsOf(sk.Secrets)
 	if err != nil {
 		return refused("%v", err)
 	}
@@ -182,9 +190,9 @@ func (s *Supervisor) skillCommand(c *review.Command, sk *skill.Skill, st *blackb
 		return end
 	}
 	if len(missing) > 0 {
-		s.warn(t.ID, "the skill %s goes without the secrets %s: they are not known", sk.Name, strings.Join(missing, ", "))
+		js.warn(t.ID, "the skill %s goes without the secrets %s: they are not known", sk.Name, strings.Join(missing, ", "))
 	}
-	input, err := json.Marshal(map[string]any{"args": args, "task": t.ID, "session": filepath.Base(s.Service.Board.Project.Root), "workspace": c.Dir,
+	input, err := json.Marshal(map[string]any{"args": args, "task": t.ID, "session": filepath.Base(js.Service.Board.Project.Root), "workspace": c.Dir,
 		"goal": goalOf(st, t), "secrets": secrets})
 	if err != nil {
 		return refused("%v", err)
@@ -216,10 +224,10 @@ func goalOf(st *blackboard.State, t *blackboard.Task) string {
 
 // cleanEnvironment is what a command may see of Liza's own: where programs are, whose home it
 // is, and what exec.env_allow names. TMPDIR comes with the run. Never tokens or LIZA_*.
-func (s *Supervisor) cleanEnvironment() []string {
-	env := []string{"PATH=" + pathOf(s.Environ), "LANG=C.UTF-8", "HOME=" + s.Service.Board.Home}
-	for _, name := range s.Service.Board.Config().Exec.EnvAllow {
-		for _, v := range s.Environ {
+func (js *jobs) cleanEnvironment() []string {
+	env := []string{"PATH=" + pathOf(js.Environ), "LANG=C.UTF-8", "HOME=" + js.Service.Board.Home}
+	for _, name := range js.Service.Board.Config().Exec.EnvAllow {
+		for _, v := range js.Environ {
 			if strings.HasPrefix(v, name+"=") && !strings.HasPrefix(v, "LIZA_") {
 				env = append(env, v)
 			}
@@ -228,11 +236,11 @@ func (s *Supervisor) cleanEnvironment() []string {
 	return env
 }
 
-func (s *Supervisor) temporary() (string, error) {
-	if err := safefile.MakeFolder(s.Service.Board.Project.Tmp(), 0o755); err != nil {
+func (js *jobs) temporary() (string, error) {
+	if err := safefile.MakeFolder(js.Service.Board.Project.Tmp(), 0o755); err != nil {
 		return "", fmt.Errorf("cannot make a folder for temporary files: %v", err)
 	}
-	dir, err := os.MkdirTemp(s.Service.Board.Project.Tmp(), "run-")
+	dir, err := os.MkdirTemp(js.Service.Board.Project.Tmp(), "run-")
 	if err != nil {
 		return "", fmt.Errorf("cannot make a folder for temporary files: %v", err)
 	}
@@ -249,8 +257,8 @@ const (
 // lockRun makes sure that no command of the task runs at the same time. The lock is inherited
 // by the command: it lasts as long as any of its processes, so that a command whose supervisor
 // was killed is found. It is stopped then.
-func (s *Supervisor) lockRun(ctx context.Context, task string) (*os.File, error) {
-	path := filepath.Join(s.Service.Board.Project.GitDir, "liza", "run-"+task+".lock")
+func (js *jobs) lockRun(ctx context.Context, task string) (*os.File, error) {
+	path := filepath.Join(js.Service.Board.Project.GitDir, "liza", "run-"+task+".lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the lock of the command: %v", err)
@@ -293,7 +301,7 @@ func stopFormer(f *os.File, kill bool) {
 
 // recordJob puts the beginning of a job into the history of its task: a supervisor that is
 // killed leaves it open, and the next one closes it as failed.
-func (s *Supervisor) recordJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) *run {
+func (js *jobs) recordJob(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, j job) *run {
 	text := j.command
 	if j.kind == blackboard.SkillTask {
 		args, err := json.Marshal(j.args)
@@ -302,9 +310,9 @@ func (s *Supervisor) recordJob(ctx context.Context, u *unit, st *blackboard.Stat
 		}
 	}
 	x := &run{brief: briefing{role: role.Resolved{Role: &role.Role{Name: string(j.kind), Kind: role.Kind(j.kind)}}, program: string(j.kind)},
-		mark: board.RunMark(s.generation(st), transition.NextRun(st, s.ID))}
+		mark: board.RunMark(js.generation(st), transition.NextRun(st, js.ID))}
 	x.brief.Text = text
-	x.record = s.record(ctx, st, u, x, t.ID, t.ID)
+	x.record = js.records.record(ctx, st, u, x, t.ID, t.ID)
 	return x
 }
 
@@ -340,11 +348,11 @@ func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error)
 	case isLost(err) || isRefused(err):
 		return false, err
 	case err != nil:
-		s.warn(u.task, "%v", err)
+		s.member.warn(u.task, "%v", err)
 		_, err = u.board.Reviews.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: err.Error()})
 		return false, err
 	case c.Rejected != "":
-		s.say(u.task, "rejected: %s", c.Rejected)
+		s.member.say(u.task, "rejected: %s", c.Rejected)
 		return false, nil
 	}
 	var failed []string
@@ -354,9 +362,9 @@ func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error)
 		}
 	}
 	if len(failed) > 0 {
-		s.warn(u.task, "checks failed: %s", strings.Join(failed, ", "))
+		s.member.warn(u.task, "checks failed: %s", strings.Join(failed, ", "))
 	} else if len(c.Checks) > 0 {
-		s.say(u.task, "checks: nothing found")
+		s.member.say(u.task, "checks: nothing found")
 	}
 	return true, nil
 }

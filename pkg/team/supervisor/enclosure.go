@@ -19,27 +19,35 @@ import (
 	"liza/pkg/team/wall"
 )
 
+// An enclosure contains a member's runs: their walls, and the broker on which commands come out.
+type enclosure struct {
+	*member
+	Walls    *wall.Maker                // nil: nothing is contained
+	Commands func(InRun) broker.Handler // nil: nothing carries commands out
+	RunBase  string
+}
+
 // level is how strongly the runs of a program are contained now.
-func (s *Supervisor) level(ctx context.Context, program string) (sandbox.Level, error) {
-	if s.Walls == nil {
+func (e *enclosure) level(ctx context.Context, program string) (sandbox.Level, error) {
+	if e.Walls == nil {
 		return sandbox.Open, nil
 	}
-	level, _, err := s.Walls.Level(ctx, program)
+	level, _, err := e.Walls.Level(ctx, program)
 	return level, err
 }
 
 // openWall puts the program of a run behind its wall (specs/security.md). done is called when everything of the run
 // has ended.
-func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, task string) (done func(), err error) {
-	if s.Walls == nil {
+func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task string) (done func(), err error) {
+	if e.Walls == nil {
 		return func() {}, nil
 	}
 	var state []string
 	if r.program() == agent.Scripted {
-		state = []string{s.Service.Board.Project.Scripted()}
+		state = []string{e.Service.Board.Project.Scripted()}
 	}
-	w, err := s.Walls.Open(ctx, wall.Use{Also: state, Name: s.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != s.Service.Board.Project.Root, Sockets: r.folder, Git: r.git,
-		Read: s.readable(ctx, spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { s.hostRefused(ctx, r, task, x) }})
+	w, err := e.Walls.Open(ctx, wall.Use{Also: state, Name: e.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != e.Service.Board.Project.Root, Sockets: r.folder, Git: r.git,
+		Read: e.readable(ctx, spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { e.hostRefused(ctx, r, task, x) }})
 	if err != nil {
 		return nil, err
 	}
@@ -52,20 +60,20 @@ func (s *Supervisor) openWall(ctx context.Context, spec *agent.Spec, r *run, tas
 	}
 	return func() {
 		if err := w.Close(); err != nil {
-			s.warn(task, "cannot remove the private folders of the run: %v", err)
+			e.warn(task, "cannot remove the private folders of the run: %v", err)
 		}
 	}, nil
 }
 
 // readable is what of .liza is meant for a run: its prompt, and the logs of its own task, which a prompt may name.
-func (s *Supervisor) readable(ctx context.Context, spec *agent.Spec, task string) []string {
+func (e *enclosure) readable(ctx context.Context, spec *agent.Spec, task string) []string {
 	files := []string{spec.PromptFile}
 	if spec.SchemaFile != "" {
 		files = append(files, spec.SchemaFile)
 	}
 	if task != "" {
-		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Service.Board.Project.Output(task)), task+".*"))
-		files = append(files, ownLogs(logs, task, s.Service.Board.LastState(ctx))...)
+		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(e.Service.Board.Project.Output(task)), task+".*"))
+		files = append(files, ownLogs(logs, task, e.Service.Board.LastState(ctx))...)
 	}
 	return files
 }
@@ -83,34 +91,34 @@ func ownLogs(logs []string, task string, st *blackboard.State) []string {
 }
 
 // hostRefused tells that a run could not reach a host: once for each host and task, with the setting that allows it.
-func (s *Supervisor) hostRefused(ctx context.Context, r *run, task string, x proxy.Refusal) {
+func (e *enclosure) hostRefused(ctx context.Context, r *run, task string, x proxy.Refusal) {
 	what := fmt.Sprintf("%s could not reach %s: %s; next: %s", r.program(), x.Host, x.Why, x.Next)
 	r.record.unreached(x.Host)
-	s.warn(task, "%s", what)
-	s.Service.HostRefused(context.WithoutCancel(ctx), task, what)
+	e.warn(task, "%s", what)
+	e.Service.HostRefused(context.WithoutCancel(ctx), task, what)
 }
 
 // openBroker opens the way on which commands come out of a run, in a folder of the run. It is open before
 // the program starts; done is called, once or more, when everything of the run has ended.
-func (s *Supervisor) openBroker(spec *agent.Spec, r *run, task, token string) (done func(), err error) {
-	if s.Commands == nil {
+func (e *enclosure) openBroker(spec *agent.Spec, r *run, task, token string) (done func(), err error) {
+	if e.Commands == nil {
 		return func() {}, nil
 	}
-	root := s.Service.Board.Project.Root
-	folder, err := broker.MakeFolder(s.RunBase, root, s.ID)
+	root := e.Service.Board.Project.Root
+	folder, err := broker.MakeFolder(e.RunBase, root, e.ID)
 	if err != nil {
 		return nil, err
 	}
 	r.folder = folder.Path
 	spec.Env = append(spec.Env, "LIZA_BROKER="+filepath.Join(folder.Path, broker.Socket))
 	r.started = make(chan struct{})
-	server := broker.Serve(folder.Listener, s.Commands(InRun{Agent: s.ID, Token: token, Mark: r.mark, Task: task, Root: root}), r.holds)
+	server := broker.Serve(folder.Listener, e.Commands(InRun{Agent: e.ID, Token: token, Mark: r.mark, Task: task, Root: root}), r.holds)
 	return sync.OnceFunc(func() {
 		if !server.Close() {
-			s.warn(task, "a command of the run has not ended yet; it ends by itself")
+			e.warn(task, "a command of the run has not ended yet; it ends by itself")
 		}
 		if err := folder.Remove(); err != nil {
-			s.warn(task, "cannot remove the folder of the run: %v", err)
+			e.warn(task, "cannot remove the folder of the run: %v", err)
 		}
 	}), nil
 }

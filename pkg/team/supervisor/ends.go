@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +8,8 @@ import (
 	"time"
 	"unicode"
 
-	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
-	"liza/pkg/code/git"
 	"liza/pkg/run/agent"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/verb"
@@ -27,11 +24,11 @@ const closedByPerson = "the program was closed before the work was handed in"
 func (s *Supervisor) askAgain(ctx context.Context, u *unit, r *run, problem string) (next, error) {
 	if u.mayReask(s.Service.Board.Config().Limits.MaxParseRetries) {
 		u.askedFor(r, problem)
-		s.warn(u.task, "asks again (%d): %s", u.reasks, problem)
+		s.member.warn(u.task, "asks again (%d): %s", u.reasks, problem)
 		return next{again: true}, nil
 	}
 	_, err := outcome.Unanswered(ctx, u.board, outcome.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
-	s.warn(u.task, "stuck: invalid exit command: %s", problem)
+	s.member.warn(u.task, "stuck: invalid exit command: %s", problem)
 	return next{}, err
 }
 
@@ -44,27 +41,11 @@ func (u *unit) askedFor(r *run, problem string) {
 	u.reask, u.talk, u.with = &reask{broken: r.result.Final, problem: problem}, r.talk, r.program()
 }
 
-// asked puts the question of a program that waited for somebody to answer on the board.
-func (s *Supervisor) asked(ctx context.Context, task string, r *run) (outcome.Outcome, error) {
-	asks := r.result.Question
-	how := "the agent program asked on its terminal"
-	if r.result.Outcome == agent.Refused {
-		how = "the agent program got no answer"
-	}
-	q := verb.Prompted{Type: asks.Type, Text: asks.Text, Options: asks.Options}
-	out, err := outcome.Asked(ctx, s.Service, outcome.Run{Kind: string(s.Role), Task: task}, how, q)
-	if err == nil {
-		r.outcome(out)
-		s.warn(task, "%s", r.result.Error)
-	}
-	return out, err
-}
-
 // timedOut records a run that was stopped at its limits: once it is repeated, then the
 // task is blocked (limits.task_crashes), or the claim given back where that has no limit.
 func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error) {
 	r := x.result
-	s.warn(u.task, "%s: %s", r.Outcome, r.Error)
+	s.member.warn(u.task, "%s: %s", r.Outcome, r.Error)
 	if s.Role == blackboard.RoleReviewer {
 		_, err := u.board.Reviews.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: string(r.Outcome) + ": " + r.Error})
 		return next{wait: afterTimeout}, err
@@ -74,11 +55,11 @@ func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error
 		return next{}, err
 	}
 	if blocked {
-		s.warn(u.task, "blocked; next: liza show %s", u.task)
+		s.member.warn(u.task, "blocked; next: liza show %s", u.task)
 		return next{}, nil
 	}
 	if u.timeouts++; u.timeouts >= 2 {
-		return next{}, s.letGo(ctx, u, string(r.Outcome)+" twice in a row")
+		return next{}, s.member.letGo(ctx, u, string(r.Outcome)+" twice in a row")
 	}
 	return next{again: true, wait: afterTimeout}, nil
 }
@@ -88,12 +69,12 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 	r := x.result
 	wait := u.crashes.next(crashWaits)
 	what := "crashed: " + r.Error
-	s.warn(u.task, "%s", what)
+	s.member.warn(u.task, "%s", what)
 	if s.Role == blackboard.RoleReviewer { // a review that failed is counted and given back
 		if _, err := u.board.Reviews.Verdict(ctx, verb.VerdictInput{Task: u.task, Verdict: verb.StuckReview, What: "failed", Reason: what}); err != nil {
 			return next{}, err
 		}
-		if s.tooManyCrashes(ctx) {
+		if s.member.tooManyCrashes(ctx) {
 			return next{}, stopForCrashes(u, x, what)
 		}
 		return next{wait: s.failed.reviews.next(crashWaits)}, nil
@@ -103,14 +84,14 @@ func (s *Supervisor) crashed(ctx context.Context, u *unit, x *run) (next, error)
 		return next{}, err
 	}
 	if blocked {
-		s.warn(u.task, "blocked: its program crashed as often as limits.task_crashes allows")
-		if s.tooManyCrashes(ctx) {
+		s.member.warn(u.task, "blocked: its program crashed as often as limits.task_crashes allows")
+		if s.member.tooManyCrashes(ctx) {
 			err = stopForCrashes(u, x, what)
 		}
 		return next{}, err
 	}
-	if s.tooManyCrashes(ctx) {
-		if err := s.letGo(ctx, u, what); err != nil {
+	if s.member.tooManyCrashes(ctx) {
+		if err := s.member.letGo(ctx, u, what); err != nil {
 			return next{}, err
 		}
 		return next{}, stopForCrashes(u, x, what)
@@ -139,20 +120,6 @@ func lastWords(tail []string) []string {
 	return out
 }
 
-func (s *Supervisor) tooManyCrashes(ctx context.Context) bool {
-	st, err := s.Service.Board.View(ctx)
-	if err != nil || st.Agents[s.ID] == nil {
-		return false
-	}
-	var at []time.Time
-	for _, c := range st.Agents[s.ID].Crashes {
-		if t, ok := c.At(); ok {
-			at = append(at, t)
-		}
-	}
-	return tooMany(at, st.Int("crash_limit"), st.Duration("crash_window"), s.Service.Board.Now())
-}
-
 // stopForCrashes is the give-up after too many crashes.
 func stopForCrashes(u *unit, r *run, what string) error {
 	g := &GaveUp{Task: u.task, Why: "its program ended too often: " + what, Next: "liza show " + u.task, Extra: map[string]any{"program": r.program(), "run": r.mark}}
@@ -160,20 +127,6 @@ func stopForCrashes(u *unit, r *run, what string) error {
 		g.Next = "liza doctor --cli " + r.program()
 	}
 	return g
-}
-
-// cannotStart handles a program that could not be prepared or started at all.
-func (s *Supervisor) cannotStart(ctx context.Context, u *unit, err error) error {
-	if isLost(err) || ctx.Err() != nil {
-		return err
-	}
-	if e := s.letGo(ctx, u, "the agent program cannot be started"); e != nil {
-		return errors.Join(err, e)
-	}
-	if _, remote := errors.AsType[*git.RemoteError](err); remote {
-		return err
-	}
-	return gaveUp("", err)
 }
 
 // cost says how long a run took and what it cost; unknown is not zero.
@@ -195,134 +148,6 @@ func lastError(t *blackboard.Task) string {
 	return ""
 }
 
-func (s *Supervisor) unlessEnded(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
-func outputPath(task string) string { return ".liza/output/" + task + ".log" }
-
-// blockCommand stops a task whose command did not end well; out is what it gave, if it did.
-func (s *Supervisor) blockCommand(ctx context.Context, t *blackboard.Task, why string, end jobEnd, out *blackboard.Output) error {
-	question := cmp.Or(end.ask, "Should the command be changed, or what it depends on?")
-	_, err := s.Service.Block(ctx, verb.BlockInput{Task: t.ID, Reason: strings.TrimSpace(why), Questions: []string{question}, Output: out})
-	line, _, _ := strings.Cut(why, "\n")
-	s.warn(t.ID, "blocked: %s", line)
-	return err
-}
-
-// afterCrash says why a command is not started again after the supervisor that ran it died.
-func (s *Supervisor) afterCrash(t *blackboard.Task) string {
-	if i := lastClaim(t); i > 0 && t.History[i-1] != nil && t.History[i-1].Event == blackboard.HistoryLeaseExpired && !s.Service.Board.Config().Exec.RerunAfterCrash {
-		return "the supervisor died while the command ran, and exec.rerun_after_crash is false"
-	}
-	return ""
-}
-
-// runItems runs the items of a rejection that are not code, in order, up to the first that
-// fails. What each gave is stored in it. any reports whether there was one.
-func (s *Supervisor) runItems(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (end jobEnd, any bool, err error) {
-	var said []string
-	for _, f := range t.Fixes {
-		if f == nil || f.Done || f.Kind == "" || f.Kind == blackboard.CodeTask {
-			continue
-		}
-		any = true
-		if end, err = s.runItem(ctx, u, st, t, f); err != nil || ctx.Err() != nil {
-			return end, any, err
-		}
-		said = append(said, fmt.Sprintf("item %d, exit code %d: %s", f.N, end.code, end.text))
-		if err := u.board.ItemDone(ctx, t.ID, f.N, end.code, strings.TrimSpace(strings.TrimPrefix(end.why+"\n"+end.text, "\n"))); err != nil {
-			return end, any, err
-		}
-		if end.failed() {
-			break
-		}
-	}
-	end.text, end.ran = tail(strings.Join(said, "\n")), any // a denied item is for the reviewer
-	return end, any, nil
-}
-
-func (s *Supervisor) runItem(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task, f *blackboard.Fix) (jobEnd, error) {
-	s.say(t.ID, "item %d of the rejection: %s %s", f.N, f.Kind, cmp.Or(f.Skill, prose.FirstLine(f.Detail)))
-	if f.Kind != blackboard.MessageTask {
-		return s.runJob(ctx, u, st, t, job{kind: f.Kind, command: f.Detail, skill: f.Skill, args: f.Args, secrets: t.Secrets, timeout: t.TimeoutSeconds})
-	}
-	if why := u.board.Board.MayStart(st, t, blackboard.MessageTask); why != "" {
-		return refused("%s", why), nil
-	}
-	asked := *t
-	asked.Description = f.Detail
-	text, _, err := s.writeMessage(ctx, u, st, &asked)
-	end := jobEnd{text: text, ran: true}
-	if text == "" && err == nil {
-		end.code, end.why = 1, "the messenger gave no text"
-	}
-	return end, err
-}
-
-// runFixesOnce runs the commands of a rejection in a coder's worktree, before its first run:
-// the coder is told what came of them. t is nil when the work has ended meanwhile.
-func (s *Supervisor) runFixesOnce(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (*blackboard.State, *blackboard.Task, error) {
-	if s.Role != blackboard.RoleCoder || u.fixed {
-		return st, t, nil
-	}
-	u.fixed = true
-	_, any, err := s.runItems(ctx, u, st, t)
-	if err != nil || ctx.Err() != nil {
-		return st, nil, s.unlessEnded(ctx, err)
-	}
-	if !any {
-		return st, t, nil
-	}
-	if st, err = u.board.Board.View(ctx); err != nil {
-		return st, nil, err
-	}
-	return st, st.Task(u.task), nil
-}
-
-// runCommand performs an exec or skill task in its worktree, or, after a rejection, the items
-// that the reviewer asked for (specs/roles-and-knowledge.md#5.7). Without writes, what is changed there
-// is thrown away; with writes it is committed and reviewed like code.
-func (s *Supervisor) runCommand(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) error {
-	if why := s.afterCrash(t); why != "" {
-		return s.blockCommand(ctx, t, why, jobEnd{}, nil)
-	}
-	end, items, err := s.runItems(ctx, u, st, t)
-	if err == nil && !items {
-		end, err = s.runJob(ctx, u, st, t, jobOf(t))
-	}
-	if err != nil || ctx.Err() != nil {
-		return s.unlessEnded(ctx, err) // the one who ended it decides what becomes of the claim
-	}
-	if end.failed() && (!end.ran || !t.ReviewRequired && !t.ChangesFiles()) {
-		out := outputOf(end.text, end.code, "")
-		if end.ran {
-			out.Path = outputPath(t.ID)
-		}
-		return s.blockCommand(ctx, t, "the command failed: "+end.why+"\n"+end.text, end, &out)
-	}
-	dir := s.Service.Board.Repo.WorktreePath(t.ID)
-	if t.Writes {
-		if _, _, err := s.Service.Board.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
-			return err
-		}
-	} else if err := s.Service.Board.Repo.Discard(ctx, dir); err != nil {
-		return err
-	}
-	done, err := u.board.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
-	var no *transition.Refusal
-	if errors.As(err, &no) && no.Exit == transition.ExitRefused {
-		return s.blockCommand(ctx, t, "what the command did cannot be handed in: "+no.Message, end, nil)
-	}
-	if err == nil {
-		s.say(t.ID, "%s: exit code %d", done.Status, end.code)
-	}
-	return err
-}
-
 // left decides what becomes of a claim when a person has closed the program in the terminal
 // before the work was handed in. A coder's person is asked once; without an answer what was
 // committed is kept for them, and a claim without commits is given back.
@@ -334,11 +159,11 @@ func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 	}
 	t := st.Task(u.task)
 	if s.Role != blackboard.RoleCoder || t == nil {
-		return s.letGo(ctx, u, closedByPerson)
+		return s.member.letGo(ctx, u, closedByPerson)
 	}
 	w, err := s.Service.Board.Repo.Inspect(ctx, s.Service.Board.Repo.WorktreePath(u.task))
 	if err != nil {
-		s.warn(u.task, "cannot look at its worktree: %v", err)
+		s.member.warn(u.task, "cannot look at its worktree: %v", err)
 	}
 	commits := err == nil && w.Head != t.BaseCommit
 	question := fmt.Sprintf("\n%s is not handed in: %s.\n[s]ubmit the commits for review, [k]eep it for yourself, or [g]ive it back to other coders? ", u.task, stateOfWork(commits, len(w.Dirty)))
@@ -352,14 +177,14 @@ func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 			done, err := u.board.Submit(ctx, verb.SubmitInput{Task: u.task, Summary: "Handed in by the person who worked on it in the terminal."})
 			if err == nil {
 				s.shut = false
-				s.say(u.task, "submitted: %s", blackboard.ShortCommit(done.Commit))
+				s.member.say(u.task, "submitted: %s", blackboard.ShortCommit(done.Commit))
 				return nil
 			}
 			question = fmt.Sprintf("\ncannot submit: %v\n[s]ubmit again, [k]eep, or [g]ive back? ", err)
 		case 'k':
 			return s.keep(ctx, u, blackboard.Human)
 		case 'g':
-			return s.letGo(ctx, u, closedByPerson)
+			return s.member.letGo(ctx, u, closedByPerson)
 		default:
 			question = "[s]ubmit, [k]eep, or [g]ive back? "
 		}
@@ -367,7 +192,7 @@ func (s *Supervisor) left(ctx, life context.Context, u *unit, r *run) error {
 	if commits {
 		return s.keep(ctx, u, blackboard.System)
 	}
-	return s.letGo(ctx, u, closedByPerson)
+	return s.member.letGo(ctx, u, closedByPerson)
 }
 
 func stateOfWork(commits bool, dirty int) string {
@@ -395,10 +220,10 @@ func (s *Supervisor) keep(ctx context.Context, u *unit, by string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.letGo(ctx, u, "kept; its worktree stays"); err != nil {
+	if err := s.member.letGo(ctx, u, "kept; its worktree stays"); err != nil {
 		return err
 	}
-	s.say(u.task, "kept: no other coder takes it; next: liza unhold %s, then liza-agent -i coder %s", u.task, u.task)
+	s.member.say(u.task, "kept: no other coder takes it; next: liza unhold %s, then liza-agent -i coder %s", u.task, u.task)
 	return nil
 }
 
@@ -423,15 +248,15 @@ func (s *Supervisor) tellGaveUp(err error) {
 		return nil
 	})
 	if failed != nil {
-		s.warn(g.Task, "cannot write why it ends: %v", failed)
+		s.member.warn(g.Task, "cannot write why it ends: %v", failed)
 	}
 }
 
 // panicked gives back what the member worked on, and counts as a crash: too many of them end the member.
 func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting, error) {
-	s.warn("", "%v", failed)
+	s.member.warn("", "%v", failed)
 	s.panics = append(s.panics, s.Service.Board.Now())
-	if err := s.contained(func() error { return s.giveBack(ctx, failed) }); boardWaits(err) {
+	if err := s.member.contained(func() error { return s.giveBack(ctx, failed) }); boardWaits(err) {
 		return s.cutOff(err), nil // it is released when the board is back
 	} else if err != nil {
 		return waiting{}, gaveUp("", err)
@@ -459,5 +284,5 @@ func (s *Supervisor) giveBack(ctx context.Context, failed *panicError) error {
 			}
 		}
 	}
-	return s.releaseAll(ctx, failed.Error())
+	return s.member.releaseAll(ctx, failed.Error())
 }

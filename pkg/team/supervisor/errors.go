@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime/debug"
 
-	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 )
@@ -39,22 +36,6 @@ func (e *panicError) Error() string {
 		text += " (see " + e.log + ")"
 	}
 	return text
-}
-
-// contained calls what may panic, and makes an error of it. The stack goes to a file of its own.
-func (s *Supervisor) contained(do func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			failed := &panicError{value: value}
-			stack := fmt.Sprintf("=== %s %s\npanic: %v\n\n%s\n", blackboard.TimeOf(s.Service.Board.Now()), s.ID, value, debug.Stack())
-			path := s.Service.Board.Project.PanicLog(s.ID)
-			if safefile.MakeFolder(filepath.Dir(path), 0o700) == nil && safefile.Append(path, []byte(s.Service.Board.Mask(stack))) == nil {
-				failed.log, _ = filepath.Rel(s.Service.Board.Project.Root, path)
-			}
-			err = failed
-		}
-	}()
-	return do()
 }
 
 // GaveUp is why a supervisor ended by itself: what it was at work on, why, and what a person can do.

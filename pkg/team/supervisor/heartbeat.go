@@ -7,6 +7,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
+	"liza/pkg/verb/verb"
 )
 
 // A heartbeat renews the leases of all members of a team in one write: each of its own would wake everybody, so that a team of
@@ -58,21 +59,21 @@ func (h *heartbeat) recovers(role blackboard.Role, now time.Time) bool {
 	return true
 }
 
-// beat renews the lease of s, and those of the others with it. It returns when the renewal began, which is before now when that of
+// beat renews the lease of the member id, and those of the others with it. It returns when the renewal began, which is before now when that of
 // another member did it within the last half of interval.
-func (h *heartbeat) beat(ctx context.Context, s *Supervisor, id string, interval time.Duration) (began time.Time, err error) {
+func (h *heartbeat) beat(ctx context.Context, service *verb.Service, id string, interval time.Duration) (began time.Time, err error) {
 	if h == nil {
-		began = s.Service.Board.Now()
-		_, err := s.Service.Agents.Heartbeat(ctx)
+		began = service.Board.Now()
+		_, err := service.Agents.Heartbeat(ctx)
 		return began, err
 	}
-	asked := s.Service.Board.Now()
+	asked := service.Board.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.failed != nil && h.ended.After(asked) { // while this one waited: sixteen that try in turn would outlast their leases
 		return asked, h.failed
 	}
-	began = s.Service.Board.Now()
+	began = service.Board.Now()
 	if at, ok := h.renewed[id]; ok && began.Sub(at) < interval/2 && !began.Before(at) {
 		return at, nil
 	}
@@ -82,8 +83,8 @@ func (h *heartbeat) beat(ctx context.Context, s *Supervisor, id string, interval
 			others = append(others, m)
 		}
 	}
-	_, renewed, err := s.Service.Agents.HeartbeatWith(ctx, others)
-	h.failed, h.ended = nil, s.Service.Board.Now()
+	_, renewed, err := service.Agents.HeartbeatWith(ctx, others)
+	h.failed, h.ended = nil, service.Board.Now()
 	if err != nil {
 		if exitOf(err) == 0 { // else it is about this member alone
 			h.failed = err

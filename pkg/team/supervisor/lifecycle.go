@@ -1,14 +1,11 @@
 package supervisor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -18,7 +15,6 @@ import (
 	"liza/pkg/board/config"
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
-	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
@@ -26,10 +22,10 @@ import (
 
 // register enters the agent on the board, with the program that it is going to run, and says so.
 func (s *Supervisor) register(ctx context.Context) error {
-	s.Service.Board.May, s.Service.Board.Run = s.may, s.lease.runID
+	s.Service.Board.May, s.Service.Board.Run = s.programs.may, s.lease.runID
 	program := ""
 	ready := func(st *blackboard.State, _ string) (string, string) {
-		c := s.chosen(st, nil)
+		c := s.programs.chosen(st, nil)
 		program = c.name
 		return c.name, c.model
 	}
@@ -39,10 +35,10 @@ func (s *Supervisor) register(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.ID = r.Agent
+		s.ID, s.member.ID = r.Agent, r.Agent
 		s.Service.Board.Caller.AgentID, s.Service.Board.Caller.Token = r.Agent, r.Token
 		s.beats.enter(r.Agent, board.HashToken(r.Token))
-		_, lease, margin := s.intervals(ctx)
+		_, lease, margin := s.member.intervals(ctx)
 		s.lease.renewed(started.Add(lease - margin))
 	} else if err := s.Service.Board.Update(ctx, "ready", func(st *blackboard.State, a transition.Actor) error {
 		name, model := ready(st, a.ID)
@@ -50,7 +46,7 @@ func (s *Supervisor) register(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.say("", "ready, runs %s", program)
+	s.member.say("", "ready, runs %s", program)
 	return nil
 }
 
@@ -69,7 +65,7 @@ func (s *Supervisor) leave(cause error) error {
 	case cause != nil:
 		reason = cause.Error()
 	}
-	if err := s.releaseAll(ctx, reason); err != nil {
+	if err := s.member.releaseAll(ctx, reason); err != nil {
 		return err
 	}
 	s.beats.leave(s.ID)
@@ -92,14 +88,14 @@ func (s *Supervisor) beat(ctx context.Context) {
 			}
 			continue
 		}
-		interval, lease, margin := s.intervals(ctx)
+		interval, lease, margin := s.member.intervals(ctx)
 		if failed { // the last look is when the trust ends, not a heartbeat later
 			interval = min(interval, s.lease.left(s.Service.Board.Now()))
 		}
 		if !sleep(ctx, interval) {
 			return
 		}
-		started, err := s.beats.beat(ctx, s, s.Service.Board.Caller.AgentID, interval)
+		started, err := s.beats.beat(ctx, s.Service, s.Service.Board.Caller.AgentID, interval)
 		failed = err != nil
 		switch {
 		case err == nil:
@@ -107,10 +103,10 @@ func (s *Supervisor) beat(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case isLost(err) || isRefused(err):
-			s.warn("", "the registration is lost: %v", err)
+			s.member.warn("", "the registration is lost: %v", err)
 			s.lease.end()
 		case s.lease.left(s.Service.Board.Now()) == 0:
-			s.warn("", "the lease could not be renewed in time: %v", err)
+			s.member.warn("", "the lease could not be renewed in time: %v", err)
 			s.lease.end()
 		}
 	}
@@ -119,24 +115,15 @@ func (s *Supervisor) beat(ctx context.Context) {
 // beatContained goes on with the heartbeat after a mistake in Liza.
 func (s *Supervisor) beatContained(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := s.contained(func() error { s.beat(ctx); return nil })
+		err := s.member.contained(func() error { s.beat(ctx); return nil })
 		if err == nil {
 			return
 		}
-		s.warn("", "the heartbeat: %v", err)
+		s.member.warn("", "the heartbeat: %v", err)
 		if !sleep(ctx, time.Second) {
 			return
 		}
 	}
-}
-
-func (s *Supervisor) intervals(ctx context.Context) (interval, lease, margin time.Duration) {
-	st, err := s.Service.Board.View(ctx)
-	if err != nil {
-		st = &blackboard.State{}
-	}
-	lease = st.Duration("lease_duration")
-	return st.Duration("heartbeat_interval"), lease, lease / 10
 }
 
 // watchOrders stops everything within a second of ABORT, whatever the supervisor is at, and the work of this agent
@@ -173,7 +160,7 @@ func (s *Supervisor) obeyStop(ctx context.Context, st *blackboard.State) (*black
 		if err != nil {
 			return st, waiting{}, err
 		}
-		s.say("", "begins again")
+		s.member.say("", "begins again")
 		stop = st.Stopped[s.ID]
 	}
 	s.lease.ordered(st.Revision, stop != nil)
@@ -195,9 +182,9 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 		st, _ = s.Service.Board.View(hard)
 	}
 	if st != nil {
-		if max := st.Duration(s.key("max_wait")); max > 0 && !s.Team && s.Service.Board.Now().Sub(s.idleSince) >= max {
+		if max := st.Duration(s.member.key("max_wait")); max > 0 && !s.Team && s.Service.Board.Now().Sub(s.idleSince) >= max {
 			if s.worked {
-				s.say("", "nothing to do for %s: %s", max, w.why)
+				s.member.say("", "nothing to do for %s: %s", max, w.why)
 				return errComplete
 			}
 			return fmt.Errorf("%w for %s: %s", ErrIdle, max, w.why)
@@ -209,7 +196,7 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 	} else {
 		st = &blackboard.State{}
 	}
-	wait := st.Duration(s.key("poll_interval"))
+	wait := st.Duration(s.member.key("poll_interval"))
 	if shown > 0 {
 		wait = min(wait, shown)
 	}
@@ -225,14 +212,6 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 	case <-hard.Done():
 	}
 	return nil
-}
-
-// key is the name of a configuration key of this role: coder_poll_interval.
-func (s *Supervisor) key(name string) string {
-	if s.Role == blackboard.RoleReviewer {
-		return "reviewer_" + name
-	}
-	return string(s.Role) + "_" + name
 }
 
 // waitShown is how long a reason to wait is on the board before another one takes its
@@ -259,13 +238,13 @@ func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, w wa
 	}
 	s.waitSince = s.Service.Board.Now()
 	if e.Status != blackboard.AgentWaiting {
-		s.say("", "waits: %s", why)
+		s.member.say("", "waits: %s", why)
 	}
 	err := s.Service.Board.Update(ctx, "wait", func(st *blackboard.State, a transition.Actor) error {
 		return transition.SetWaiting(st, a, why, s.Service.Board.Now())
 	})
 	if err != nil && ctx.Err() == nil && !isLost(err) {
-		s.warn("", "cannot say what it waits for: %v", err)
+		s.member.warn("", "cannot say what it waits for: %v", err)
 	}
 	return 0
 }
@@ -276,7 +255,7 @@ func (s *Supervisor) survive(soft, ctx context.Context, err error) (waiting, err
 	var invalid *store.InvalidError
 	var wentBack *store.WentBackError
 	var failed *panicError
-	switch w, trouble := s.remoteTrouble("", err); {
+	switch w, trouble := s.remote.trouble("", err); {
 	case ctx.Err() != nil:
 		return waiting{}, ErrAborted
 	case trouble:
@@ -284,16 +263,16 @@ func (s *Supervisor) survive(soft, ctx context.Context, err error) (waiting, err
 	case errors.As(err, &failed):
 		return s.panicked(ctx, failed)
 	case isLost(err) || s.lease.lost():
-		s.warn("", "registers again: %v", err)
+		s.member.warn("", "registers again: %v", err)
 		s.forgetRegistration()
 		return waiting{}, s.enter(soft, ctx)
 	case unreachable(err):
 		return s.cutOff(err), nil
 	case errors.As(err, &invalid):
-		s.warn("", "%v", err)
+		s.member.warn("", "%v", err)
 		return waiting{why: "the state is invalid; next: liza validate"}, nil
 	case errors.As(err, &wentBack):
-		s.warn("", "%v", err)
+		s.member.warn("", "%v", err)
 		return waiting{why: "an old copy of the state was put over a newer one; next: liza restore --list"}, nil
 	case boardWaits(err):
 		// By chance, or a whole team would come back in the same moment and wait for each other again.
@@ -321,7 +300,7 @@ func unreachable(err error) bool {
 func (s *Supervisor) cutOff(err error) waiting {
 	if !s.wasCutOff {
 		s.wasCutOff = true
-		s.warn("", "waits for the board: %v", err)
+		s.member.warn("", "waits for the board: %v", err)
 	}
 	return waiting{why: "the board cannot be reached", until: s.Service.Board.Now().Add(time.Second + rand.N(2*time.Second))}
 }
@@ -330,41 +309,27 @@ func (s *Supervisor) cutOff(err error) waiting {
 // be applied. It could claim nothing else, and its heartbeats would keep others away. The work is in the worktree, where the next
 // claim goes on.
 func (s *Supervisor) releaseRest(ctx context.Context, st *blackboard.State) error {
-	if !s.wasCutOff && !s.has(st) {
+	if !s.wasCutOff && !s.member.has(st) {
 		return nil
 	}
 	reason := "its run ended and could not be applied"
 	if s.wasCutOff {
 		reason = "the board could not be reached"
 	}
-	if err := s.releaseAll(ctx, reason); err != nil {
+	if err := s.member.releaseAll(ctx, reason); err != nil {
 		return err
 	}
 	if s.wasCutOff {
 		s.wasCutOff = false
-		s.say("", "the board is back; goes on")
+		s.member.say("", "the board is back; goes on")
 	}
 	return nil
 }
 
-// has reports whether the present registration of this agent has a claim or a review.
-func (s *Supervisor) has(st *blackboard.State) bool {
-	me := st.Agents[s.ID]
-	if me == nil {
-		return false
-	}
-	for t := range st.Tasks() {
-		if t.Status == blackboard.Claimed && t.AssignedTo == s.ID && t.ClaimGeneration == me.Generation ||
-			t.Status == blackboard.ReadyForReview && t.ReviewingBy == s.ID && t.ReviewingGeneration == me.Generation {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *Supervisor) forgetRegistration() {
 	s.beats.leave(s.ID)
-	s.Service.Board.Caller.AgentID, s.Service.Board.Caller.Token, s.ID = "", "", ""
+	s.Service.Board.Caller.AgentID, s.Service.Board.Caller.Token = "", ""
+	s.ID, s.member.ID = "", ""
 }
 
 // enter registers the agent as soon as the board lets it, unless nothing new is to be begun any more.
@@ -400,31 +365,12 @@ func (s *Supervisor) waitOut(err error) (waiting, error) {
 	now := s.Service.Board.Now()
 	if s.outage.IsZero() {
 		s.outage = now
-		s.warn("", "waits for up to %s: %v", outageLimit, err)
+		s.member.warn("", "waits for up to %s: %v", outageLimit, err)
 	}
 	if now.Sub(s.outage) >= outageLimit {
 		return waiting{}, fmt.Errorf("it lasted for %s: %w", outageLimit, err)
 	}
 	return waiting{until: now.Add(time.Second)}, nil
-}
-
-// remoteTrouble tells of what the remote said, once for each answer, and leaves it alone for a while, longer each time.
-func (s *Supervisor) remoteTrouble(task string, err error) (waiting, bool) {
-	said, ok := errors.AsType[*git.RemoteError](err)
-	if !ok {
-		return waiting{}, false
-	}
-	p := &s.remote
-	p.until = s.Service.Board.Now().Add(p.failed.next(remoteWaits))
-	if p.told != said.Words {
-		p.told = said.Words
-		text := fmt.Sprintf("%v; the task keeps what it has, and this is tried again; next: git push %s, to see what it says to you", said, said.Remote)
-		s.warn(task, "%s", text)
-		if s.Service.Board.Notice != nil {
-			s.Service.Board.Notice(blackboard.AlertRemoteTrouble, said.Remote, text)
-		}
-	}
-	return waiting{why: said.Error(), until: p.until}, true
 }
 
 // leaseKeeper knows whether this registration still holds, and ends the work under it
@@ -518,53 +464,4 @@ func (l *leaseKeeper) left(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return max(l.trust.Sub(now), 0)
-}
-
-// noPush is why the git of an agent program does not push; git quotes it in its error.
-const noPush = "liza: agents do not push (policy.push is false in .liza/config.yaml)"
-
-// gitSettings are the variables for the git of an agent program: the person's name, and that it
-// does not push unless policy.push says so. Settings that the environment has already stay.
-//
-// environ is what the program gets besides.
-func (s *Supervisor) gitSettings(ctx context.Context, environ []string) ([]string, error) {
-	settings, err := s.identity(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !s.Service.Board.Config().Policy.Push {
-		refusals, err := s.Service.Board.Repo.NoPush(ctx, noPush)
-		if err != nil {
-			return nil, err
-		}
-		settings = append(settings, refusals...)
-	}
-	return variables(environ, settings), nil
-}
-
-// identity is the person's name as settings: some programs hide the person's configuration from
-// the commands that they run, and their commits would fail. What the configuration does not say
-// is the agent's id: a commit must not fail because nobody has told git who commits on this machine.
-func (s *Supervisor) identity(ctx context.Context) ([][2]string, error) {
-	name, email, err := s.Service.Board.Repo.Identity(ctx)
-	return [][2]string{{"user.name", cmp.Or(name, s.ID)}, {"user.email", cmp.Or(email, s.ID+"@localhost")}}, err
-}
-
-// variables hand settings to git besides those that the environment has.
-func variables(environ []string, settings [][2]string) []string {
-	count := 0
-	for _, e := range environ {
-		if n, ok := strings.CutPrefix(e, "GIT_CONFIG_COUNT="); ok {
-			var err error
-			if count, err = strconv.Atoi(n); err != nil || count < 0 {
-				return nil // git itself says what is wrong with it
-			}
-		}
-	}
-	var env []string
-	for _, setting := range settings {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count, setting[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, setting[1]))
-		count++
-	}
-	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", count))
 }

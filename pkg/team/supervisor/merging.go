@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,27 +13,34 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/merge"
 	"liza/pkg/verb/board"
-	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/verb"
 )
 
-// merger is the member of a process that merges. It shares nothing with the agents beside which it works, is not on the
-// board, and runs no program: a reviewer judges while the checks of a merge run.
-func (s *Supervisor) merger(service *verb.Service, role blackboard.Role) *Supervisor {
-	own := service.With(func(s *board.Session) { s.Caller, s.Run, s.May = board.Caller{Person: s.Caller.Person}, nil, nil })
-	return &Supervisor{Service: own, Role: role, ID: "merge", Print: s.Print, Team: true}
+// A merging takes approved work onto the integration branch, and tells of a branch that somebody moved.
+type merging struct {
+	*member
+	remote     *remote
+	moved      bool                 // somebody moved the integration branch
+	movedTold  string               // and that was said
+	mergeTold  string               // why nothing was merged, as it was said
+	unverified map[string]postponed // merges that wait for a person, by task
+	outage     time.Time            // since when it cannot merge; zero: it can
 }
 
-// mergesItself reports whether merges are part of its own steps: it ends after one, or a person has its terminal, where
-// nothing else may write.
-func (s *Supervisor) mergesItself() bool { return !s.Team && (s.Once || s.Interactive != nil) }
+// newMerging is the merging of a process, with a member of its own. It shares nothing with the agents beside which it works, is
+// not on the board, and runs no program: a reviewer judges while the checks of a merge run.
+func newMerging(service *verb.Service, role blackboard.Role, show func(Line)) *merging {
+	own := service.With(func(s *board.Session) { s.Caller, s.Run, s.May = board.Caller{Person: s.Caller.Person}, nil, nil })
+	m := &member{Service: own, Role: role, ID: "merge", Print: show}
+	return &merging{member: m, remote: &remote{member: m}}
+}
 
 // beside merges until ctx or end, which waits for the merge that is under way.
-func (s *Supervisor) beside(ctx context.Context) (end func()) {
+func (g *merging) beside(ctx context.Context) (end func()) {
 	asked, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.merges(ctx, asked)
+		g.merges(ctx, asked)
 	}()
 	return func() {
 		close(asked)
@@ -45,17 +51,17 @@ func (s *Supervisor) beside(ctx context.Context) (end func()) {
 // mergeGrace is how long merges of a process without a reviewer wait for one with.
 const mergeGrace = 5 * time.Second
 
-func (s *Supervisor) merges(ctx context.Context, asked <-chan struct{}) {
+func (g *merging) merges(ctx context.Context, asked <-chan struct{}) {
 	watching, enough := context.WithCancel(ctx)
 	defer enough()
-	changes := s.Service.Board.Store.Watch(watching)
+	changes := g.Service.Board.Store.Watch(watching)
 	for {
-		err := s.contained(func() error { return s.mergeNow(ctx) })
-		if err != nil && ctx.Err() == nil && s.outage.IsZero() {
-			s.outage = s.Service.Board.Now()
-			s.warn("", "cannot merge: %v", err)
+		err := g.contained(func() error { return g.mergeNow(ctx) })
+		if err != nil && ctx.Err() == nil && g.outage.IsZero() {
+			g.outage = g.Service.Board.Now()
+			g.warn("", "cannot merge: %v", err)
 		} else if err == nil {
-			s.outage = time.Time{}
+			g.outage = time.Time{}
 		}
 		timer := time.NewTimer(mergeGrace)
 		select {
@@ -73,34 +79,34 @@ func (s *Supervisor) merges(ctx context.Context, asked <-chan struct{}) {
 }
 
 // mergeNow merges what is due, unless people said that nothing begins now or somebody moved the branch.
-func (s *Supervisor) mergeNow(ctx context.Context) error {
-	st, err := s.Service.Board.View(ctx)
-	if err != nil || s.Service.Board.MergeControl() != "" || len(transition.ApprovedTasks(st)) == 0 {
+func (g *merging) mergeNow(ctx context.Context) error {
+	st, err := g.Service.Board.View(ctx)
+	if err != nil || g.Service.Board.MergeControl() != "" || len(transition.ApprovedTasks(st)) == 0 {
 		return err
 	}
-	if err := s.followRemote(ctx, st); err != nil {
+	if err := g.remote.follow(ctx, st); err != nil {
 		return err
 	}
-	branch, err := s.Service.Integration.SeeIntegration(ctx, st)
-	if s.moved = branch.Moved; err != nil || s.moved {
+	branch, err := g.Service.Integration.SeeIntegration(ctx, st)
+	if g.moved = branch.Moved; err != nil || g.moved {
 		return err // the agents tell it
 	}
-	s.merge(ctx, st)
+	g.merge(ctx, st)
 	return nil
 }
 
 // merge takes approved work onto the integration branch: at once beside a reviewer, else after a while, in case that no
 // reviewer is left elsewhere.
-func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) bool {
-	if s.moved || s.Service.Board.Now().Before(s.remote.until) || s.Service.Worktrees.OthersTurn(st) || !s.mergeDue(st) {
+func (g *merging) merge(ctx context.Context, st *blackboard.State) bool {
+	if g.moved || g.Service.Board.Now().Before(g.remote.until) || g.Service.Worktrees.OthersTurn(st) || !g.mergeDue(st) {
 		return false
 	}
-	if err := s.Service.Worktrees.FollowSettings(ctx); err != nil {
-		s.tellUnmerged(err)
+	if err := g.Service.Worktrees.FollowSettings(ctx); err != nil {
+		g.tellUnmerged(err)
 		return false
 	}
-	m := s.Service.Merges.Merger(blackboard.System)
-	m.Lasts = func(task string, d time.Duration) { s.say(task, "merge: checks run, %s so far", d) }
+	m := g.Service.Merges.Merger(blackboard.System)
+	m.Lasts = func(task string, d time.Duration) { g.say(task, "merge: checks run, %s so far", d) }
 	results, err := m.All(ctx)
 	merged := false
 	for _, r := range results {
@@ -108,45 +114,45 @@ func (s *Supervisor) merge(ctx context.Context, st *blackboard.State) bool {
 		case blackboard.Merged:
 			merged = true
 			if len(r.Unverified) > 0 {
-				s.warn(r.Task, "merged as %s, not verified: red before and after: %s", blackboard.ShortCommit(r.MergeCommit), strings.Join(r.Unverified, "; "))
+				g.warn(r.Task, "merged as %s, not verified: red before and after: %s", blackboard.ShortCommit(r.MergeCommit), strings.Join(r.Unverified, "; "))
 				break
 			}
-			s.say(r.Task, "merged as %s", blackboard.ShortCommit(r.MergeCommit))
+			g.say(r.Task, "merged as %s", blackboard.ShortCommit(r.MergeCommit))
 		case blackboard.Approved:
 			if r.Asked {
-				s.waitForAnswer(ctx, r)
+				g.waitForAnswer(ctx, r)
 			}
 		case blackboard.ReadyForReview:
-			s.say(r.Task, "is in review again: %s", r.Reason)
+			g.say(r.Task, "is in review again: %s", r.Reason)
 		case blackboard.IntegrationFailed:
 			merged = true
-			s.warn(r.Task, "%v", &merge.FailedError{Result: r})
+			g.warn(r.Task, "%v", &merge.FailedError{Result: r})
 		}
 	}
-	if _, trouble := s.remoteTrouble("", err); trouble || ctx.Err() != nil {
+	if _, trouble := g.remote.trouble("", err); trouble || ctx.Err() != nil {
 		return merged
 	}
 	if merged {
-		s.remoteWell()
+		g.remote.well()
 	}
-	s.tellUnmerged(err)
+	g.tellUnmerged(err)
 	return merged
 }
 
-func (s *Supervisor) mergeDue(st *blackboard.State) bool {
+func (g *merging) mergeDue(st *blackboard.State) bool {
 	return slices.ContainsFunc(transition.ApprovedTasks(st), func(c transition.Candidate) bool {
 		waits := c.Task.Hold != nil || c.Task.MergeApproval != nil && c.Task.MergeApproval.Required && c.Task.MergeApproval.Decision != blackboard.GateApproved ||
-			transition.ApprovingRun(st, c.Task, s.Service.Board.Now(), s.Service.Board.Facts()) != ""
-		if w, asked := s.unverified[c.Task.ID]; asked && w.print == s.askedPrint(st, c.Task) && s.Service.Board.Now().Before(w.until) {
+			transition.ApprovingRun(st, c.Task, g.Service.Board.Now(), g.Service.Board.Facts()) != ""
+		if w, asked := g.unverified[c.Task.ID]; asked && w.print == g.askedPrint(st, c.Task) && g.Service.Board.Now().Before(w.until) {
 			waits = true
 		}
-		return !waits && (s.Role == blackboard.RoleReviewer || s.Service.Board.Now().Sub(c.Since) >= mergeGrace)
+		return !waits && (g.Role == blackboard.RoleReviewer || g.Service.Board.Now().Sub(c.Since) >= mergeGrace)
 	})
 }
 
 // tellUnmerged shows what else went wrong with merges; it never ends a supervisor. A fault that lasts is told once, as is the
 // merge of another process, which is not a fault.
-func (s *Supervisor) tellUnmerged(err error) {
+func (g *merging) tellUnmerged(err error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
@@ -164,15 +170,15 @@ func (s *Supervisor) tellUnmerged(err error) {
 		}
 	}
 	told := strings.Join(append(wrong, waits), "\n")
-	if told != s.mergeTold && waits != "" {
-		s.say("", "%s", waits)
+	if told != g.mergeTold && waits != "" {
+		g.say("", "%s", waits)
 	}
 	for _, text := range wrong {
-		if told != s.mergeTold {
-			s.warn("", "cannot merge: %s", text)
+		if told != g.mergeTold {
+			g.warn("", "cannot merge: %s", text)
 		}
 	}
-	s.mergeTold = told
+	g.mergeTold = told
 }
 
 // postponed is why approved work is not tried again for a while.
@@ -182,24 +188,24 @@ type postponed struct {
 }
 
 // waitForAnswer says once that approved work waits, and keeps it from being tried until something changes, or a minute is over.
-func (s *Supervisor) waitForAnswer(ctx context.Context, r merge.Result) {
-	st, err := s.Service.Board.View(ctx)
+func (g *merging) waitForAnswer(ctx context.Context, r merge.Result) {
+	st, err := g.Service.Board.View(ctx)
 	if err != nil || st.Task(r.Task) == nil {
 		return
 	}
-	w := postponed{s.askedPrint(st, st.Task(r.Task)), s.Service.Board.Now().Add(time.Minute)}
-	if s.unverified[r.Task].print != w.print {
-		s.warn(r.Task, "not merged: %s; next: liza status", r.Reason)
+	w := postponed{g.askedPrint(st, st.Task(r.Task)), g.Service.Board.Now().Add(time.Minute)}
+	if g.unverified[r.Task].print != w.print {
+		g.warn(r.Task, "not merged: %s; next: liza status", r.Reason)
 	}
-	if s.unverified == nil {
-		s.unverified = map[string]postponed{}
+	if g.unverified == nil {
+		g.unverified = map[string]postponed{}
 	}
-	s.unverified[r.Task] = w
+	g.unverified[r.Task] = w
 }
 
 // askedPrint is what decides whether the work of a task may be merged that a check has not verified.
-func (s *Supervisor) askedPrint(st *blackboard.State, t *blackboard.Task) string {
-	text := st.Tip() + " " + t.ReviewCommit + " " + s.Service.Board.Config().Integration.Unverified
+func (g *merging) askedPrint(st *blackboard.State, t *blackboard.Task) string {
+	text := st.Tip() + " " + t.ReviewCommit + " " + g.Service.Board.Config().Integration.Unverified
 	for _, q := range st.Questions {
 		if q != nil && q.Kind == blackboard.QuestionUnverified {
 			text += " " + q.ID + string(q.Status) + q.Answer
@@ -210,58 +216,34 @@ func (s *Supervisor) askedPrint(st *blackboard.State, t *blackboard.Task) string
 
 // forgetEnded ends a run of this agent whose end could not be written: this supervisor runs nothing now, and merges wait
 // for the end of the run that approved.
-func (s *Supervisor) forgetEnded(ctx context.Context, st *blackboard.State) {
+func (g *merging) forgetEnded(ctx context.Context, st *blackboard.State) {
 	for _, c := range transition.ApprovedTasks(st) {
-		if transition.ApprovingRun(st, c.Task, s.Service.Board.Now(), s.Service.Board.Facts()) != s.ID {
+		if transition.ApprovingRun(st, c.Task, g.Service.Board.Now(), g.Service.Board.Facts()) != g.ID {
 			continue
 		}
-		err := s.Service.Board.Update(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
+		err := g.Service.Board.Update(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
 			if e := st.Agents[a.ID]; e != nil {
 				e.Child = nil
 			}
 			return nil
 		})
 		if err != nil {
-			s.warn("", "cannot merge: %v", err)
+			g.warn("", "cannot merge: %v", err)
 		}
 		return
 	}
 }
 
-func (s *Supervisor) remoteWell() { s.remote = remotePause{} }
-
-// applied hands a run's answer to the board, in one write with the end of the run. Work that cannot be pushed is finished: the
-// claim is kept until it can.
-func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) (outcome.Outcome, error) {
-	for {
-		out, err := outcome.Apply(ctx, u.board, r)
-		if failed := u.board.Board.Write(ctx, "run"); isLost(failed) { // when the answer wrote nothing
-			s.lease.end()
-			return out, cmp.Or(err, failed)
-		} else if err == nil {
-			err = failed
-		}
-		w, trouble := s.remoteTrouble(u.task, err)
-		if unreachable(err) {
-			w, trouble = s.cutOff(err), true
-		}
-		if !trouble {
-			if err == nil {
-				s.remoteWell()
-				s.wasCutOff = false // nothing was given up
-			}
-			return out, err
-		}
-		if !sleep(life, w.until.Sub(s.Service.Board.Now())) {
-			return out, err
-		}
+// seeIntegration tells of a branch that somebody moved. Nothing is merged until a person has decided.
+func (g *merging) seeIntegration(ctx context.Context, st *blackboard.State) error {
+	b, err := g.Service.Integration.SeeIntegration(ctx, st)
+	if g.moved = b.Moved; !b.Moved || err != nil {
+		g.movedTold = ""
+		return err
 	}
-}
-
-// followRemote brings what other hosts merged. Without the remote, work that is under way goes on and nothing is claimed.
-func (s *Supervisor) followRemote(ctx context.Context, st *blackboard.State) error {
-	if s.Service.Board.Now().Before(s.remote.until) {
-		return nil // what needs it says so
+	if g.movedTold != b.Text {
+		g.movedTold = b.Text
+		g.warn("", "%s; merges wait; next: %s", b.Text, b.Next)
 	}
-	return s.Service.Integration.FollowRemote(ctx, st)
+	return nil
 }

@@ -31,13 +31,13 @@ func TestAnExitCommandIsNoMessage(t *testing.T) {
 func TestWhatKeepsMergesIsToldOnceUntilItChanges(t *testing.T) {
 	t.Parallel()
 	var told []string
-	s := &Supervisor{Service: verb.New(&board.Session{}), Print: func(l Line) { told = append(told, l.Text) }}
-	s.Service.Board.Now = time.Now
+	m := &merging{member: &member{Service: verb.New(&board.Session{}), Print: func(l Line) { told = append(told, l.Text) }}}
+	m.Service.Board.Now = time.Now
 	for _, text := range []string{"no space", "no space", "no git", "no git", "", "no git"} {
 		if text == "" {
-			s.tellUnmerged(nil)
+			m.tellUnmerged(nil)
 		} else {
-			s.tellUnmerged(errors.Join(errors.New(text)))
+			m.tellUnmerged(errors.Join(errors.New(text)))
 		}
 	}
 	if want := []string{"cannot merge: no space", "cannot merge: no git", "cannot merge: no git"}; !slices.Equal(told, want) {

@@ -15,6 +15,16 @@ import (
 	"liza/pkg/verb/verb"
 )
 
+// Programs are the agent programs that a member may start, and what they wait for.
+type programs struct {
+	*member
+	Adapter    func(name string) (agent.Adapter, error)
+	CLI, Model string         // of the command line; "" as configured
+	role       string         // in the place of the role that would be used; "": none
+	Jitter     func() float64 // nil: waits do not differ
+	quotas     streak
+}
+
 // choice is the agent program and the model of a run. wait says why none may be started
 // now, and until when.
 type choice struct {
@@ -23,35 +33,35 @@ type choice struct {
 }
 
 // programFor is the agent program and the model of a run of that role (1.7).
-func (s *Supervisor) programFor(r *role.Role, t *blackboard.Task) (name, model string) {
-	return s.Service.Board.Roles().Program(r, t, s.Service.Board.RoleSettings(), s.CLI, s.Model, s.known)
+func (ps *programs) programFor(r *role.Role, t *blackboard.Task) (name, model string) {
+	return ps.Service.Board.Roles().Program(r, t, ps.Service.Board.RoleSettings(), ps.CLI, ps.Model, ps.known)
 }
 
 // known reports whether an agent program has that name.
-func (s *Supervisor) known(name string) bool {
-	_, err := s.Adapter(name)
+func (ps *programs) known(name string) bool {
+	_, err := ps.Adapter(name)
 	return err == nil
 }
 
 // choose is the program of a run: that of the role or, while it waits for its quota window,
 // the first of agents.fallback that does not, with its own default model. A reviewer's is
 // another one than those that wrote the work, where the policy wants that.
-func (s *Supervisor) choose(st *blackboard.State, kind role.Kind, r *role.Role, t *blackboard.Task) choice {
+func (ps *programs) choose(st *blackboard.State, kind role.Kind, r *role.Role, t *blackboard.Task) choice {
 	main := choice{}
-	main.name, main.model = s.programFor(r, t)
+	main.name, main.model = ps.programFor(r, t)
 	options := []choice{main}
-	fallback := s.Service.Board.Config().Agents.Fallback
+	fallback := ps.Service.Board.Config().Agents.Fallback
 	names := fallback.For(r.Name)
 	if names == nil {
 		names = fallback.For(string(kind))
 	}
 	for _, name := range names {
-		if name != main.name && s.known(name) {
+		if name != main.name && ps.known(name) {
 			options = append(options, choice{name: name})
 		}
 	}
 	for _, c := range options {
-		w := s.waits(st, kind, c.name, t)
+		w := ps.waits(st, kind, c.name, t)
 		if w.why == "" {
 			return c
 		}
@@ -64,10 +74,10 @@ func (s *Supervisor) choose(st *blackboard.State, kind role.Kind, r *role.Role, 
 }
 
 // waits says why a program may not be started for a run.
-func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t *blackboard.Task) waiting {
-	if kind == role.Reviewer && t != nil && s.Service.Board.Config().Policy.ReviewerOtherCLI {
+func (ps *programs) waits(st *blackboard.State, kind role.Kind, name string, t *blackboard.Task) waiting {
+	if kind == role.Reviewer && t != nil && ps.Service.Board.Config().Policy.ReviewerOtherCLI {
 		for _, author := range transition.Wrote(t) {
-			if why := s.sameProvider(author, name); why != "" {
+			if why := ps.sameProvider(author, name); why != "" {
 				return waiting{why: why}
 			}
 		}
@@ -75,7 +85,7 @@ func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t 
 	if kind == role.Reviewer && t != nil && t.UsedPrograms().Has(name) {
 		return waiting{why: fmt.Sprintf("%s has approved %s already, and another program has to review it (review.quorum)", name, t.ID)}
 	}
-	if until, reason := transition.PausedUntil(st, name, s.Service.Board.Now()); !until.IsZero() {
+	if until, reason := transition.PausedUntil(st, name, ps.Service.Board.Now()); !until.IsZero() {
 		return waiting{why: fmt.Sprintf("%s is paused until %s: %s", name, blackboard.TimeOf(until), reason), until: until}
 	}
 	return waiting{}
@@ -83,18 +93,18 @@ func (s *Supervisor) waits(st *blackboard.State, kind role.Kind, name string, t 
 
 // sameProvider says why a program may not judge what another one wrote: it is the same, or the
 // same provider's (policy.reviewer_other_cli).
-func (s *Supervisor) sameProvider(author, reviewer string) string {
+func (ps *programs) sameProvider(author, reviewer string) string {
 	if author == reviewer {
 		return fmt.Sprintf("%s wrote the work, and another program has to review it (policy.reviewer_other_cli)", author)
 	}
-	if p := s.provider(author); p != "" && p == s.provider(reviewer) {
+	if p := ps.provider(author); p != "" && p == ps.provider(reviewer) {
 		return fmt.Sprintf("%s wrote the work, and %s is of the same provider, %s (policy.reviewer_other_cli)", author, reviewer, p)
 	}
 	return ""
 }
 
-func (s *Supervisor) provider(name string) string {
-	a, err := s.Adapter(name)
+func (ps *programs) provider(name string) string {
+	a, err := ps.Adapter(name)
 	if err != nil || a == nil {
 		return ""
 	}
@@ -103,47 +113,47 @@ func (s *Supervisor) provider(name string) string {
 
 // kindOf is the kind of agent that works on a task for this supervisor; none is needed for
 // commands and for messages that are sent as they stand.
-func (s *Supervisor) kindOf(t *blackboard.Task) (k role.Kind, needed bool) {
+func (ps *programs) kindOf(t *blackboard.Task) (k role.Kind, needed bool) {
 	switch {
-	case s.Role != blackboard.RoleCoder || t == nil || t.KindOf() == blackboard.CodeTask:
-		return role.Kind(s.Role), true
+	case ps.Role != blackboard.RoleCoder || t == nil || t.KindOf() == blackboard.CodeTask:
+		return role.Kind(ps.Role), true
 	case t.KindOf() == blackboard.MessageTask:
-		return role.Messenger, s.Service.Board.Config().Messenger.Mode != "verbatim"
+		return role.Messenger, ps.Service.Board.Config().Messenger.Mode != "verbatim"
 	}
 	return role.Coder, false
 }
 
 // chosen is the choice for the next run on a task (nil for a planner). When the role cannot
 // be used nothing is started; then the program is the one that is configured.
-func (s *Supervisor) chosen(st *blackboard.State, t *blackboard.Task) choice {
-	kind, needed := s.kindOf(t)
+func (ps *programs) chosen(st *blackboard.State, t *blackboard.Task) choice {
+	kind, needed := ps.kindOf(t)
 	if !needed {
 		return choice{}
 	}
-	used, err := s.roleFor(kind, t)
+	used, err := ps.roleFor(kind, t)
 	if err != nil {
-		return choice{name: cmp.Or(s.CLI, s.Service.Board.Config().Agents.Default), model: s.Model}
+		return choice{name: cmp.Or(ps.CLI, ps.Service.Board.Config().Agents.Default), model: ps.Model}
 	}
-	return s.choose(st, kind, used.Role, t)
+	return ps.choose(st, kind, used.Role, t)
 }
 
 // may is what the claims of this agent ask (verb.Service.May).
-func (s *Supervisor) may(st *blackboard.State, t *blackboard.Task) string {
-	return s.chosen(st, t).wait.why
+func (ps *programs) may(st *blackboard.State, t *blackboard.Task) string {
+	return ps.chosen(st, t).wait.why
 }
 
 // heldBack is when the first of the tasks can be taken for which the agent's programs are
 // paused; the zero time when there is none.
-func (s *Supervisor) heldBack(st *blackboard.State) time.Time {
+func (ps *programs) heldBack(st *blackboard.State) time.Time {
 	var end time.Time
 	if len(st.Programs) == 0 {
 		return end
 	}
 	for t := range st.Tasks() {
-		if t == nil || t.Hold != nil || !s.takes(t.Status) {
+		if t == nil || t.Hold != nil || !ps.takes(t.Status) {
 			continue
 		}
-		if until := s.chosen(st, t).wait.until; !until.IsZero() && (end.IsZero() || until.Before(end)) {
+		if until := ps.chosen(st, t).wait.until; !until.IsZero() && (end.IsZero() || until.Before(end)) {
 			end = until
 		}
 	}
@@ -151,8 +161,8 @@ func (s *Supervisor) heldBack(st *blackboard.State) time.Time {
 }
 
 // takes reports whether tasks of that status are given to agents of this role.
-func (s *Supervisor) takes(status blackboard.Status) bool {
-	if s.Role == blackboard.RoleReviewer {
+func (ps *programs) takes(status blackboard.Status) bool {
+	if ps.Role == blackboard.RoleReviewer {
 		return status == blackboard.ReadyForReview
 	}
 	return status == blackboard.Unclaimed || status == blackboard.Rejected || status == blackboard.IntegrationFailed
@@ -160,58 +170,58 @@ func (s *Supervisor) takes(status blackboard.Status) bool {
 
 // pauseProgram gives the work back and starts nothing of the program that has run before its
 // quota window ends; other programs go on.
-func (s *Supervisor) pauseProgram(ctx context.Context, u *unit, x *run) error {
+func (ps *programs) pauseProgram(ctx context.Context, u *unit, x *run) error {
 	name, r := x.program(), x.result
-	until := quotaUntil(s.failed.quotas.next(quotaWaits), r, s.Service.Board.Now())
-	err := s.Service.Board.Update(ctx, "program", func(st *blackboard.State, _ transition.Actor) error {
-		transition.Pause(st, name, r.Error, until.Add(time.Second), s.Service.Board.Now())
+	until := quotaUntil(ps.quotas.next(quotaWaits), r, ps.Service.Board.Now())
+	err := ps.Service.Board.Update(ctx, "program", func(st *blackboard.State, _ transition.Actor) error {
+		transition.Pause(st, name, r.Error, until.Add(time.Second), ps.Service.Board.Now())
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.warn("", "%s has used up its quota; paused until %s", name, until.Format(time.RFC3339))
+	ps.warn("", "%s has used up its quota; paused until %s", name, until.Format(time.RFC3339))
 	if u.task == "" {
 		return nil
 	}
-	return s.letGo(ctx, u, "quota: "+r.Error)
+	return ps.letGo(ctx, u, "quota: "+r.Error)
 }
 
 // unusable ends the supervisor, because a person has to do something for the program: to log
 // in, to pay, or to correct the configuration.
-func (s *Supervisor) unusable(ctx context.Context, u *unit, x *run) error {
+func (ps *programs) unusable(ctx context.Context, u *unit, x *run) error {
 	r := x.result
 	if u.task != "" {
-		if err := s.letGo(ctx, u, r.Error); err != nil {
+		if err := ps.letGo(ctx, u, r.Error); err != nil {
 			return err
 		}
 	}
 	what := fmt.Sprintf("the agent program %s cannot be used: %s", x.program(), r.Error)
 	look := "liza doctor --cli " + x.program()
 	// Each of a team comes to the same end: people are told once a day.
-	s.Service.Board.Notify(ctx, "agent_unusable", "", what+" "+s.Service.Board.Now().UTC().Format(time.DateOnly), what+"; next: "+look)
+	ps.Service.Board.Notify(ctx, "agent_unusable", "", what+" "+ps.Service.Board.Now().UTC().Format(time.DateOnly), what+"; next: "+look)
 	return &GaveUp{Task: u.task, Why: what, Next: look, Extra: map[string]any{"cause": "agent_unusable", "program": x.program(), "run": x.mark}}
 }
 
 // setBack handles the ends of a run that say nothing about the work: the provider asks for
 // patience, or a person is needed (specs/roles-and-knowledge.md#8.4).
-func (s *Supervisor) setBack(ctx context.Context, u *unit, x *run) (n next, handled bool, err error) {
+func (ps *programs) setBack(ctx context.Context, u *unit, x *run) (n next, handled bool, err error) {
 	switch r := x.result; {
 	case r.Outcome.Transient():
 		wait := u.transients.next(transientWaits)
 		if r.RetryAfter > 0 {
 			wait = r.RetryAfter
-		} else if s.Jitter != nil {
-			wait += time.Duration(s.Jitter() * spread * float64(wait))
+		} else if ps.Jitter != nil {
+			wait += time.Duration(ps.Jitter() * spread * float64(wait))
 		}
-		s.warn(u.task, "%s: %s; tries again in %s", r.Outcome, r.Error, wait.Round(100*time.Millisecond))
+		ps.warn(u.task, "%s: %s; tries again in %s", r.Outcome, r.Error, wait.Round(100*time.Millisecond))
 		return next{again: true, wait: wait}, true, nil
 	case r.Outcome == agent.QuotaWindow:
-		return next{}, true, s.pauseProgram(ctx, u, x)
+		return next{}, true, ps.pauseProgram(ctx, u, x)
 	case r.Outcome == agent.Unusable:
-		return next{}, true, s.unusable(ctx, u, x)
+		return next{}, true, ps.unusable(ctx, u, x)
 	}
-	s.failed.quotas.end()
+	ps.quotas.end()
 	return next{}, false, nil
 }
 
@@ -219,11 +229,11 @@ func (s *Supervisor) setBack(ctx context.Context, u *unit, x *run) (n next, hand
 const spread = 0.2
 
 // roleFor is the role of a run, or the one that a person asked for.
-func (s *Supervisor) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
-	if s.role != "" {
-		return s.Service.Board.Roles().Use(kind, s.role, "option")
+func (ps *programs) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
+	if ps.role != "" {
+		return ps.Service.Board.Roles().Use(kind, ps.role, "option")
 	}
-	return s.Service.Board.Roles().Resolve(kind, t, s.Service.Board.RoleSettings())
+	return ps.Service.Board.Roles().Resolve(kind, t, ps.Service.Board.RoleSettings())
 }
 
 // providerWait is what a running program says that it waits for. The program is heard on one
@@ -259,27 +269,4 @@ func (w *providerWait) hear(e agent.Event, d *verb.Service) bool {
 		return going
 	}
 	return false
-}
-
-// showProvider writes what is new about a wait on the board: once when it begins, once when
-// it is over. The end of a run clears it, too.
-func (s *Supervisor) showProvider(ctx context.Context, w *providerWait, task string) {
-	w.mu.Lock()
-	told, pause, same := w.told, w.pause, w.told == w.shown
-	w.mu.Unlock()
-	if same {
-		return
-	}
-	err := s.Service.Board.Update(ctx, "provider wait", func(st *blackboard.State, a transition.Actor) error {
-		return transition.WaitForProvider(st, a, told, s.Service.Board.Now())
-	})
-	if err != nil {
-		return // it is tried again at the next look; the run itself is not concerned
-	}
-	w.mu.Lock()
-	w.shown = told
-	w.mu.Unlock()
-	if told != nil {
-		s.say(task, "its program waits %s for the provider, until %s: %s", pause.Round(time.Second), told.Until, told.Reason)
-	}
 }

@@ -24,72 +24,80 @@ import (
 	"liza/pkg/verb/verb"
 )
 
+// Prompts makes the prompts of a member's runs.
+type prompts struct {
+	*member
+	programs    *programs
+	Running     *Running        // nil: nobody shares what it sees of other worktrees
+	Interactive *agent.Terminal // nil: no person works with the program
+}
+
 // prompt is what the agent of this supervisor is given. t is nil for a planner, due are the
 // triggers that woke it. Nothing is written but warnings to the journal.
-func (s *Supervisor) prompt(ctx context.Context, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (briefing, error) {
-	return s.told(ctx, t)(s.brief(ctx, role.Kind(s.Role), st, t, u, due))
+func (p *prompts) prompt(ctx context.Context, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (briefing, error) {
+	return p.told(ctx, t)(p.brief(ctx, role.Kind(p.Role), st, t, u, due))
 }
 
 // promptOf is the prompt of a helper kind (messenger).
-func (s *Supervisor) promptOf(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task) (briefing, error) {
-	return s.told(ctx, t)(s.brief(ctx, kind, st, t, nil, nil))
+func (p *prompts) promptOf(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task) (briefing, error) {
+	return p.told(ctx, t)(p.brief(ctx, kind, st, t, nil, nil))
 }
 
 // told writes into the journal what is to be said about a prompt.
-func (s *Supervisor) told(ctx context.Context, t *blackboard.Task) func(briefing, error) (briefing, error) {
+func (p *prompts) told(ctx context.Context, t *blackboard.Task) func(briefing, error) (briefing, error) {
 	return func(b briefing, err error) (briefing, error) {
 		id := ""
 		if t != nil {
 			id = t.ID
 		}
 		for _, w := range b.warnings {
-			s.Service.Board.Warn(ctx, id, blackboard.ActionConfigWarning, w)
+			p.Service.Board.Warn(ctx, id, blackboard.ActionConfigWarning, w)
 		}
 		if b.Over {
-			s.Service.Board.Warn(ctx, id, blackboard.ActionPromptOverBudget, fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), s.Service.Board.Config().Context.MaxChars))
+			p.Service.Board.Warn(ctx, id, blackboard.ActionPromptOverBudget, fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), p.Service.Board.Config().Context.MaxChars))
 		}
-		s.Service.Board.TellUnusable(ctx, err)
+		p.Service.Board.TellUnusable(ctx, err)
 		return b, board.RoleRefusal(t, err)
 	}
 }
 
 // brief makes a prompt and writes nothing at all: `liza preview` shows what it gives.
-func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (b briefing, err error) {
-	if b.role, err = s.roleFor(kind, t); err != nil {
+func (p *prompts) brief(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (b briefing, err error) {
+	if b.role, err = p.programs.roleFor(kind, t); err != nil {
 		return b, err
 	}
-	c := s.choose(st, kind, b.role.Role, t)
+	c := p.programs.choose(st, kind, b.role.Role, t)
 	b.program, b.model = c.name, c.model
 	if u != nil {
-		b.restarts, b.resumed = u.restarts, s.conversation(u, t, b.program)
+		b.restarts, b.resumed = u.restarts, p.conversation(u, t, b.program)
 	}
-	cfg := s.Service.Board.Config()
-	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: s.ID, Root: s.Service.Board.Project.Root, Worktree: s.Service.Board.Project.Root, Model: b.model,
-		Triggers: due, Action: "run", Interactive: s.Interactive != nil && kind == role.Kind(s.Role), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
-		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + s.instructions())}
+	cfg := p.Service.Board.Config()
+	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: p.ID, Root: p.Service.Board.Project.Root, Worktree: p.Service.Board.Project.Root, Model: b.model,
+		Triggers: due, Action: "run", Interactive: p.Interactive != nil && kind == role.Kind(p.Role), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
+		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + p.instructions())}
 	switch {
 	case kind == role.Coder || kind == role.Reviewer:
-		in.Worktree, in.Iteration = s.folder(t), t.Iteration
-		in.SpecText = s.specText(t.SpecRef)
+		in.Worktree, in.Iteration = p.folder(t), t.Iteration
+		in.SpecText = p.specText(t.SpecRef)
 		if kind == role.Coder {
-			if w, err := s.Service.Board.Repo.Inspect(ctx, in.Worktree); err == nil { // what cannot be looked at is not told
+			if w, err := p.Service.Board.Repo.Inspect(ctx, in.Worktree); err == nil { // what cannot be looked at is not told
 				in.Uncommitted = w.Dirty
 			}
 		}
 	case kind == role.Planner && st.Goal != nil:
-		in.SpecText = s.specText(st.Goal.SpecRef)
+		in.SpecText = p.specText(st.Goal.SpecRef)
 	}
 	if kind == role.Planner {
-		installed := s.Service.Board.Skills()
+		installed := p.Service.Board.Skills()
 		in.Skills = installed.Text()
 		for _, broken := range installed.Broken {
 			b.warnings = append(b.warnings, broken.Error())
 		}
 	}
 	if kind == role.Coder || kind == role.Planner || kind == role.Reviewer {
-		s.failing(ctx, t, &in)
+		p.failing(ctx, t, &in)
 	}
-	if err := s.submission(ctx, st, t, &in); err != nil {
+	if err := p.submission(ctx, st, t, &in); err != nil {
 		return b, err
 	}
 	if u != nil {
@@ -100,27 +108,27 @@ func (s *Supervisor) brief(ctx context.Context, kind role.Kind, st *blackboard.S
 		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: cfg.Limits.MaxParseRetries,
 			Resumed: u.talk != nil && b.resumed == u.talk}
 	}
-	b.warnings = append(b.warnings, s.gather(ctx, &in)...)
+	b.warnings = append(b.warnings, p.gather(ctx, &in)...)
 	b.Prompt, err = prompt.Build(in)
-	b.Text = s.Service.Board.Mask(b.Text)
+	b.Text = p.Service.Board.Mask(b.Text)
 	return b, err
 }
 
 // submission adds what a reviewer has to judge.
-func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *blackboard.Task, in *prompt.Input) (err error) {
+func (p *prompts) submission(ctx context.Context, st *blackboard.State, t *blackboard.Task, in *prompt.Input) (err error) {
 	if in.Kind != role.Reviewer || !t.ChangesFiles() {
 		return nil
 	}
-	in.IntentLate = s.intentLate(ctx, st, t)
-	if in.From, in.To, err = s.Service.Integration.Proposal(ctx, st, t, t.ReviewCommit); err != nil {
+	in.IntentLate = p.intentLate(ctx, st, t)
+	if in.From, in.To, err = p.Service.Integration.Proposal(ctx, st, t, t.ReviewCommit); err != nil {
 		return err
 	}
-	if in.DiffStat, err = s.Service.Board.Repo.DiffStat(ctx, in.From, in.To); err == nil {
-		in.Diff, err = s.Service.Board.Repo.Diff(ctx, in.From, in.To)
+	if in.DiffStat, err = p.Service.Board.Repo.DiffStat(ctx, in.From, in.To); err == nil {
+		in.Diff, err = p.Service.Board.Repo.Diff(ctx, in.From, in.To)
 		if len(in.Diff) >= git.MostDiff {
 			in.Diff = strings.ToValidUTF8(in.Diff, "") + "\n(the change goes on: this is its beginning)\n"
 		}
-		in.Diff = s.Service.Board.Secrets.Mask(review.Redact(in.Diff))
+		in.Diff = p.Service.Board.Secrets.Mask(review.Redact(in.Diff))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)
@@ -129,8 +137,8 @@ func (s *Supervisor) submission(ctx context.Context, st *blackboard.State, t *bl
 }
 
 // failing adds which checks fail without any change, and why approved work could not be merged.
-func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt.Input) {
-	for _, r := range s.Service.Checks.RedBaseline(ctx) {
+func (p *prompts) failing(ctx context.Context, t *blackboard.Task, in *prompt.Input) {
+	for _, r := range p.Service.Checks.RedBaseline(ctx) {
 		in.Red = append(in.Red, prompt.Red{Check: r.Check, Command: r.Command, Tail: r.Tail})
 	}
 	if t == nil || !t.IntegrationFix || in.Kind == prompt.Reviewer {
@@ -138,7 +146,7 @@ func (s *Supervisor) failing(ctx context.Context, t *blackboard.Task, in *prompt
 	}
 	for _, h := range slices.Backward(t.History) {
 		if h != nil && h.Event == blackboard.HistoryIntegrationFailed && h.Log != "" {
-			in.FailedMerge = review.TailOf(filepath.Join(s.Service.Board.Project.Root, h.Log))
+			in.FailedMerge = review.TailOf(filepath.Join(p.Service.Board.Project.Root, h.Log))
 			return
 		}
 	}
@@ -152,11 +160,11 @@ func orNone(n int) int {
 	return n
 }
 
-func (s *Supervisor) instructions() string {
-	data, err := safefile.Read(s.Service.Board.Project.Instructions())
+func (p *prompts) instructions() string {
+	data, err := safefile.Read(p.Service.Board.Project.Instructions())
 	if err != nil { // there is none, as a rule
 		if !errors.Is(err, fs.ErrNotExist) {
-			s.warn("", "the project's instructions are left out: %v", err)
+			p.warn("", "the project's instructions are left out: %v", err)
 		}
 		return ""
 	}
@@ -164,8 +172,8 @@ func (s *Supervisor) instructions() string {
 }
 
 // specText is the spec file; the prompt cuts out what the anchor names.
-func (s *Supervisor) specText(ref string) string {
-	text, err := s.Service.Board.SpecText(ref)
+func (p *prompts) specText(ref string) string {
+	text, err := p.Service.Board.SpecText(ref)
 	if err != nil {
 		return ""
 	}
@@ -179,7 +187,7 @@ const (
 
 // gather fills in what comes from the repository (specs/roles-and-knowledge.md#2.5): what the role
 // wants and the kind may have. What takes too long or fails is left out, and told.
-func (s *Supervisor) gather(ctx context.Context, in *prompt.Input) (warnings []string) {
+func (p *prompts) gather(ctx context.Context, in *prompt.Input) (warnings []string) {
 	step := func(piece role.Piece, fill func(context.Context) error) {
 		if access := piece.For(in.Kind); access == role.Never || access == role.Optional && !in.Role.Wants(piece) {
 			return
@@ -193,7 +201,7 @@ func (s *Supervisor) gather(ctx context.Context, in *prompt.Input) (warnings []s
 	var files *listing
 	tracked := func(ctx context.Context) (err error) {
 		if files == nil {
-			files, err = s.tracked(ctx, in)
+			files, err = p.tracked(ctx, in)
 		}
 		return err
 	}
@@ -209,14 +217,14 @@ func (s *Supervisor) gather(ctx context.Context, in *prompt.Input) (warnings []s
 		if err := tracked(ctx); err != nil {
 			return err
 		}
-		found := prompt.RelevantFiles(in.Task, files.paths, s.Service.Board.Config().Context.RelevantFilesLimit, files.read(ctx))
+		found := prompt.RelevantFiles(in.Task, files.paths, p.Service.Board.Config().Context.RelevantFilesLimit, files.read(ctx))
 		if ctx.Err() == nil {
 			in.Relevant = found
 		}
 		return ctx.Err()
 	})
 	step("session_context", func(ctx context.Context) error {
-		in.Changed = s.changed(ctx, in)
+		in.Changed = p.changed(ctx, in)
 		return nil
 	})
 	return warnings
@@ -234,8 +242,8 @@ type listing struct {
 
 // tracked lists the files of the agent's folder; before there is one, those of the commit
 // that it will begin with.
-func (s *Supervisor) tracked(ctx context.Context, in *prompt.Input) (*listing, error) {
-	l := &listing{repo: s.Service.Board.Repo, dir: in.Worktree, files: map[string]git.Listed{}}
+func (p *prompts) tracked(ctx context.Context, in *prompt.Input) (*listing, error) {
+	l := &listing{repo: p.Service.Board.Repo, dir: in.Worktree, files: map[string]git.Listed{}}
 	var list []git.Listed
 	var err error
 	if _, gone := os.Stat(in.Worktree); gone == nil {
@@ -247,7 +255,7 @@ func (s *Supervisor) tracked(ctx context.Context, in *prompt.Input) (*listing, e
 	if err != nil {
 		return nil, err
 	}
-	excluded := prompt.Excluded(s.Service.Board.Config().Context.ExcludedPaths)
+	excluded := prompt.Excluded(p.Service.Board.Config().Context.ExcludedPaths)
 	for _, f := range list {
 		if !excluded(f.Path) {
 			l.files[f.Path] = f
@@ -304,7 +312,7 @@ func (l *listing) readCommitted(ctx context.Context, f git.Listed) (string, bool
 
 // changed are the files that other tasks in work have changed so far, where the plan does
 // not say which ones they are about.
-func (s *Supervisor) changed(ctx context.Context, in *prompt.Input) map[string][]string {
+func (p *prompts) changed(ctx context.Context, in *prompt.Input) map[string][]string {
 	files := map[string][]string{}
 	for t := range in.State.Tasks() {
 		if len(files) == changedLook {
@@ -315,8 +323,8 @@ func (s *Supervisor) changed(ctx context.Context, in *prompt.Input) map[string][
 		}
 		switch t.Status {
 		case blackboard.Claimed, blackboard.ReadyForReview, blackboard.Approved:
-			list, err := s.Running.sawChanged(t.ID, s.Service.Board.Now(), func() ([]string, error) {
-				return s.Service.Board.Repo.ChangedIn(ctx, s.Service.Board.Repo.WorktreePath(t.ID), t.BaseCommit)
+			list, err := p.Running.sawChanged(t.ID, p.Service.Board.Now(), func() ([]string, error) {
+				return p.Service.Board.Repo.ChangedIn(ctx, p.Service.Board.Repo.WorktreePath(t.ID), t.BaseCommit)
 			})
 			if err == nil {
 				files[t.ID] = list
@@ -355,8 +363,9 @@ func Preview(ctx context.Context, service *verb.Service, adapter func(name strin
 			return Previewed{}, err
 		}
 	}
-	s := &Supervisor{Service: service, Adapter: adapter, ID: r.Agent, role: roleName}
-	b, err := s.brief(ctx, r.Kind, r.State, r.Task, nil, r.Due)
+	m := &member{Service: service, ID: r.Agent}
+	own := &prompts{member: m, programs: &programs{member: m, Adapter: adapter, role: roleName}}
+	b, err := own.brief(ctx, r.Kind, r.State, r.Task, nil, r.Due)
 	if err != nil {
 		return Previewed{}, board.RoleRefusal(r.Task, err)
 	}
@@ -368,4 +377,38 @@ func Preview(ctx context.Context, service *verb.Service, adapter func(name strin
 		p.Warnings = append(p.Warnings, "the run could not begin now: "+r.Warning)
 	}
 	return p, nil
+}
+
+// intentLate reports whether the coder committed in this attempt before it said what it would
+// do (13.11). What cannot be found out is not late.
+func (p *prompts) intentLate(ctx context.Context, st *blackboard.State, t *blackboard.Task) bool {
+	said, given := t.FirstIntent()
+	at, known := said.At()
+	if !given || !known {
+		return false
+	}
+	others := t.EarlierCommits()
+	if t.BaseCommit != "" {
+		others = append(others, t.BaseCommit)
+	}
+	if head, err := p.Service.Integration.TipOf(ctx, st); err == nil && head != "" { // what came in from there is others' work
+		others = append(others, head)
+	}
+	first, found, err := p.Service.Board.Repo.FirstCommitTime(ctx, t.ReviewCommit, others...)
+	return err == nil && found && first.Before(at)
+}
+
+// conversation is the one that a run resumes: that of the answer which is asked for again, or
+// the coder's own from before a rejection. Another program, or another coder, begins a new one.
+func (p *prompts) conversation(u *unit, t *blackboard.Task, program string) *blackboard.Conversation {
+	switch {
+	case u.talk != nil && u.with == program:
+		return u.talk
+	case u.fresh || u.talk != nil || p.Role != blackboard.RoleCoder || t == nil:
+		return nil
+	}
+	if i := lastClaim(t); i < 0 || t.History[i].Event != blackboard.HistoryReclaimed {
+		return nil
+	}
+	return transition.Conversation(t, p.ID, program)
 }

@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -9,12 +10,63 @@ import (
 	"sync"
 	"time"
 
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/config"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
 	"liza/pkg/verb/sprint"
 )
+
+// A spending starts programs, counts what they use, and stops them at the limits of a task, the sprint and the day.
+type spending struct {
+	*member
+	Start   func(context.Context, agent.Adapter, agent.Spec) agent.Result
+	Running *Running // nil: what this member uses is counted alone
+}
+
+// showProvider writes what is new about a wait on the board: once when it begins, once when
+// it is over. The end of a run clears it, too.
+func (s *spending) showProvider(ctx context.Context, w *providerWait, task string) {
+	w.mu.Lock()
+	told, pause, same := w.told, w.pause, w.told == w.shown
+	w.mu.Unlock()
+	if same {
+		return
+	}
+	err := s.Service.Board.Update(ctx, "provider wait", func(st *blackboard.State, a transition.Actor) error {
+		return transition.WaitForProvider(st, a, told, s.Service.Board.Now())
+	})
+	if err != nil {
+		return // it is tried again at the next look; the run itself is not concerned
+	}
+	w.mu.Lock()
+	w.shown = told
+	w.mu.Unlock()
+	if told != nil {
+		s.say(task, "its program waits %s for the provider, until %s: %s", pause.Round(time.Second), told.Until, told.Reason)
+	}
+}
+
+// recordUsage appends to usage.jsonl; no decision reads it, so a failure is only told.
+func (s *spending) recordUsage(task string, x *run) {
+	b, r := x.brief, x.result
+	line := map[string]any{"at": blackboard.TimeOf(s.Service.Board.Now()), "run": x.number, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
+		"cost_cents": nil, "tokens_in": nil, "tokens_out": nil, "tokens_cached": nil, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome, "id": x.mark}
+	if r.Usage.CostKnown {
+		line["cost_cents"] = blackboard.AmountOf(r.Usage.CostCents)
+	}
+	if r.Usage.TokensKnown {
+		line["tokens_in"], line["tokens_out"], line["tokens_cached"] = r.Usage.TokensIn, r.Usage.TokensOut, r.Usage.TokensCached
+	}
+	data, err := json.Marshal(line)
+	if err == nil {
+		err = safefile.Append(s.Service.Board.Project.Usage(), []byte(s.Service.Board.Mask(string(data))+"\n"))
+	}
+	if err != nil {
+		s.warn(task, "cannot record the usage: %v", err)
+	}
+}
 
 // Running is what the agent programs of one process have used so far that are still running.
 // Limits of the sprint and of the day count it; the board knows only runs that have ended.
@@ -111,7 +163,7 @@ const lastFigures = 500 * time.Millisecond
 
 // watched starts a program and stops it when it reaches a limit of its task, the sprint or
 // the day (specs/decisions.md#D13). over is that limit.
-func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec agent.Spec, b briefing, task string) (r agent.Result, over *limitError) {
+func (s *spending) watched(ctx context.Context, adapter agent.Adapter, spec agent.Spec, b briefing, task string) (r agent.Result, over *limitError) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ledger := s.Running
@@ -178,7 +230,7 @@ func (s *Supervisor) watched(ctx context.Context, adapter agent.Adapter, spec ag
 }
 
 // overspent is the limit that the running program has reached, or nil.
-func (s *Supervisor) overspent(ctx context.Context, ledger *Running, task string) *limitError {
+func (s *spending) overspent(ctx context.Context, ledger *Running, task string) *limitError {
 	st, err := s.Service.Board.View(ctx)
 	if err != nil {
 		return nil
@@ -198,7 +250,7 @@ func (s *Supervisor) overspent(ctx context.Context, ledger *Running, task string
 
 // settled is what a run itself has used: what its conversation had used before is taken off,
 // and tokens are priced when the program tells no cost.
-func (s *Supervisor) settled(b briefing, u agent.Usage) agent.Usage {
+func (s *spending) settled(b briefing, u agent.Usage) agent.Usage {
 	if before := b.resumed; u.WholeSession && before != nil {
 		u.TokensIn = max(0, u.TokensIn-before.TokensIn)
 		u.TokensOut = max(0, u.TokensOut-before.TokensOut)
@@ -230,7 +282,7 @@ func priceOf(prices map[string]config.Price, program, model string) (config.Pric
 // sprintSpent stops the sprint when a limit of it or of the day is reached, so that nothing
 // new starts (S01). The reserve is what the next run may cost; what programs are still
 // allowed to cost that run now is waited for.
-func (s *Supervisor) sprintSpent(ctx context.Context, st *blackboard.State, reserve blackboard.Amount) (stopped bool, w waiting, err error) {
+func (s *spending) sprintSpent(ctx context.Context, st *blackboard.State, reserve blackboard.Amount) (stopped bool, w waiting, err error) {
 	if !transition.LimitsSprint(st) {
 		return false, waiting{}, nil
 	}
@@ -249,7 +301,7 @@ func (s *Supervisor) sprintSpent(ctx context.Context, st *blackboard.State, rese
 	return false, waiting{}, nil
 }
 
-func (s *Supervisor) stopSprint(ctx context.Context, o *transition.Overspent) error {
+func (s *spending) stopSprint(ctx context.Context, o *transition.Overspent) error {
 	_, err := sprint.SystemCheckpoint(ctx, s.Service, o.String())
 	if isRefused(err) {
 		return nil // somebody was faster
@@ -260,7 +312,7 @@ func (s *Supervisor) stopSprint(ctx context.Context, o *transition.Overspent) er
 
 // reserve puts aside what the next run may cost when a limit of the sprint or of the day has
 // to hold for several at a time. wait is not zero when it has to wait for the others.
-func (s *Supervisor) reserve(ctx context.Context, st *blackboard.State, t *blackboard.Task) (over *limitError, wait time.Duration, err error) {
+func (s *spending) reserve(ctx context.Context, st *blackboard.State, t *blackboard.Task) (over *limitError, wait time.Duration, err error) {
 	if !transition.LimitsSprint(st) {
 		return nil, 0, nil
 	}
@@ -286,7 +338,7 @@ func (s *Supervisor) reserve(ctx context.Context, st *blackboard.State, t *black
 
 // stopForLimit does what a limit asks for that was reached before or during a run: the task
 // is halted, or the sprint is stopped and the claim given back. Work is saved besides.
-func (s *Supervisor) stopForLimit(ctx context.Context, u *unit, over *limitError) error {
+func (s *spending) stopForLimit(ctx context.Context, u *unit, over *limitError) error {
 	ctx = context.WithoutCancel(ctx)
 	s.warn(u.task, "%v", over)
 	if over.task != nil {

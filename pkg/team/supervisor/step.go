@@ -8,9 +8,8 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/role"
-	"liza/pkg/verb/replay"
-
 	"liza/pkg/verb/board"
+	"liza/pkg/verb/replay"
 )
 
 // RunStep is Run for exactly one run of the agent program, on the task of the supervisor or,
@@ -19,7 +18,7 @@ import (
 func (s *Supervisor) RunStep(soft, hard context.Context) error {
 	s.Once, s.OneRun = true, true
 	return s.registered(soft, hard, func(hard context.Context) error {
-		s.recoverHistory(hard)
+		s.records.recoverHistory(hard)
 		did, wait, err := s.stepOnce(soft, hard)
 		if err == nil && !did {
 			err = fmt.Errorf("%w: %s", ErrIdle, wait.why)
@@ -38,7 +37,7 @@ func (s *Supervisor) stepOnce(soft, hard context.Context) (bool, waiting, error)
 	}
 	switch s.Role {
 	case blackboard.RolePlanner:
-		return s.plan(soft, hard, st)
+		return s.planner.plan(soft, hard, st)
 	case blackboard.RoleReviewer:
 		return s.review(soft, hard, st)
 	}
@@ -65,6 +64,7 @@ type Foreseen struct {
 
 // Foresee says which run RunStep would start, and changes nothing.
 func (s *Supervisor) Foresee(ctx context.Context, next replay.NextStep) (Foreseen, error) {
+	s.assemble()
 	out := Foreseen{NextStep: next}
 	if next.Merge {
 		return out, nil
@@ -75,7 +75,7 @@ func (s *Supervisor) Foresee(ctx context.Context, next replay.NextStep) (Foresee
 	}
 	if next.Kind == role.Planner {
 		if due, _ := transition.DueTriggers(st, triggerFacts(s.Service, st), s.Service.Board.Now()); len(due) == 0 {
-			return out, fmt.Errorf("%w: %s", ErrIdle, s.plannerWaits(st, triggerFacts(s.Service, st)))
+			return out, fmt.Errorf("%w: %s", ErrIdle, s.planner.plannerWaits(st, triggerFacts(s.Service, st)))
 		}
 	}
 	t, kind := st.Task(next.Task), next.Kind
@@ -96,12 +96,12 @@ func (s *Supervisor) Foresee(ctx context.Context, next replay.NextStep) (Foresee
 		}
 		return out, err
 	}
-	used, err := s.roleFor(kind, t)
+	used, err := s.programs.roleFor(kind, t)
 	if err != nil {
 		return out, board.RoleRefusal(t, err)
 	}
 	out.Role = used.Role.Name
-	c := s.choose(st, kind, used.Role, t)
+	c := s.programs.choose(st, kind, used.Role, t)
 	out.Program, out.Model = c.name, c.model
 	adapter, err := s.Adapter(out.Program)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Supervisor) Foresee(ctx context.Context, next replay.NextStep) (Foresee
 	}
 	spec := agent.Spec{Dir: s.Service.Board.Project.Root, Model: out.Model, Role: string(kind), TaskID: next.Task, PromptFile: "PROMPT_FILE"}
 	if t != nil {
-		spec.Dir = s.folder(t)
+		spec.Dir = s.member.folder(t)
 	}
 	spec.Worktree = spec.Dir
 	cmd, err := adapter.Command(spec)

@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -16,6 +15,10 @@ import (
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 )
+
+// mergesItself reports whether merges are part of its own steps: it ends after one, or a person has its terminal, where
+// nothing else may write.
+func (s *Supervisor) mergesItself() bool { return !s.Team && (s.Once || s.Interactive != nil) }
 
 // Supervisor drives one registered agent. Make it with its exported fields and call Run
 // once; it is not for concurrent use.
@@ -62,29 +65,56 @@ type Supervisor struct {
 	// Jitter gives numbers from -1 to 1, by which waits differ; nil: they do not.
 	Jitter func() float64
 
-	role     string            // of a preview: in the place of the role that would be used
 	reserved *verb.Reservation // the next task of a coder, with the end of the one before
 	reviews  *verb.Claimed     // the next review of a reviewer, likewise
 
 	worked bool
 	shut   bool // the person closed the program before the work was handed in
 
-	refused     verb.Refused // summaries
-	historyTold bool         // people know that the history cannot be written
-	lease       leaseKeeper
-	beats       *heartbeat // of the team; nil: its own
-	recovered   time.Time
-	moved       bool                                     // somebody moved the integration branch
-	mergeTold   string                                   // why nothing was merged, as it was said
-	movedTold   string                                   // and that was said
-	unverified  map[string]postponed                     // merges that wait for a person, by task
-	failed      struct{ quotas, reviews, claims streak } // each makes the next wait of its kind longer
-	panics      []time.Time
-	outage      time.Time // since when the machine keeps it from working; zero: it does not
-	idleSince   time.Time
-	remote      remotePause
-	wasCutOff   bool      // the board could not be reached
-	waitSince   time.Time // since when the board says what it waits for
+	lease     leaseKeeper
+	beats     *heartbeat // of the team; nil: its own
+	recovered time.Time
+	failed    struct{ reviews, claims streak } // each makes the next wait of its kind longer
+	panics    []time.Time
+	outage    time.Time // since when the machine keeps it from working; zero: it does not
+	idleSince time.Time
+	wasCutOff bool      // the board could not be reached
+	waitSince time.Time // since when the board says what it waits for
+
+	// The parts, as assemble makes them.
+	member     *member
+	remote     *remote
+	merging    *merging
+	programs   *programs
+	spending   *spending
+	prompts    *prompts
+	records    *records
+	launcher   *launcher
+	errands    *errands
+	planner    *planner
+	summarizer *summarizer
+}
+
+// assemble makes the parts of a supervisor from its exported fields, once.
+func (s *Supervisor) assemble() {
+	if s.member != nil {
+		return
+	}
+	m := &member{Service: s.Service, Role: s.Role, ID: s.ID, Print: s.Print}
+	s.member, s.remote = m, &remote{member: m}
+	s.merging = &merging{member: m, remote: s.remote}
+	s.programs = &programs{member: m, Adapter: s.Adapter, CLI: s.CLI, Model: s.Model, Jitter: s.Jitter}
+	s.spending = &spending{member: m, Start: s.Start, Running: s.Running}
+	s.prompts = &prompts{member: m, programs: s.programs, Running: s.Running, Interactive: s.Interactive}
+	s.records = &records{member: m, lease: &s.lease, PID: s.PID, PIDStart: s.PIDStart}
+	s.launcher = &launcher{member: m, records: s.records, surroundings: &surroundings{m}, spending: s.spending, lease: &s.lease,
+		enclosure: &enclosure{member: m, Walls: s.Walls, Commands: s.Commands, RunBase: s.RunBase},
+		Adapter:   s.Adapter, Version: s.Version, Schema: s.Schema, Interactive: s.Interactive, Environ: s.Environ, Liza: s.Liza}
+	s.errands = &errands{member: m, jobs: &jobs{member: m, launcher: s.launcher, records: s.records, Environ: s.Environ},
+		prompts: s.prompts, launcher: s.launcher, programs: s.programs, spending: s.spending, Adapter: s.Adapter}
+	s.planner = &planner{member: m, programs: s.programs, spending: s.spending, prompts: s.prompts, launcher: s.launcher, lease: &s.lease,
+		Adapter: s.Adapter, Slots: s.Slots, Interactive: s.Interactive, OneRun: s.OneRun}
+	s.summarizer = &summarizer{member: m, prompts: s.prompts, launcher: s.launcher, lease: &s.lease, Slots: s.Slots, Task: s.Task, OneRun: s.OneRun, PID: s.PID}
 }
 
 // Line is one line of what a supervisor shows.
@@ -117,25 +147,6 @@ type waiting struct {
 	board  *blackboard.State // that was looked at; nil: none could be
 }
 
-func (s *Supervisor) say(task, format string, args ...any) {
-	if s.Print != nil {
-		s.Print(Line{Time: s.Service.Board.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...)})
-	}
-}
-
-func (s *Supervisor) warn(task, format string, args ...any) {
-	if s.Print != nil {
-		s.Print(Line{Time: s.Service.Board.Now(), Agent: s.ID, Task: task, Text: fmt.Sprintf(format, args...), Warning: true})
-	}
-}
-
-// remotePause is what is left of the trouble with a remote.
-type remotePause struct {
-	until  time.Time
-	failed streak
-	told   string
-}
-
 // InRun is a run of an agent program as the commands are told that come out of it. The token stays in the
 // memory of the supervisor: nothing in the run has it.
 type InRun struct {
@@ -154,6 +165,7 @@ func (s *Supervisor) Run(soft, hard context.Context) error {
 
 // registered does work as a registered agent, with a heartbeat; ABORT ends the context that work gets.
 func (s *Supervisor) registered(soft, hard context.Context, work func(hard context.Context) error) (err error) {
+	s.assemble()
 	hard, abort := context.WithCancelCause(hard)
 	defer abort(nil)
 	if err := s.enter(soft, hard); err != nil {
@@ -163,7 +175,7 @@ func (s *Supervisor) registered(soft, hard context.Context, work func(hard conte
 		s.Service.Agents.ClearStrays()
 	}
 	if !s.Team && !s.mergesItself() {
-		defer s.merger(s.Service, s.Role).beside(hard)()
+		defer newMerging(s.Service, s.Role, s.Print).beside(hard)()
 	}
 	var watchers sync.WaitGroup
 	life, stop := context.WithCancel(hard)
@@ -196,7 +208,7 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 		}
 		var did bool
 		var wait waiting
-		err := s.contained(func() (err error) {
+		err := s.member.contained(func() (err error) {
 			did, wait, err = s.Step(soft, hard)
 			return err
 		})
@@ -214,7 +226,7 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 			}
 		case !s.outage.IsZero():
 			s.outage = time.Time{}
-			s.say("", "goes on")
+			s.member.say("", "goes on")
 		}
 		if did {
 			s.worked = true
@@ -242,7 +254,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if err != nil {
 		return false, waiting{}, err
 	}
-	rest := s.has(st)
+	rest := s.member.has(st)
 	if err := s.releaseRest(hard, st); err != nil {
 		return false, waiting{}, err
 	}
@@ -262,16 +274,16 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if st, wait, err = s.obeyStop(hard, st); err != nil || wait.why != "" {
 		return false, wait, err
 	}
-	if err := s.followRemote(hard, st); err != nil {
+	if err := s.remote.follow(hard, st); err != nil {
 		return false, waiting{}, err
 	}
-	if err := s.seeIntegration(hard, st); err != nil {
+	if err := s.merging.seeIntegration(hard, st); err != nil {
 		return false, waiting{}, err
 	}
 	merged := false
-	s.forgetEnded(hard, st)
+	s.merging.forgetEnded(hard, st)
 	if s.mergesItself() { // else that goes on beside this
-		merged = s.merge(hard, st)
+		merged = s.merging.merge(hard, st)
 	}
 	if merged { // what others left is not the one unit of work that was asked for
 		if st, err = s.Service.Board.View(hard); err != nil {
@@ -282,7 +294,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 		return false, waiting{}, err
 	}
 	if did, wait, err = s.turn(soft, hard, st); err == nil && !did && soft.Err() == nil {
-		did, err = s.summarize(hard, st)
+		did, err = s.summarizer.summarize(hard, st)
 	}
 	wait.board = st
 	return did || merged, wait, err
@@ -292,7 +304,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 func (s *Supervisor) turn(soft, hard context.Context, st *blackboard.State) (bool, waiting, error) {
 	switch s.Role {
 	case blackboard.RolePlanner:
-		return s.plan(soft, hard, st)
+		return s.planner.plan(soft, hard, st)
 	case blackboard.RoleReviewer:
 		return s.review(soft, hard, st)
 	}
@@ -317,10 +329,10 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 	}
 	switch {
 	case st.Goal != nil && st.Goal.Status == blackboard.Completed:
-		s.say("", "goal completed")
+		s.member.say("", "goal completed")
 		return true, errComplete
 	case st.Goal != nil && st.Goal.Status == blackboard.Aborted:
-		s.say("", "goal aborted")
+		s.member.say("", "goal aborted")
 		return true, errComplete
 	case st.Sprint != nil && st.Sprint.Status == blackboard.Completed:
 		return true, &GaveUp{Why: "every task is terminal and none was merged", Next: "liza status"}
@@ -330,20 +342,6 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 
 func (s *Supervisor) completionFacts(st *blackboard.State) transition.CompletionFacts {
 	return transition.CompletionFacts{Control: len(s.Service.Board.Orders(st)) > 0, Triggers: triggerFacts(s.Service, st)}
-}
-
-// seeIntegration tells of a branch that somebody moved. Nothing is merged until a person has decided.
-func (s *Supervisor) seeIntegration(ctx context.Context, st *blackboard.State) error {
-	b, err := s.Service.Integration.SeeIntegration(ctx, st)
-	if s.moved = b.Moved; !b.Moved || err != nil {
-		s.movedTold = ""
-		return err
-	}
-	if s.movedTold != b.Text {
-		s.movedTold = b.Text
-		s.warn("", "%s; merges wait; next: %s", b.Text, b.Next)
-	}
-	return nil
 }
 
 // recoverEvery is how often a member looks for what dead supervisors left.
@@ -360,13 +358,13 @@ func (s *Supervisor) recover(ctx context.Context) error {
 	if !s.beats.recovers(s.Role, now) {
 		return nil
 	}
-	s.recoverHistory(ctx)
+	s.records.recoverHistory(ctx)
 	did, err := s.Service.Agents.Recover(ctx)
 	for _, d := range did {
-		s.warn("", "%s", d)
+		s.member.warn("", "%s", d)
 	}
 	if err != nil && ctx.Err() == nil && !isLost(err) {
-		s.warn("", "cannot clean up: %v", err)
+		s.member.warn("", "cannot clean up: %v", err)
 		return nil
 	}
 	if err == nil && !first { // coders that start with this one have registered by then
@@ -401,10 +399,10 @@ func (s *Supervisor) releaseAbandoned(ctx context.Context) {
 		}
 		why := t.AssignedTo + " is gone, its lease has run out, and no coder is at work"
 		if _, err := s.Service.Release(ctx, verb.ReleaseInput{Task: t.ID, Coder: true, Reason: why}); err != nil {
-			s.warn(t.ID, "cannot give the claim of %s back: %v", t.AssignedTo, err)
+			s.member.warn(t.ID, "cannot give the claim of %s back: %v", t.AssignedTo, err)
 			continue
 		}
-		s.warn(t.ID, "released: %s; next: liza-agent coder", why)
+		s.member.warn(t.ID, "released: %s; next: liza-agent coder", why)
 	}
 }
 

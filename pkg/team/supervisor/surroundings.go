@@ -13,9 +13,12 @@ import (
 	"liza/pkg/run/role"
 )
 
+// Surroundings are what a run works beside: the git folder of its own, and what it has no reason to change.
+type surroundings struct{ *member }
+
 // around looks at what a run has no reason to change; nil when that cannot be seen. What changes in the main checkout while the
 // wall keeps the run away from it is somebody else's work, so only what the run's own git knows of remotes is looked at then.
-func (s *Supervisor) around(ctx context.Context, r *run) git.Surroundings {
+func (s *surroundings) around(ctx context.Context, r *run) git.Surroundings {
 	if r.wall.Shut() {
 		if r.git == nil {
 			return nil
@@ -32,7 +35,7 @@ func (s *Supervisor) around(ctx context.Context, r *run) git.Surroundings {
 // tellChanges tells what changed outside of the worktree while a run was under way: with an alert and a line of the
 // journal that name all runs of that time, since nobody can say which of them, or which person, it was. Nothing is put
 // back but that tips which a ref left behind are kept in the attic.
-func (s *Supervisor) tellChanges(ctx context.Context, before git.Surroundings, r *run, task string) {
+func (s *surroundings) tellChanges(ctx context.Context, before git.Surroundings, r *run, task string) {
 	if before == nil {
 		return
 	}
@@ -97,7 +100,7 @@ func changed(before, after git.Surroundings, integration, remote string) []strin
 }
 
 // describe says in a few words what became of one thing, and keeps what a ref left behind.
-func (s *Supervisor) describe(ctx context.Context, name, old, now string) string {
+func (s *surroundings) describe(ctx context.Context, name, old, now string) string {
 	ref := strings.HasPrefix(name, "refs/")
 	switch {
 	case ref && old == "":
@@ -122,7 +125,7 @@ func (s *Supervisor) describe(ctx context.Context, name, old, now string) string
 }
 
 // underWay names this run and all others that have a program.
-func (s *Supervisor) underWay(st *blackboard.State, task string) string {
+func (s *surroundings) underWay(st *blackboard.State, task string) string {
 	names := []string{s.ID}
 	if task != "" {
 		names[0] += " on " + task
@@ -141,7 +144,7 @@ func (s *Supervisor) underWay(st *blackboard.State, task string) string {
 // openGit gives a run a git folder of its own: that of a coder for its commits, any other to be thrown away. With mounted the
 // wall shows r.git.Git at r.git.Target and r.git.Read besides, also for runs in the main checkout. Without, the worktree's
 // .git names the folder until the end of the run, and runs in the main checkout have git as it is there.
-func (s *Supervisor) openGit(ctx context.Context, r *run, st *blackboard.State, task, worktree string, mounted bool) (err error) {
+func (s *surroundings) openGit(ctx context.Context, r *run, st *blackboard.State, task, worktree string, mounted bool) (err error) {
 	t := st.Task(task)
 	if t == nil || worktree != s.Service.Board.Repo.WorktreePath(task) {
 		if t = nil; !mounted {
@@ -155,7 +158,7 @@ func (s *Supervisor) openGit(ctx context.Context, r *run, st *blackboard.State, 
 
 // takeOver takes over what a coder's run has committed, as soon as the program has ended: before its end is recorded and
 // judged, so that nothing is lost whatever comes of it.
-func (s *Supervisor) takeOver(ctx context.Context, r *run, task string) {
+func (s *surroundings) takeOver(ctx context.Context, r *run, task string) {
 	if r.git == nil || r.brief.role.Role.Kind != role.Coder {
 		return
 	}
@@ -170,7 +173,7 @@ func (s *Supervisor) takeOver(ctx context.Context, r *run, task string) {
 
 // closeGit ends the use of a run's git folder when all that the run led to is written. What cannot be taken over now stays
 // where it is, and is looked at again before anybody works on the task.
-func (s *Supervisor) closeGit(ctx context.Context, r *run) {
+func (s *surroundings) closeGit(ctx context.Context, r *run) {
 	if r.git == nil {
 		return
 	}

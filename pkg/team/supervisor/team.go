@@ -40,7 +40,7 @@ func (t *Team) Run(soft, hard context.Context) error {
 	}
 	merging := func() {}
 	if len(t.Members) > 0 {
-		merging = t.Members[0].merger(t.Service, blackboard.RoleReviewer).beside(hard) // at once: it waits for no reviewer
+		merging = newMerging(t.Service, blackboard.RoleReviewer, t.Members[0].Print).beside(hard) // at once: it waits for no reviewer
 	}
 	watched := make(chan struct{})
 	watching, enough := context.WithCancel(hard)
@@ -71,9 +71,10 @@ const steadyTime = 30 * time.Minute
 
 // kept runs a member, and starts it again after an error that did not come from a decision to end, maxRestarts times in a row.
 func (s *Supervisor) kept(soft, hard context.Context) error {
+	s.assemble()
 	for n := 1; ; n++ {
 		began := s.Service.Board.Now()
-		err := s.contained(func() error { return s.Run(soft, hard) })
+		err := s.member.contained(func() error { return s.Run(soft, hard) })
 		decided := err == nil || errors.Is(err, ErrAborted) || errors.Is(err, ErrIdle) || errors.Is(err, ErrGaveUp)
 		if s.Service.Board.Now().Sub(began) >= steadyTime {
 			n = 1
@@ -82,7 +83,7 @@ func (s *Supervisor) kept(soft, hard context.Context) error {
 			return err
 		}
 		wait := transientWaits.after(n)
-		s.warn("", "ended: %v; it is started again in %s", err, wait)
+		s.member.warn("", "ended: %v; it is started again in %s", err, wait)
 		if !rest(soft, hard, wait) || soft.Err() != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (t *Team) collect(ended <-chan end, stop context.CancelCauseFunc) error {
 			aborted = true
 		default:
 			errs = append(errs, fmt.Errorf("%s: %w", e.member.ID, e.err))
-			e.member.warn("", "ended: %v", e.err)
+			e.member.member.warn("", "ended: %v", e.err)
 			if left[e.member.Role] == 0 {
 				stop(&GaveUp{Why: fmt.Sprintf("no %s is left", e.member.Role)})
 			}

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -9,11 +10,49 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
-	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 )
+
+// applied hands a run's answer to the board, in one write with the end of the run. Work that cannot be pushed is finished: the
+// claim is kept until it can.
+func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) (outcome.Outcome, error) {
+	for {
+		out, err := outcome.Apply(ctx, u.board, r)
+		if failed := u.board.Board.Write(ctx, "run"); isLost(failed) { // when the answer wrote nothing
+			s.lease.end()
+			return out, cmp.Or(err, failed)
+		} else if err == nil {
+			err = failed
+		}
+		w, trouble := s.remote.trouble(u.task, err)
+		if unreachable(err) {
+			w, trouble = s.cutOff(err), true
+		}
+		if !trouble {
+			if err == nil {
+				s.remote.well()
+				s.wasCutOff = false // nothing was given up
+			}
+			return out, err
+		}
+		if !sleep(life, w.until.Sub(s.Service.Board.Now())) {
+			return out, err
+		}
+	}
+}
+
+// spawn prepares prompt, environment and log, runs the program, and records its end.
+func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (*run, error) {
+	p, err := s.prompts.prompt(ctx, st, t, u, nil)
+	if err != nil {
+		return nil, err
+	}
+	dir := s.member.folder(t)
+	spec := agent.Spec{Dir: dir, Role: string(s.Role), TaskID: t.ID, Worktree: dir}
+	return s.launcher.launch(ctx, spec, p, st, u, t.ID)
+}
 
 // work runs the agent on its claim until the claim ends.
 func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
@@ -34,7 +73,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 	defer func() {
 		_ = u.board.Board.Write(context.WithoutCancel(hard), "checks") // that its claim is over says the claim
 		if errors.Is(err, errStopped) {
-			err = s.releaseAll(hard, "a person stopped "+s.ID)
+			err = s.member.releaseAll(hard, "a person stopped "+s.ID)
 		}
 	}()
 	if again, err := s.submitAgain(guarded, task); again || err != nil {
@@ -46,7 +85,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 			return err
 		}
 		if soft.Err() != nil {
-			return s.letGo(hard, u, "stopped by the person")
+			return s.member.letGo(hard, u, "stopped by the person")
 		}
 	}
 	for {
@@ -55,7 +94,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 			return err
 		}
 		if n.again && s.OneRun {
-			return s.letGo(hard, u, "one run was asked for")
+			return s.member.letGo(hard, u, "one run was asked for")
 		}
 		if n.wait > 0 {
 			if err := u.board.Board.Write(guarded, "checks"); err != nil {
@@ -70,7 +109,7 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 			continue // the next round sees why
 		}
 		if soft.Err() != nil && (u.reask == nil || n.wait > 0) {
-			return s.letGo(hard, u, "stopped by the person")
+			return s.member.letGo(hard, u, "stopped by the person")
 		}
 		if why := s.Service.Board.Control(); why != "" && u.reask == nil {
 			if err := s.waitOpen(guarded); err != nil {
@@ -109,19 +148,19 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 		return next{again: wait > 0, wait: wait}, err
 	}
 	if err := u.board.Worktrees.EnsureWorktree(ctx, st, t); err != nil {
-		return next{}, s.cannotStart(ctx, u, err)
+		return next{}, s.member.cannotStart(ctx, u, err)
 	}
 	if s.Role == blackboard.RoleCoder && t.KindOf() != blackboard.CodeTask {
-		return s.runKind(ctx, u, st, t)
+		return s.errands.runKind(ctx, u, st, t)
 	}
-	if st, t, err = s.runFixesOnce(ctx, u, st, t); err != nil || t == nil {
+	if st, t, err = s.errands.runFixesOnce(ctx, u, st, t); err != nil || t == nil {
 		return next{}, err
 	}
 	r, err := s.spawn(ctx, u, st, t)
 	free()
-	defer s.closeRun(ctx, r, err)
+	defer s.launcher.closeRun(ctx, r, err)
 	if err != nil {
-		return next{}, s.cannotStart(ctx, u, err)
+		return next{}, s.member.cannotStart(ctx, u, err)
 	}
 	if errors.Is(context.Cause(ctx), errLost) {
 		return next{}, nil
@@ -150,15 +189,15 @@ func (s *Supervisor) mayRun(ctx context.Context, u *unit, st *blackboard.State, 
 	if stopped, err := s.overLimit(ctx, st, t); stopped || err != nil {
 		return true, 0, err
 	}
-	if w := s.chosen(st, t).wait; w.why != "" {
-		return true, 0, s.letGo(ctx, u, w.why)
+	if w := s.programs.chosen(st, t).wait; w.why != "" {
+		return true, 0, s.member.letGo(ctx, u, w.why)
 	}
-	if _, needed := s.kindOf(t); !needed {
+	if _, needed := s.programs.kindOf(t); !needed {
 		return false, 0, nil
 	}
-	over, wait, err := s.reserve(ctx, st, t)
+	over, wait, err := s.spending.reserve(ctx, st, t)
 	if over != nil {
-		err = s.stopForLimit(ctx, u, over)
+		err = s.spending.stopForLimit(ctx, u, over)
 	}
 	return over != nil || wait > 0, wait, err
 }
@@ -169,7 +208,7 @@ func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *bla
 		err := s.Service.Board.Update(ctx, "limit", func(st *blackboard.State, a transition.Actor) error {
 			return transition.LimitIterations(st, t.ID, a, transition.Input{Reason: lastError(t)}, s.Service.Board.Now())
 		})
-		s.warn(t.ID, "blocked: the iterations are used up")
+		s.member.warn(t.ID, "blocked: the iterations are used up")
 		return true, err
 	}
 	h := transition.Reached(st, t, s.Service.Board.Now())
@@ -177,7 +216,7 @@ func (s *Supervisor) overLimit(ctx context.Context, st *blackboard.State, t *bla
 		return false, nil
 	}
 	_, err := s.Service.Halt(ctx, t.ID, h)
-	s.warn(t.ID, "blocked: %s limit %s of %d", h.Kind, h.Value, h.Limit)
+	s.member.warn(t.ID, "blocked: %s limit %s of %d", h.Kind, h.Value, h.Limit)
 	return true, err
 }
 
@@ -187,13 +226,13 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 	if err != nil {
 		return next{}, err
 	}
-	held := s.holds(st, u, r.before)
+	held := s.member.holds(st, u, r.before)
 	outcome := r.result.Outcome
 	if outcome == agent.Killed && life.Err() != nil && held {
 		return next{}, nil // the caller sees why and releases
 	}
 	if r.stopped() && held {
-		return next{}, s.stopForLimit(ctx, u, r.over)
+		return next{}, s.spending.stopForLimit(ctx, u, r.over)
 	}
 	if r.answered() {
 		s.failed.reviews.end()
@@ -206,22 +245,22 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 	}
 	if mayRestart(r.result, u.restarts) {
 		u.restarts++
-		s.say(u.task, "asks to be restarted")
+		s.member.say(u.task, "asks to be restarted")
 		return next{again: true}, nil
 	}
 	if !r.result.Restart {
 		u.restarts = 0
 	}
 	if r.lostTalk() {
-		return s.restartTalk(u, r), nil
+		return s.member.restartTalk(u, r), nil
 	}
-	if n, handled, err := s.setBack(ctx, u, r); handled {
+	if n, handled, err := s.programs.setBack(ctx, u, r); handled {
 		return n, err
 	}
 	u.reask, u.talk, u.fresh = nil, nil, true
 	switch outcome {
 	case agent.Asked, agent.Refused:
-		_, err := s.asked(ctx, u.task, r)
+		_, err := s.member.asked(ctx, u.task, r)
 		return next{}, err
 	case agent.ContextFull:
 		return s.contextFull(ctx, u, st.Task(u.task), r)
@@ -229,18 +268,6 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 		return s.timedOut(ctx, u, r)
 	}
 	return s.crashed(ctx, u, r)
-}
-
-// holds reports whether the claim of this unit is still this agent's, as it was when the run began.
-func (s *Supervisor) holds(st *blackboard.State, u *unit, m board.Mark) bool {
-	t := st.Task(u.task)
-	if t == nil {
-		return false
-	}
-	if s.Role == blackboard.RoleReviewer {
-		return t.Status == blackboard.ReadyForReview && t.ReviewingBy == s.ID
-	}
-	return t.Status == blackboard.Claimed && t.AssignedTo == s.ID && t.ClaimSeq == m.ClaimSeq
 }
 
 func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
@@ -258,10 +285,10 @@ func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, er
 		return s.askAgain(ctx, u, r, out.Problem)
 	case outcome.Continue:
 		u.reask, u.talk, u.fresh = nil, nil, true
-		s.say(u.task, "%s", out.Note)
+		s.member.say(u.task, "%s", out.Note)
 		return next{again: true}, nil
 	}
-	s.say(u.task, "%s (%s)", out.Note, cost(r.result))
+	s.member.say(u.task, "%s (%s)", out.Note, cost(r.result))
 	return next{}, nil
 }
 
@@ -276,7 +303,7 @@ func (s *Supervisor) beginNext(ctx context.Context, u *unit) (begun func()) {
 	if err != nil || st.Stopped[s.ID] != nil || len(s.Service.Board.Orders(st)) > 0 {
 		return none
 	}
-	if _, w, err := s.sprintSpent(ctx, st, 0); err != nil || w.why != "" {
+	if _, w, err := s.spending.sprintSpent(ctx, st, 0); err != nil || w.why != "" {
 		return none
 	}
 	if s.Role == blackboard.RoleReviewer {
@@ -303,21 +330,6 @@ func (s *Supervisor) beginNext(ctx context.Context, u *unit) (begun func()) {
 	}
 }
 
-// conversation is the one that a run resumes: that of the answer which is asked for again, or
-// the coder's own from before a rejection. Another program, or another coder, begins a new one.
-func (s *Supervisor) conversation(u *unit, t *blackboard.Task, program string) *blackboard.Conversation {
-	switch {
-	case u.talk != nil && u.with == program:
-		return u.talk
-	case u.fresh || u.talk != nil || s.Role != blackboard.RoleCoder || t == nil:
-		return nil
-	}
-	if i := lastClaim(t); i < 0 || t.History[i].Event != blackboard.HistoryReclaimed {
-		return nil
-	}
-	return transition.Conversation(t, s.ID, program)
-}
-
 // conversed is the conversation after a run, with all that it has used so far.
 func conversed(before *blackboard.Conversation, r agent.Result) *blackboard.Conversation {
 	if r.Session == "" {
@@ -330,14 +342,6 @@ func conversed(before *blackboard.Conversation, r agent.Result) *blackboard.Conv
 		c.TokensCached += before.TokensCached
 	}
 	return c
-}
-
-// restartTalk is for a conversation that its program does not know any more: the same is asked
-// in a new one, and nothing has happened.
-func (s *Supervisor) restartTalk(u *unit, r *run) next {
-	u.talk, u.fresh = nil, true
-	s.warn(u.task, "%s does not know the earlier conversation any more; a new one begins", r.program())
-	return next{again: true}
 }
 
 // submitAgain hands a commit in without running a coder, when an earlier run has done the work: its
@@ -367,7 +371,7 @@ func (s *Supervisor) submitAgain(ctx context.Context, task string) (bool, error)
 		return false, nil // a coder has to look
 	}
 	if err == nil {
-		s.say(task, "%s: %s %s; no coder is needed", done.Status, blackboard.ShortCommit(in.Commit), why)
+		s.member.say(task, "%s: %s %s; no coder is needed", done.Status, blackboard.ShortCommit(in.Commit), why)
 	}
 	return true, err
 }
