@@ -41,6 +41,9 @@ type Merger struct {
 	// work; Waits does so before the checks of a candidate run again. Both may be nil.
 	Unverified func(ctx context.Context, candidate, command, log string, exit int) error
 	Waits      func(ctx context.Context, candidate string) error
+	// Reviewed lists the commands of a review that fail with the work and without it. Where a merge has no checks of its own, they
+	// are all that was to verify it; the error is that of Unverified. nil: reviews are not looked at.
+	Reviewed func(ctx context.Context, t *blackboard.Task) ([]string, error)
 
 	Train int  // how many approved tasks All checks side by side; 0 and 1: one after the other
 	Slots int  // how many checks of a train run at a time; 0: half of the processors
@@ -260,6 +263,7 @@ type job struct {
 
 	excused    []string // what failed in the checks, and fails without the work in the same way
 	unverified []string // the commands that failed so
+	reviewed   []string // those of the review, where the merge has no checks
 }
 
 // lasting is how long checks run before that is said; it is said again after a minute, and each time that has doubled.

@@ -66,8 +66,29 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 	if asked, err := j.askAgain(ctx); err != nil || asked {
 		return j, nil, err
 	}
+	if err := j.lookAtReview(ctx); err != nil {
+		return j, nil, err
+	}
 	j.countDrift(ctx, j.old)
 	return j, &facts, nil
+}
+
+// lookAtReview notes what the review could not verify, where no check of the merge does, and refuses the merge while a person has
+// to be asked about it (specs/protocol.md#8.4).
+func (j *job) lookAtReview(ctx context.Context) error {
+	if j.Reviewed == nil || len(j.Checks) > 0 {
+		return nil
+	}
+	for _, commit := range []string{j.old, j.task.ReviewCommit} {
+		if _, err := j.Repo.ReadFile(ctx, commit, Script); err == nil {
+			return nil
+		} else if !errors.Is(err, git.ErrNotFound) {
+			return err
+		}
+	}
+	var err error
+	j.reviewed, err = j.Reviewed(ctx, j.task)
+	return err
 }
 
 // usable fails a task whose commit is gone, or is not what it should be.
@@ -234,6 +255,7 @@ func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error
 	} else if failed != "" {
 		return j.fail(ctx, Result{Reason: "checks", Check: failed, Log: log})
 	}
+	j.unverified = append(j.unverified, j.reviewed...)
 	if candidate, err = j.marked(ctx, candidate); err != nil {
 		return j.result, err
 	}

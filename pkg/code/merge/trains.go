@@ -386,7 +386,7 @@ func (y *journey) land(ctx context.Context, d decision) (goOn bool, err error) {
 	if err := j.setCandidate(ctx, commit); err != nil {
 		return false, err
 	}
-	if j.unverified = y.ends[y.seen[a.name()]].unverified; len(j.unverified) > 0 {
+	if j.unverified = slices.Concat(y.ends[y.seen[a.name()]].unverified, j.reviewed); len(j.unverified) > 0 {
 		y.remade = true
 		commit, err = j.marked(ctx, commit)
 	} else if y.remade { // the tree is the one that was checked

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -470,6 +471,33 @@ func (c *Checks) WaitsUnverified(ctx context.Context, candidate string) error {
 		}
 	}
 	return nil
+}
+
+// Reviewed lists the commands of the checks of a task's review that would have rejected the work, but fail without it too, so that
+// nothing has verified it. The error is that of Unverified for the first of them that has to wait.
+func (c *Checks) Reviewed(ctx context.Context, t *blackboard.Task) (commands []string, waits error) {
+	if t.Review == nil {
+		return nil, nil
+	}
+	known, err := c.readBaseline()
+	if err != nil {
+		return nil, err
+	}
+	for _, check := range t.Review.Checks {
+		severity := c.board.Config().Review.Checks[check.Name].Severity
+		if check.Status != review.Failed || check.Baseline == "" || severity != review.Error {
+			continue
+		}
+		command := check.Name
+		for _, r := range known {
+			if r.End.Log != "" && c.board.Rel(r.End.Log) == check.Baseline {
+				command = r.Command
+			}
+		}
+		commands = append(commands, command)
+		waits = cmp.Or(waits, c.Unverified(ctx, command, true))
+	}
+	return commands, waits
 }
 
 // FailedBefore remembers that a command failed on the candidate, with the failures of its base, while the candidate waits.

@@ -99,7 +99,7 @@ func (g Merges) Merger(by string) *merge.Merger {
 			return g.verbs.Checks.OnBase(ctx, secrets, base, checks.IntegrationCheck, command)
 		}
 		m.Passed = g.verbs.Checks.Passed
-		m.Waits = g.verbs.Checks.WaitsUnverified
+		m.Waits, m.Reviewed = g.verbs.Checks.WaitsUnverified, g.verbs.Checks.Reviewed
 		m.Unverified = func(ctx context.Context, candidate, command, log string, exit int) error {
 			err := g.verbs.Checks.Unverified(ctx, command, true)
 			if board.IsRefusal(err) {
