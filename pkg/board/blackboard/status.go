@@ -5,6 +5,28 @@ import (
 	"strings"
 )
 
+// Status of a task (specs/protocol.md#4).
+type Status string
+
+// The statuses; MERGED, ABANDONED and SUPERSEDED are terminal.
+const (
+	Draft             Status = "DRAFT"
+	Unclaimed         Status = "UNCLAIMED"
+	Claimed           Status = "CLAIMED"
+	ReadyForReview    Status = "READY_FOR_REVIEW"
+	Rejected          Status = "REJECTED"
+	Approved          Status = "APPROVED"
+	Merged            Status = "MERGED"
+	Blocked           Status = "BLOCKED"
+	Abandoned         Status = "ABANDONED"
+	Superseded        Status = "SUPERSEDED"
+	IntegrationFailed Status = "INTEGRATION_FAILED"
+)
+
+// Statuses lists all statuses of a task in the order of a task's life.
+var Statuses = []Status{Draft, Unclaimed, Claimed, ReadyForReview, Rejected, Approved,
+	IntegrationFailed, Blocked, Merged, Abandoned, Superseded}
+
 // A Tone says how much a status asks for attention. Each view has a colour for it.
 type Tone string
 
@@ -33,6 +55,8 @@ type StatusInfo struct {
 	Fill     string `json:"fill"` // background in drawings
 	Terminal bool   `json:"terminal"`
 
+	Waits bool `json:"-"` // the task does not go on before a person or a planner acts
+
 	Logist string `json:"-"` // job state (specs/roles-and-knowledge.md#11)
 	Coven  string `json:"-"`
 	Kiso   string `json:"-"`
@@ -40,17 +64,17 @@ type StatusInfo struct {
 
 // StatusTable has each status once, ordered by how much people want to see such tasks when not all fit.
 var StatusTable = []StatusInfo{
-	{Blocked, "Blocked", "blocked", "✗", ToneBad, "Blocked", "#f8d7da", false, "INTERVENTION_REQUIRED", "blocked", "failed"},
-	{IntegrationFailed, "Could not be merged", "merge failed", "!", ToneBad, "In progress", "#f8d7da", false, "INTERVENTION_REQUIRED", "conflict", "failed"},
-	{Claimed, "In progress", "in work", "▸", ToneWork, "In progress", "#cfe2ff", false, "RUNNING", "in_progress", "running"},
-	{ReadyForReview, "In review", "in review", "◎", ToneReview, "In review", "#cff4fc", false, "REVIEW_REQUIRED", "in_review", "reviewing"},
-	{Rejected, "Rejected", "sent back", "↺", ToneWait, "In progress", "#fff3cd", false, "PENDING", "in_progress", "needs_fix"},
-	{Approved, "Approved", "approved", "●", ToneGood, "Approved", "#d1e7dd", false, "RUNNING", "merging", "running"},
-	{Unclaimed, "To do", "not begun", "○", ToneCalm, "To do", "#ffffff", false, "PENDING", "open", "pending"},
-	{Draft, "Drafts", "draft", "·", ToneQuiet, "To do", "#eeeeee", false, "DRAFT", "draft", "draft"},
-	{Merged, "Merged", "merged", "✓", ToneGood, "Done", "#a3cfbb", true, "SUCCESS", "closed", "done"},
-	{Superseded, "Replaced", "replaced", "»", ToneQuiet, "Done", "#dddddd", true, "CANCELED", "closed", "superseded"},
-	{Abandoned, "Given up", "given up", "–", ToneQuiet, "Done", "#dddddd", true, "CANCELED", "cancelled", "cancelled"},
+	{Blocked, "Blocked", "blocked", "✗", ToneBad, "Blocked", "#f8d7da", false, true, "INTERVENTION_REQUIRED", "blocked", "failed"},
+	{IntegrationFailed, "Could not be merged", "merge failed", "!", ToneBad, "In progress", "#f8d7da", false, false, "INTERVENTION_REQUIRED", "conflict", "failed"},
+	{Claimed, "In progress", "in work", "▸", ToneWork, "In progress", "#cfe2ff", false, false, "RUNNING", "in_progress", "running"},
+	{ReadyForReview, "In review", "in review", "◎", ToneReview, "In review", "#cff4fc", false, false, "REVIEW_REQUIRED", "in_review", "reviewing"},
+	{Rejected, "Rejected", "sent back", "↺", ToneWait, "In progress", "#fff3cd", false, false, "PENDING", "in_progress", "needs_fix"},
+	{Approved, "Approved", "approved", "●", ToneGood, "Approved", "#d1e7dd", false, false, "RUNNING", "merging", "running"},
+	{Unclaimed, "To do", "not begun", "○", ToneCalm, "To do", "#ffffff", false, false, "PENDING", "open", "pending"},
+	{Draft, "Drafts", "draft", "·", ToneQuiet, "To do", "#eeeeee", false, true, "DRAFT", "draft", "draft"},
+	{Merged, "Merged", "merged", "✓", ToneGood, "Done", "#a3cfbb", true, false, "SUCCESS", "closed", "done"},
+	{Superseded, "Replaced", "replaced", "»", ToneQuiet, "Done", "#dddddd", true, false, "CANCELED", "closed", "superseded"},
+	{Abandoned, "Given up", "given up", "–", ToneQuiet, "Done", "#dddddd", true, false, "CANCELED", "cancelled", "cancelled"},
 }
 
 // Rank returns the place of s in StatusTable; that of a status which people invented is behind all others.
@@ -76,7 +100,7 @@ func (s Status) Info() StatusInfo {
 // Terminal reports whether no event leaves the status.
 func (s Status) Terminal() bool { return s == Merged || s == Abandoned || s == Superseded }
 
-// Known reports whether s is one of the eleven statuses.
+// Known reports whether s is one of the statuses above.
 func (s Status) Known() bool { return slices.Contains(Statuses, s) }
 
 // Active reports whether work on the task is under way (specs/protocol.md#0).

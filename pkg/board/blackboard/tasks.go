@@ -147,49 +147,6 @@ func (s *State) AgentIDs() []string {
 	return slices.SortedFunc(maps.Keys(s.Agents), CompareAgentIDs)
 }
 
-// LeadsTo returns the statuses that a history entry leaves a task in; none for an
-// entry that sets no status.
-func (e *HistoryEntry) LeadsTo() []Status {
-	if e == nil {
-		return nil
-	}
-	if IsClaimEvent(e.Event) {
-		return []Status{Claimed}
-	}
-	switch e.Event {
-	case HistoryCreated:
-		return []Status{Draft, Unclaimed}
-	case HistoryFinalized, HistoryUnblocked:
-		return []Status{Unclaimed}
-	case HistoryReadyForReview, HistorySubmittedForReview, HistoryApprovalRecorded, HistoryApprovalVoided, HistoryReviewAskedAgain:
-		return []Status{ReadyForReview}
-	case HistoryApproved:
-		return []Status{Approved}
-	case HistoryRejected:
-		return []Status{Rejected}
-	case HistoryBlocked:
-		return []Status{Blocked}
-	case HistorySuperseded:
-		return []Status{Superseded}
-	case HistoryAbandoned:
-		return []Status{Abandoned}
-	case HistoryMerged:
-		return []Status{Merged}
-	case HistoryIntegrationFailed:
-		return []Status{IntegrationFailed}
-	case HistoryClaimReleased:
-		return []Status{Unclaimed, IntegrationFailed}
-	case HistoryReleased:
-		switch e.What {
-		case "claim":
-			return []Status{Unclaimed, IntegrationFailed}
-		case "rerun", "restep":
-			return []Status{Unclaimed}
-		}
-	}
-	return nil
-}
-
 // IntentSinceClaim returns the agent's latest intent of the current attempt, or nil.
 func (t *Task) IntentSinceClaim(agent string) *HistoryEntry {
 	for h := range t.Backwards() {

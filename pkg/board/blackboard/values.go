@@ -157,28 +157,6 @@ type Raw string
 // it. A malformed one is kept, and rule V39 reports it.
 type Time string
 
-// Status of a task (specs/protocol.md#4).
-type Status string
-
-// The eleven statuses; MERGED, ABANDONED and SUPERSEDED are terminal.
-const (
-	Draft             Status = "DRAFT"
-	Unclaimed         Status = "UNCLAIMED"
-	Claimed           Status = "CLAIMED"
-	ReadyForReview    Status = "READY_FOR_REVIEW"
-	Rejected          Status = "REJECTED"
-	Approved          Status = "APPROVED"
-	Merged            Status = "MERGED"
-	Blocked           Status = "BLOCKED"
-	Abandoned         Status = "ABANDONED"
-	Superseded        Status = "SUPERSEDED"
-	IntegrationFailed Status = "INTEGRATION_FAILED"
-)
-
-// Statuses lists all statuses of a task in the order of a task's life.
-var Statuses = []Status{Draft, Unclaimed, Claimed, ReadyForReview, Rejected, Approved,
-	IntegrationFailed, Blocked, Merged, Abandoned, Superseded}
-
 // List is a list of strings; a scalar is accepted when read (specs/decisions.md#D18).
 type List []string
 

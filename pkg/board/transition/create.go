@@ -22,7 +22,7 @@ var createRules = []Rule{
 	{ID: "T03", Event: evFinalize, From: from(blackboard.Draft), To: blackboard.Unclaimed, Who: ByPlanner | ByHuman,
 		Needs:   needs(noHumanReview, gatesPass, specExists, dependenciesExist, dependenciesWanted),
 		Does:    does(nameTitle),
-		History: records(blackboard.HistoryFinalized), Log: names(blackboard.ActionTasksFinalized)},
+		History: records(blackboard.HistoryFinalized), Log: names(blackboard.ActionTasksFinalized), ByHand: true},
 }
 
 // Create puts a new task on the board: DRAFT with draft, else UNCLAIMED (T01, T02).

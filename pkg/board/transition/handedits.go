@@ -13,14 +13,14 @@ import (
 // is refused: the task stays what it was, and the verb is named. So no edit leaves a claim, a
 // review or a worktree that agents would stumble over again and again.
 
-// byHand are the edits of a status that are taken as a verb.
-var byHand = map[[2]blackboard.Status]Event{
-	{blackboard.Draft, blackboard.Unclaimed}:           evFinalize,
-	{blackboard.Claimed, blackboard.Unclaimed}:         evRelease,
-	{blackboard.Unclaimed, blackboard.Blocked}:         evBlock,
-	{blackboard.Claimed, blackboard.Blocked}:           evBlock,
-	{blackboard.Rejected, blackboard.Blocked}:          evBlock,
-	{blackboard.IntegrationFailed, blackboard.Blocked}: evBlock,
+// byHand returns the event as which an edit of a status is taken, "" for an edit that is refused.
+func byHand(from, to blackboard.Status) Event {
+	for i := range Rules {
+		if r := &Rules[i]; r.ByHand && r.To == to && hasStatus(r.From, from) {
+			return r.Event
+		}
+	}
+	return ""
 }
 
 // TakeHandEdits gives the edits of statuses that a person made in the file their meaning, and
@@ -57,8 +57,8 @@ var errNoVerb = errors.New("no verb does that")
 
 // takeHandEdit carries out the verb that the edit of t means.
 func takeHandEdit(s *blackboard.State, t, old *blackboard.Task, now time.Time) error {
-	event, ok := byHand[[2]blackboard.Status{old.Status, t.Status}]
-	if !ok {
+	event := byHand(old.Status, t.Status)
+	if event == "" {
 		return errNoVerb
 	}
 	in := Input{Reason: "the status was edited by hand"}
@@ -109,7 +109,7 @@ func verbInstead(t *blackboard.Task, to blackboard.Status) string {
 		return reject
 	case to == blackboard.Unclaimed && t.Status != blackboard.Claimed:
 		return "liza rerun " + id + " --reason T"
-	case to == blackboard.Blocked && byHand[[2]blackboard.Status{t.Status, to}] == evBlock:
+	case to == blackboard.Blocked && byHand(t.Status, to) == evBlock:
 		return "liza block " + id + " --reason T --question T"
 	case t.Status == blackboard.Claimed:
 		return "liza release " + id + " --force --reason T"

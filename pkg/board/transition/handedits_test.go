@@ -8,6 +8,16 @@ import (
 	"liza/pkg/board/blackboard/audit"
 )
 
+// takenByHand are the edits of a status that are taken as a verb.
+var takenByHand = map[[2]blackboard.Status]Event{
+	{blackboard.Draft, blackboard.Unclaimed}:           evFinalize,
+	{blackboard.Claimed, blackboard.Unclaimed}:         evRelease,
+	{blackboard.Unclaimed, blackboard.Blocked}:         evBlock,
+	{blackboard.Claimed, blackboard.Blocked}:           evBlock,
+	{blackboard.Rejected, blackboard.Blocked}:          evBlock,
+	{blackboard.IntegrationFailed, blackboard.Blocked}: evBlock,
+}
+
 // Each edit of a status, in each situation, is taken as a verb or put back with the name of one.
 // Either way the board breaks no rule that it did not break before.
 func TestEveryHandEditOfAStatusIsAVerbOrPutBack(t *testing.T) {
@@ -35,7 +45,7 @@ func TestEveryHandEditOfAStatusIsAVerbOrPutBack(t *testing.T) {
 			after := edited.Fork()
 			refused := TakeHandEdits(after, prev, now)
 			name := situation.name + " → " + string(to)
-			event, wanted := byHand[[2]blackboard.Status{situation.status, to}]
+			event, wanted := takenByHand[[2]blackboard.Status{situation.status, to}]
 			switch {
 			case len(refused) == 0 && !wanted:
 				t.Errorf("%s: it was taken", name)
@@ -63,9 +73,16 @@ func TestEveryHandEditOfAStatusIsAVerbOrPutBack(t *testing.T) {
 			}
 		}
 	}
-	for pair, event := range byHand {
+	for pair, event := range takenByHand {
 		if !seen[pair] {
 			t.Errorf("%s → %s was never taken as %s", pair[0], pair[1], event)
+		}
+	}
+	for _, r := range Rules {
+		for _, from := range r.From {
+			if r.ByHand && takenByHand[[2]blackboard.Status{from, r.To}] != r.Event {
+				t.Errorf("the table takes %s → %s as %s, and no test says so", from, r.To, r.Event)
+			}
 		}
 	}
 }

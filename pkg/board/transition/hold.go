@@ -8,11 +8,11 @@ import (
 
 // holdRules are the rows of hold and unhold.
 var holdRules = []Rule{
-	{ID: "T34", Event: evHold, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed, blackboard.Blocked), Who: ByHuman | BySystem,
+	{ID: "T34", Event: evHold, From: open(), Who: ByHuman | BySystem,
 		Needs:   needs(textsGiven, notOnHold),
 		Does:    does(hold),
 		History: records(blackboard.HistoryHeld), Log: names(blackboard.ActionHeld)},
-	{ID: "T35", Event: evUnhold, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed, blackboard.Blocked), Who: ByHuman,
+	{ID: "T35", Event: evUnhold, From: open(), Who: ByHuman,
 		Needs:   needs(onHold),
 		Does:    does(unhold),
 		History: records(blackboard.HistoryUnheld), Log: names(blackboard.ActionUnheld)},

@@ -12,7 +12,7 @@ var releaseRules = []Rule{
 	{ID: "T36", Event: evRelease, From: from(blackboard.Claimed), To: blackboard.Unclaimed, Who: SAny | ByHuman, When: noIntegrationFix,
 		Needs:   needs(textsGiven, mayRelease),
 		Does:    does(releaseClaim, endClaim, unassign),
-		History: records(blackboard.HistoryReleased), Log: names(blackboard.ActionReleased)},
+		History: records(blackboard.HistoryReleased), Log: names(blackboard.ActionReleased), ByHand: true},
 	{ID: "T36", Event: evRelease, From: from(blackboard.Claimed), To: blackboard.IntegrationFailed, Who: SAny | ByHuman, When: isIntegrationFix,
 		Needs:   needs(textsGiven, mayRelease),
 		Does:    does(releaseClaim, endClaim, unassign),

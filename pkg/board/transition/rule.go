@@ -22,6 +22,7 @@ type Rule struct {
 	Does    []Effect
 	History []blackboard.HistoryEvent // history entries
 	Log     []blackboard.Action       // journal actions
+	ByHand  bool                      // an edit of the status by hand that leads the same way is taken as the event
 }
 
 // A Condition chooses between rules that share event and status.
@@ -114,6 +115,11 @@ func needs(g ...Guard) []Guard { return g }
 func does(e ...Effect) []Effect { return e }
 
 func from(s ...blackboard.Status) []blackboard.Status { return s }
+
+// open is every status that is not terminal, but those given.
+func open(but ...blackboard.Status) []blackboard.Status {
+	return slices.DeleteFunc(slices.Clone(blackboard.Statuses), func(s blackboard.Status) bool { return s.Terminal() || slices.Contains(but, s) })
+}
 
 func names(n ...blackboard.Action) []blackboard.Action { return n }
 

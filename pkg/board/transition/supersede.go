@@ -9,14 +9,14 @@ import (
 
 // supersedeRules are the rows of retarget, supersede and abandon.
 var supersedeRules = []Rule{
-	{ID: "T31", Event: evRetarget, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed, blackboard.Blocked), Who: BySystem,
+	{ID: "T31", Event: evRetarget, From: open(), Who: BySystem,
 		Does: does(retarget), Log: names(blackboard.ActionRetargeted)},
-	{ID: "T32", Event: evSupersede, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Blocked, blackboard.Rejected, blackboard.IntegrationFailed, blackboard.ReadyForReview), To: blackboard.Superseded,
+	{ID: "T32", Event: evSupersede, From: open(blackboard.Claimed, blackboard.Approved), To: blackboard.Superseded,
 		Who: ByPlanner | ByHuman | BySystem, When: notUnderReview,
 		Needs:   needs(textsGiven, rootCauseGiven, replacementsExist, noCycleByReplacement, workSaved),
 		Does:    does(clearBlock, endReview, endClaim, closeTask, nameReplacements),
 		History: records(blackboard.HistorySuperseded), Log: names(blackboard.ActionSuperseded)},
-	{ID: "T33", Event: evAbandon, From: from(blackboard.Draft, blackboard.Unclaimed, blackboard.Blocked, blackboard.Rejected, blackboard.IntegrationFailed, blackboard.ReadyForReview), To: blackboard.Abandoned,
+	{ID: "T33", Event: evAbandon, From: open(blackboard.Claimed, blackboard.Approved), To: blackboard.Abandoned,
 		Who: ByPlanner | ByHuman, When: notUnderReview,
 		Needs:   needs(textsGiven, rootCauseGiven, workSaved),
 		Does:    does(clearBlock, endReview, endClaim, closeTask),

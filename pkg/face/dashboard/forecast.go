@@ -25,7 +25,7 @@ func (b builder) forecast(v View) *Forecast {
 	for t := range b.s.Tasks() {
 		switch {
 		case t.Status.Terminal():
-		case t.Status == blackboard.Blocked || t.Status == blackboard.Draft || t.Hold != nil || findings.AwaitsMerge(t):
+		case t.Status.Info().Waits || t.Hold != nil || findings.AwaitsMerge(t):
 			waits = append(waits, t)
 		default:
 			open = append(open, t)

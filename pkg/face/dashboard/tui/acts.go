@@ -427,14 +427,10 @@ func (d acts) askRelease() step {
 
 func (d acts) abandonable() bool {
 	t := d.picks()
-	if t == nil {
+	if t == nil || !t.Status.Known() || t.Status.Terminal() {
 		return false
 	}
-	switch t.Status {
-	case blackboard.Blocked, blackboard.Draft, blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed:
-		return true
-	}
-	return false
+	return t.Status != blackboard.Claimed && t.Status != blackboard.ReadyForReview && t.Status != blackboard.Approved
 }
 
 func (d acts) askAbandon() step {

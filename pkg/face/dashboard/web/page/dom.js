@@ -78,6 +78,9 @@ export function clock(at, minutes) {
 export const when = (at) => h("time", { datetime: at, title: at }, clock(at));
 export const short = (commit) => (commit ? h("code", { title: commit }, commit.slice(0, 9)) : null);
 export const words = (s) => (s ?? "").toLowerCase().replaceAll("_", " ");
+// over are the statuses that no event leaves.
+export const over = statuses.filter((s) => s.terminal).map((s) => s.status);
+
 const tones = Object.fromEntries(statuses.map((s) => [s.status, s.tone]));
 export const tone = (s) => `s-${s} t-${tones[s] ?? "calm"}`;
 export const status = (s) => h("span", { class: `status ${tone(s)}` }, words(s));

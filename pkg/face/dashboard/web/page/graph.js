@@ -1,5 +1,5 @@
 // The task graph, as the server has laid it out. Wheel and drag, + - 0 and arrows move it.
-import { h, svg, words, plain, later, tone } from "./dom.js";
+import { h, svg, words, plain, later, tone, over } from "./dom.js";
 import { get, path } from "./live.js";
 
 const cut = (s, n) => (s.length > n ? `${s.slice(0, n - 1)}…` : s);
@@ -16,7 +16,7 @@ export function show(root) {
   let data = null, box = null, drawn = "";
   const drawing = svg("svg", { class: "graph", role: "group", "aria-label": "Task graph", tabindex: "0" });
   const chain = h("p", { class: "quiet" });
-  const over = ["MERGED", "SUPERSEDED", "ABANDONED"], many = 300; // more than that is drawn without what is over, unless it is asked for
+  const many = 300; // more than that is drawn without what is over, unless it is asked for
   let all = null;
   const whole = h("button", { type: "button", class: "quiet", hidden: true, "aria-pressed": "false", onclick: () => { all = !all; drawn = ""; load(); } }, "Done tasks too");
   const button = (label, title, act) => h("button", { type: "button", class: "quiet", title, onclick: act }, label);

@@ -1,5 +1,5 @@
 // The page of a task: what is asked for, what was done, what others found, and what a person can do.
-import { h, text, inline, section, list, status, age, cost, money, when, short, span, taskLink, agentLink, words, later, code } from "./dom.js";
+import { h, text, inline, section, list, status, age, cost, money, when, short, span, taskLink, agentLink, words, later, code, over } from "./dom.js";
 import { board, get, path } from "./live.js";
 import { decide } from "./waits.js";
 import { fold } from "./forms.js";
@@ -8,7 +8,7 @@ import { output } from "./agents.js";
 
 const parts = [["", "Overview"], ["diff", "Diff"], ["attempts", "Attempts"], ["output", "Output"], ["history", "History"], ["fields", "Fields"]];
 
-const good = ["finished", "completed", "approved", "merged", "submitted", "ok"], over = ["MERGED", "ABANDONED", "SUPERSEDED"];
+const good = ["finished", "completed", "approved", "merged", "submitted", "ok"];
 const outcome = (o) => h("span", { class: `outcome ${good.includes(o.toLowerCase()) ? "o-good" : o === "rejected" ? "o-wait" : "o-bad"}` }, words(o));
 
 const links = (all) => (all.length ? h("ul", { class: "plain" }, all.map((l) => h("li", {}, taskLink(l.id), " ", status(l.status), " ", inline(l.title ?? "")))) : null);
