@@ -66,7 +66,7 @@ func (o *agentOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := o.env.readyFactory(ctx, o.cli, o.model, o.scenario)
+	c, err := readyFactory(ctx, o.env, o.cli, o.model, o.scenario)
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func (c *factory) summary(ctx context.Context, began time.Time) ran {
 	if tasks, err := c.service.Board.Histories().SprintTasks(s); err == nil {
 		r.Unverified = blackboard.UnverifiedText(tasks)
 	}
-	if v, err := c.env.source(c.service, "liza").View(ctx); err == nil {
+	if v, err := sourceOf(c.service, "liza").View(ctx); err == nil {
 		r.Open = openTasks(v)
 	}
 	r.cost = costLine(s.Usage)

@@ -73,8 +73,8 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	}
 	x := &maintain.Doctor{Project: p, CLI: o.cli, Now: o.env.System.Now, Explain: sentence,
 		Say: func(text string) { o.env.System.Log().Info(text) }, Try: o.env.inside == nil}
-	o.env.openConfig(x)
-	o.env.openBoard(ctx, x)
+	openConfig(o.env.System.Environ, x)
+	openBoard(ctx, o.env.System, x)
 	if x.Service != nil {
 		x.Programs = assembly.Programs(x.Service.Board.Config())
 	}
@@ -82,7 +82,7 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	if x.Service != nil {
-		o.env.examineWall(ctx, x)
+		examineWall(ctx, &o.env.System, x)
 	}
 	return o.show(x.Found)
 }
@@ -118,8 +118,8 @@ func (o *doctorOptions) show(found []findings.Finding) error {
 
 // openConfig says what is wrong with the configuration. A file that cannot be used stops every
 // command that writes; a reader takes the defaults.
-func (e *Env) openConfig(x *maintain.Doctor) {
-	_, warnings, err := config.Load(x.Project.Liza, e.System.Environ)
+func openConfig(environ []string, x *maintain.Doctor) {
+	_, warnings, err := config.Load(x.Project.Liza, environ)
 	if err != nil {
 		r := explain(err)
 		x.Add("config", findings.Error, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
@@ -133,10 +133,9 @@ func (e *Env) openConfig(x *maintain.Doctor) {
 }
 
 // openBoard opens the project as far as that goes, and finds the last valid state.
-func (e *Env) openBoard(ctx context.Context, x *maintain.Doctor) {
-	quiet := *e
-	quiet.System.Stderr = nowhere{} // warnings are findings here
-	d, err := quiet.System.OpenAt(ctx, x.Project, true)
+func openBoard(ctx context.Context, quiet assembly.Environment, x *maintain.Doctor) {
+	quiet.Stderr = nowhere{} // warnings are findings here
+	d, err := quiet.OpenAt(ctx, x.Project, true)
 	if err != nil {
 		r := explain(err)
 		x.Add("state", findings.Error, "state.yaml", r.next, "", "%s", r.message)
@@ -198,7 +197,7 @@ func (c *factory) preflight(ctx context.Context, s *blackboard.State, reviewers 
 	x := &maintain.Doctor{Project: c.service.Board.Project, Service: c.service, State: s, Programs: assembly.Programs(c.service.Board.Config()), Reviewers: reviewers, CLI: c.cli, Now: c.env.System.Now, Explain: sentence, Try: true}
 	found := x.Preflight(ctx)
 	x.Found = nil
-	c.env.examineSettings(ctx, x)
+	examineSettings(ctx, &c.env.System, x)
 	for _, f := range append(found, x.Found...) {
 		c.screen.line(supervisor.Line{Time: c.env.System.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Text, listWidth), nextText(f.Next))})
 	}
@@ -211,12 +210,12 @@ func sentence(err error) (message, next string) {
 }
 
 // examineWall says which level of sandbox this machine reaches, and proves it by trying what must be refused.
-func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
+func examineWall(ctx context.Context, system *assembly.Environment, x *maintain.Doctor) {
 	if x.Service.Board.Repo == nil { // a wall is made around the worktrees, which nobody can list
 		return
 	}
 	cfg := x.Service.Board.Config()
-	level, reason, err := e.System.Walls(x.Service, nil).Level(ctx, "")
+	level, reason, err := system.Walls(x.Service, nil).Level(ctx, "")
 	if bad, ok := errors.AsType[*sandbox.Unavailable](err); ok {
 		x.Add("sandbox", findings.Error, "level", bad.Next, "", "level %s is required, and %s is the strongest here: %s; no program is started", bad.Want, bad.Have, bad.Why)
 		return
@@ -226,11 +225,11 @@ func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
 		return
 	}
 	sayLevel(x, cfg, level, reason)
-	e.examineSettings(ctx, x)
+	examineSettings(ctx, system, x)
 	if level != sandbox.Closed && level != sandbox.Partial {
 		return
 	}
-	tried, err := e.tryWall(ctx, x.Service, level)
+	tried, err := tryWall(ctx, system, x.Service, level)
 	if err != nil {
 		x.Add("sandbox", findings.Error, "proof", "LIZA_SANDBOX=partial liza doctor", "", "the wall of level %s cannot be tried: %v", level, err)
 		return
@@ -239,9 +238,9 @@ func (e *Env) examineWall(ctx context.Context, x *maintain.Doctor) {
 }
 
 // examineSettings tells what the person's own settings of the program name and its runs do not get.
-func (e *Env) examineSettings(ctx context.Context, x *maintain.Doctor) {
+func examineSettings(ctx context.Context, system *assembly.Environment, x *maintain.Doctor) {
 	program := cmp.Or(x.CLI, x.Service.Board.Config().Agents.Default)
-	missing, err := e.System.Missing(ctx, x.Service, program)
+	missing, err := system.Missing(ctx, x.Service, program)
 	if err != nil {
 		return // the level or the program is told of anyway
 	}
@@ -292,15 +291,15 @@ func sayAttempts(x *maintain.Doctor, level sandbox.Level, tried []sandbox.Attemp
 }
 
 // tryWall makes a wall like that of a run, without a program, around a folder of its own, and tries it.
-func (e *Env) tryWall(ctx context.Context, d *verb.Service, level sandbox.Level) ([]sandbox.Attempt, error) {
+func tryWall(ctx context.Context, system *assembly.Environment, d *verb.Service, level sandbox.Level) ([]sandbox.Attempt, error) {
 	name := fmt.Sprintf("doctor-%d", os.Getpid())
-	run, err := broker.MakeFolder(e.System.BrokerBase(), d.Board.Project.Root, name)
+	run, err := broker.MakeFolder(system.BrokerBase(), d.Board.Project.Root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = errors.Join(run.Listener.Close(), run.Remove()) }()
 	dir := filepath.Join(run.Path, "work")
-	w, err := e.System.Walls(d, nil).Plan(ctx, wall.Use{Name: name, Dir: dir, Write: true, Sockets: run.Path}, nil)
+	w, err := system.Walls(d, nil).Plan(ctx, wall.Use{Name: name, Dir: dir, Write: true, Sockets: run.Path}, nil)
 	if err != nil {
 		return nil, err
 	}

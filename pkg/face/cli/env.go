@@ -19,7 +19,7 @@ type Env struct {
 	StdinTerminal bool
 	JSON          bool // of the global options
 
-	forgeTokens map[string]string // by kind of forge, once asked for
+	reached *forges // see forges
 
 	tree   func(*Env) *urfave.Command    // all commands of liza: what comes out of a run goes through them as well
 	direct struct{ out, errs io.Writer } // streams that are not masked, for programs of their own

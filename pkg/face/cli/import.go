@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
-	"liza/pkg/board/config"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/forge"
 	"liza/pkg/run/checklist"
@@ -83,7 +81,7 @@ func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string)
 	if err != nil {
 		return err
 	}
-	told, err := o.env.returner(d).Round(ctx, true)
+	told, err := o.env.forges().returner(d).Round(ctx, true)
 	out.Told = append(out.Told, told...)
 	if err != nil {
 		o.env.Notices(strings.Split(err.Error(), "\n"))
@@ -158,7 +156,7 @@ func (o *importOptions) tracker(ctx context.Context, d *verb.Service, s *blackbo
 		}
 		keys = append(keys, key)
 	}
-	options, err := o.env.trackerOptions(ctx, d, kind, "")
+	options, err := o.env.forges().tracker(ctx, d, kind, "")
 	if err != nil {
 		return err
 	}
@@ -241,7 +239,7 @@ func (o *importOptions) again(ctx context.Context, d *verb.Service, s *blackboar
 		keys[t] = append(keys[t], key)
 	}
 	for _, t := range order {
-		options, err := o.env.trackerOptions(ctx, d, t.kind, t.repo)
+		options, err := o.env.forges().tracker(ctx, d, t.kind, t.repo)
 		if err != nil {
 			return err
 		}
@@ -372,36 +370,4 @@ func nameIn(root, path string) string {
 		return filepath.ToSlash(rel)
 	}
 	return path
-}
-
-// trackerOptions say where a tracker is, and bring the token along: a forge is that of land when it is of this kind.
-func (e *Env) trackerOptions(ctx context.Context, d *verb.Service, kind, repo string) (forge.Options, error) {
-	land, own := d.Board.Config().Land, d.Board.Config().Import
-	switch {
-	case kind == forge.Jira || kind == forge.Linear:
-		o := forge.Options{Kind: kind, API: own.API, Now: e.System.Now, Wait: pause, Email: e.System.Get("JIRA_EMAIL")}
-		if o.API == "" && (own.URL != "" || kind == forge.Linear) {
-			o.API = forge.API(kind, own.URL)
-		}
-		if o.API == "" {
-			return o, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza config set import.url https://TEAM.atlassian.net", Message: "the address of jira is not known: import.url is empty"}
-		}
-		err := e.giveToken(ctx, &o, own.URL)
-		return o, err
-	case land.Forge != kind:
-		return e.forgeOptions(ctx, d, config.Land{Forge: kind, URL: own.URL, API: own.API, Repo: cmp.Or(repo, own.Repo), Remote: land.Remote}, "import")
-	}
-	land.Repo = cmp.Or(repo, own.Repo, land.Repo)
-	return e.forgeOptions(ctx, d, land, "land")
-}
-
-// returner tells trackers and files what has landed.
-func (e *Env) returner(d *verb.Service) *importer.Returner {
-	return &importer.Returner{Service: d, Pause: pause, Tracker: func(ctx context.Context, kind, repo string) (forge.Tracker, error) {
-		o, err := e.trackerOptions(ctx, d, kind, repo)
-		if err != nil {
-			return nil, err
-		}
-		return forge.NewTracker(o)
-	}}
 }

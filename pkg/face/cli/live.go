@@ -35,7 +35,7 @@ const liveEvery = 500 * time.Millisecond
 // draw puts lines above the block, and the block as it is now below what is on the terminal, in one write: a terminal
 // that shows each write would flicker. A line of the block never reaches the last column, where terminals differ.
 func (l *live) draw(to io.Writer, above string) {
-	width, height := l.env.size()
+	width, height := l.env.terminal().size()
 	lines := liveLines(l.view, l.env.System.Now().Sub(l.began), max(20, width-1), max(3, height-2))
 	if above == "" && width == l.width && height == l.height && slices.Equal(lines, l.drawn) {
 		return
@@ -52,7 +52,7 @@ func (l *live) draw(to io.Writer, above string) {
 
 // clear takes the block from the terminal. A window that has become narrower since shows a line as several.
 func (l *live) clear(to io.Writer) {
-	width, _ := l.env.size()
+	width, _ := l.env.terminal().size()
 	if n := rowsOf(l.drawn, width); n > 0 {
 		fmt.Fprintf(to, "\x1b[%dA\r\x1b[J", n)
 	}
@@ -81,7 +81,7 @@ func (l *live) passes(line supervisor.Line) bool {
 
 // line is one line of a supervisor: without columns where they do not fit, and cut to the window unless somebody has to read all of it.
 func (l *live) line(x supervisor.Line, task, text string) string {
-	width, _ := l.env.size()
+	width, _ := l.env.terminal().size()
 	line := fmt.Sprintf("%s  %-15s %-12s %s", x.Time.Local().Format("15:04"), x.Agent, task, text)
 	if width < 80 || x.Warning && dashboard.WidthOf(line) > width {
 		line = strings.Join(slices.DeleteFunc([]string{x.Agent, task, text}, func(part string) bool { return part == "-" }), "  ")

@@ -9,6 +9,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/mcp"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/verb/verb"
 )
@@ -33,7 +34,7 @@ func (e *Env) serveMCP(ctx context.Context) error {
 	if e.inside == nil && e.System.Get("LIZA_RUN") != "" && e.System.Get(brokerVariable) == "" && e.System.Get("LIZA_AGENT_TOKEN") == "" {
 		return mcp.Serve(ctx, mcp.Options{Version: version}, e.System.Stdin, e.System.Stdout)
 	}
-	role, err := e.roleOfCaller()
+	role, err := roleOfCaller(&e.System)
 	if err != nil {
 		return err
 	}
@@ -46,12 +47,12 @@ func (e *Env) serveMCP(ctx context.Context) error {
 		d.Board.Proc.Ancestors = e.System.Ancestry
 	}
 	return mcp.Serve(ctx, mcp.Options{Version: version, Service: d, Role: role, Inside: d.Board.InRun(ctx), Task: e.System.Get("LIZA_TASK_ID"),
-		Notes: e.notesFor(d),
+		Notes: e.inside.notesFor(&e.System, d),
 		Explain: func(err error) mcp.Problem {
 			r := explain(err)
 			return mcp.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
 		},
-		Facts: func(s *blackboard.State) dashboard.Facts { return e.viewFacts(d, s, "liza") },
+		Facts: func(s *blackboard.State) dashboard.Facts { return viewFacts(d, s, "liza") },
 		Prompt: func(ctx context.Context, task string) (blackboard.Role, string, error) {
 			p, err := supervisor.Preview(ctx, d, adapters(d), task, "")
 			return blackboard.Role(p.Kind), p.Text, err
@@ -59,16 +60,16 @@ func (e *Env) serveMCP(ctx context.Context) error {
 }
 
 // notesFor takes the notes for the run in which a server is called; nil outside of one.
-func (e *Env) notesFor(d *verb.Service) func(context.Context) []string {
-	if e.inside == nil {
+func (i *insideRun) notesFor(e *assembly.Environment, d *verb.Service) func(context.Context) []string {
+	if i == nil {
 		return nil
 	}
-	return func(ctx context.Context) []string { return e.newNotes(ctx, d, e.inside.Run.Agent) }
+	return func(ctx context.Context) []string { return newNotes(ctx, e, d, i.Run.Agent) }
 }
 
 // roleOfCaller is the role of the agent that calls, "" for a person.
-func (e *Env) roleOfCaller() (blackboard.Role, error) {
-	id := cmp.Or(e.System.Get("LIZA_AGENT_ID"), e.System.As)
+func roleOfCaller(e *assembly.Environment) (blackboard.Role, error) {
+	id := cmp.Or(e.Get("LIZA_AGENT_ID"), e.As)
 	if id == "" {
 		return "", nil
 	}

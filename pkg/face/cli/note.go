@@ -12,6 +12,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/run/activity"
+	"liza/pkg/team/assembly"
 	"liza/pkg/verb/verb"
 )
 
@@ -20,20 +21,20 @@ func (e *Env) tellNotes(ctx context.Context) {
 	if e.inside == nil {
 		return
 	}
-	for _, text := range e.newNotes(ctx, e.inside.Service, e.inside.Run.Agent) {
+	for _, text := range newNotes(ctx, &e.System, e.inside.Service, e.inside.Run.Agent) {
 		fmt.Fprintln(e.System.Stderr, text)
 	}
 }
 
 // newNotes takes the notes that a run has not got yet. A failure is not the command's: the next one tries again.
-func (e *Env) newNotes(ctx context.Context, d *verb.Service, agent string) (texts []string) {
-	taken, err := e.System.ServiceOn(d.Board).TakeNotes(context.WithoutCancel(ctx), agent)
+func newNotes(ctx context.Context, e *assembly.Environment, d *verb.Service, agent string) (texts []string) {
+	taken, err := e.ServiceOn(d.Board).TakeNotes(context.WithoutCancel(ctx), agent)
 	if err != nil {
-		e.System.Log().Debug("cannot look for notes: " + err.Error())
+		e.Log().Debug("cannot look for notes: " + err.Error())
 	}
 	for _, n := range taken {
 		texts = append(texts, "note from a person: "+n.Message)
-		activity.Append(d.Board.Project.Activity(n.For), activity.Event{At: e.System.Now(), Kind: activity.Note, Text: d.Board.Mask(n.Message)})
+		activity.Append(d.Board.Project.Activity(n.For), activity.Event{At: e.Now(), Kind: activity.Note, Text: d.Board.Mask(n.Message)})
 	}
 	return texts
 }

@@ -10,13 +10,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 	"time"
 
 	urfave "github.com/urfave/cli/v3"
-	"golang.org/x/sys/unix"
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
@@ -66,7 +62,7 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 	if err := o.known(d, s, name); err != nil {
 		return err
 	}
-	src := o.env.source(d, "liza")
+	src := sourceOf(d, "liza")
 	events, next, err := src.Output(name, 0)
 	if err != nil {
 		return err
@@ -86,7 +82,7 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 		}
 		return o.env.Print(map[string]any{"events": events, "next": next}, "")
 	}
-	t := &dashboard.Transcript{Width: o.env.width(), Colour: o.env.colour()}
+	t := &dashboard.Transcript{Width: o.env.terminal().width(), Colour: o.env.terminal().colour()}
 	for _, e := range events {
 		fmt.Fprint(o.env.System.Stdout, t.Text(e))
 	}
@@ -251,8 +247,8 @@ func (o *attachOptions) run(ctx context.Context, args []string) error {
 		fmt.Fprintf(env.System.Stderr, "Following %s; a line that you type becomes a note to it. Ctrl-C leaves, and the agent goes on.\n", agent)
 		go o.typed(ctx, d, agent)
 	}
-	t := &dashboard.Transcript{Width: env.width(), Colour: env.colour()}
-	for e := range env.source(d, "liza").FollowOutput(ctx, agent, 0) {
+	t := &dashboard.Transcript{Width: env.terminal().width(), Colour: env.terminal().colour()}
+	for e := range sourceOf(d, "liza").FollowOutput(ctx, agent, 0) {
 		fmt.Fprint(env.System.Stdout, t.Text(e))
 	}
 	return &errDone{130}
@@ -277,77 +273,4 @@ func (o *attachOptions) typed(ctx context.Context, d *verb.Service, agent string
 		}
 		fmt.Fprint(o.env.System.Stdout, verbs.NoteText(done).Body)
 	}
-}
-
-// page shows a long text on a terminal through the pager that the person has for git, and prints it everywhere else. What
-// the repository names as its pager is not asked: agents work in it.
-func (e *Env) page(ctx context.Context, text string) error {
-	pager := e.pager(ctx)
-	if pager == "" {
-		_, err := io.WriteString(e.System.Stdout, text)
-		return err
-	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), e.direct.out, e.direct.errs
-	cmd.Env = e.System.Environ
-	for name, value := range map[string]string{"LESS": "FRX", "LV": "-c"} { // as git does
-		if e.System.Get(name) == "" {
-			cmd.Env = append(cmd.Env, name+"="+value)
-		}
-	}
-	cmd.Dir = e.System.Dir
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		_, err := io.WriteString(e.System.Stdout, text) // there is no shell
-		return err
-	}
-	return nil // the person may have left it early
-}
-
-// pager is the command, "" for none.
-func (e *Env) pager(ctx context.Context) string {
-	if !e.Terminal || e.JSON {
-		return ""
-	}
-	ask := exec.CommandContext(ctx, "git", "var", "GIT_PAGER")
-	ask.Dir, ask.Env = string(os.PathSeparator), append(e.System.Environ[:len(e.System.Environ):len(e.System.Environ)], "GIT_DIR="+os.DevNull)
-	out, err := ask.Output()
-	pager := strings.TrimSpace(string(out))
-	if err != nil || pager == "cat" {
-		return ""
-	}
-	return pager
-}
-
-func (e *Env) colour() bool { return e.Terminal && !e.JSON && e.System.Get("NO_COLOR") == "" }
-
-// width of the terminal; a pipe gets whole lines.
-func (e *Env) width() int {
-	if n, err := strconv.Atoi(e.System.Get("COLUMNS")); err == nil && n > 0 {
-		return n
-	}
-	if width, _ := e.size(); width > 0 {
-		return width
-	}
-	return 120
-}
-
-// size of the terminal in columns and lines, 0 when stdout is none.
-func (e *Env) size() (width, height int) {
-	if f, ok := e.direct.out.(*os.File); ok && e.Terminal {
-		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
-			return int(size.Col), int(size.Row)
-		}
-	}
-	return 0, 0
-}
-
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios)
-	return err == nil
-}
-
-// canLive reports whether a block can be drawn in its place.
-func (e *Env) canLive() bool {
-	width, _ := e.size()
-	return e.Terminal && !e.JSON && width > 0 && e.System.Get("CI") == "" && e.System.Get("TERM") != "dumb" && e.System.Get("TERM") != ""
 }

@@ -195,11 +195,11 @@ func (o *stepOptions) run(ctx context.Context, task string) error {
 	}
 	c := &factory{env: o.env, service: d, cli: o.cli, model: o.model, screen: o.env.newScreen()}
 	if !next.Merge {
-		crewOf := o.env.readyFactory
+		crewOf := readyFactory
 		if o.dryRun {
-			crewOf = o.env.newFactory
+			crewOf = newFactory
 		}
-		if c, err = crewOf(ctx, o.cli, o.model, o.scenario); err != nil {
+		if c, err = crewOf(ctx, o.env, o.cli, o.model, o.scenario); err != nil {
 			return err
 		}
 		c.screen = o.env.newScreen()

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -49,9 +50,9 @@ func (o *reportOptions) run(ctx context.Context, _ []string) error {
 	}
 	var f dashboard.ReportFacts
 	if o.sprint != "" && (s.Sprint == nil || o.sprint != s.Sprint.ID) {
-		s, f, err = o.env.archivedReport(d, s, o.sprint)
+		s, f, err = archivedReport(d, s, o.sprint)
 	} else {
-		f, err = o.env.reportFacts(d, s)
+		f, err = reportFacts(o.env.System.Log(), d, s)
 	}
 	if err != nil {
 		return err
@@ -115,11 +116,11 @@ func commitLinks(ctx context.Context, d *verb.Service, tasks []*blackboard.Task)
 }
 
 // reportFacts are the facts of reports and figures: all tasks of the sprint, and its journal.
-func (e *Env) reportFacts(d *verb.Service, s *blackboard.State) (dashboard.ReportFacts, error) {
-	f := dashboard.ReportFacts{Facts: e.viewFacts(d, s, "")}
+func reportFacts(log *slog.Logger, d *verb.Service, s *blackboard.State) (dashboard.ReportFacts, error) {
+	f := dashboard.ReportFacts{Facts: viewFacts(d, s, "")}
 	var err error
 	if f.Tasks, err = d.Board.Histories().SprintTasks(s); err != nil {
-		e.System.Log().Warn(err.Error())
+		log.Warn(err.Error())
 		f.Tasks = s.SprintTasks(nil)
 	}
 	f.Journal, err = d.Board.Histories().SprintJournal(blackboard.ActionRunFailed)
@@ -127,8 +128,8 @@ func (e *Env) reportFacts(d *verb.Service, s *blackboard.State) (dashboard.Repor
 }
 
 // archivedReport is the board as it was when a sprint of the archive ended, as far as that is kept.
-func (e *Env) archivedReport(d *verb.Service, s *blackboard.State, sprint string) (*blackboard.State, dashboard.ReportFacts, error) {
-	f := dashboard.ReportFacts{Facts: e.viewFacts(d, s, "")}
+func archivedReport(d *verb.Service, s *blackboard.State, sprint string) (*blackboard.State, dashboard.ReportFacts, error) {
+	f := dashboard.ReportFacts{Facts: viewFacts(d, s, "")}
 	x, err := d.Board.Histories().ArchivedSprint(sprint)
 	if err != nil {
 		return s, f, err

@@ -73,7 +73,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if o.planners < 0 || o.coders < 0 || o.reviewers < 0 || o.planners+o.coders+o.reviewers == 0 {
 		return usagef("liza help run", "the team is empty: give at least one planner, coder or reviewer")
 	}
-	c, err := o.env.readyFactory(ctx, o.cli, o.model, o.scenario)
+	c, err := readyFactory(ctx, o.env, o.cli, o.model, o.scenario)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	exported := o.env.exportBeside(c.service.Board.Project, c.liza)
 	guarded := c.guardSettings(ctx)
 	quiet := func() {}
-	if !o.plain && o.env.canLive() {
+	if !o.plain && o.env.terminal().canLive() {
 		quiet = c.goLive(hard)
 	}
 	returned := c.returnBeside(soft)
@@ -241,8 +241,8 @@ type factory struct {
 
 // readyFactory checks what the supervisors will need: the program that they run, and the scenario
 // of the scripted agent, which would otherwise show itself only as a crash.
-func (e *Env) readyFactory(ctx context.Context, cliName, model, scenario string) (*factory, error) {
-	c, err := e.newFactory(ctx, cliName, model, scenario)
+func readyFactory(ctx context.Context, e *Env, cliName, model, scenario string) (*factory, error) {
+	c, err := newFactory(ctx, e, cliName, model, scenario)
 	if err != nil {
 		return nil, err
 	}
@@ -251,13 +251,13 @@ func (e *Env) readyFactory(ctx context.Context, cliName, model, scenario string)
 }
 
 // newFactory is readyFactory without a look at the program: for what runs none.
-func (e *Env) newFactory(ctx context.Context, cliName, model, scenario string) (*factory, error) {
+func newFactory(ctx context.Context, e *Env, cliName, model, scenario string) (*factory, error) {
 	service, err := e.System.Service(ctx)
 	if err != nil {
 		return nil, err
 	}
 	service.Board.Caller.As = ""
-	e.hideTokens(ctx, service)
+	e.forges().hide(ctx, service)
 	liza, err := e.System.Liza()
 	if err != nil {
 		return nil, err
@@ -436,7 +436,7 @@ func (c *factory) gone(ctx context.Context, err error) error {
 // goLive draws the block of a team until done is called, which takes it away.
 func (c *factory) goLive(ctx context.Context) (done func()) {
 	s := c.screen
-	l := &live{src: c.env.source(c.service, "liza"), env: c.env, began: c.env.System.Now()}
+	l := &live{src: sourceOf(c.service, "liza"), env: c.env, began: c.env.System.Now()}
 	s.mu.Lock()
 	s.live = l
 	s.mu.Unlock()

@@ -67,7 +67,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if o.tokenEnv != "" {
 		d.Board.Caller.Person = o.tokenEnv // who calls is known by the token's name (specs/roles-and-knowledge.md#9.7)
 	}
-	source := o.env.source(d, "liza")
+	source := sourceOf(d, "liza")
 	if _, err := source.State(ctx); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 				return web.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
 			},
 			Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
-				f, err := o.env.reportFacts(d, s)
+				f, err := reportFacts(o.env.System.Log(), d, s)
 				return dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now), err
 			}})}
 	ended := context.AfterFunc(ctx, func() {

@@ -16,11 +16,11 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// source reads the project for a view that goes on, in the words of a vocabulary.
-func (e *Env) source(d *verb.Service, view string) *source.Source {
+// sourceOf reads the project for a view that goes on, in the words of a vocabulary.
+func sourceOf(d *verb.Service, view string) *source.Source {
 	return &source.Source{Service: d, Facts: func(s *blackboard.State) dashboard.Facts {
-		f := e.viewFacts(d, s, view)
-		f.GaveUp = e.gaveUp(d)
+		f := viewFacts(d, s, view)
+		f.GaveUp = gaveUp(d)
 		return f
 	}}
 }
@@ -29,7 +29,7 @@ func (e *Env) source(d *verb.Service, view string) *source.Source {
 const recentEntries = 1000
 
 // gaveUp are the supervisors that ended by themselves lately and have not come back.
-func (e *Env) gaveUp(d *verb.Service) []findings.GaveUp {
+func gaveUp(d *verb.Service) []findings.GaveUp {
 	entries, err := (history.Journal{Path: d.Board.Project.Journal()}).Read(history.Filter{Last: recentEntries})
 	if err != nil {
 		return nil // liza validate says what is wrong with the journal
@@ -38,7 +38,7 @@ func (e *Env) gaveUp(d *verb.Service) []findings.GaveUp {
 }
 
 // viewFacts is what a view shows besides the state.
-func (e *Env) viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Facts {
+func viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Facts {
 	cfg := d.Board.Config()
 	f := dashboard.Facts{Now: d.Board.Now(), Process: d.Board.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view, Checking: d.Merges.MergeChecks()}
 	for _, o := range d.Board.Orders(s) {

@@ -62,7 +62,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		result["view_role"] = word
 		body += fmt.Sprintf("\nIn the words of %s\n  role  %s\n", o.view, word)
 	}
-	for id, doing := range o.env.source(d, o.view).DoingOn(s) {
+	for id, doing := range sourceOf(d, o.view).DoingOn(s) {
 		if a := s.Agents[id]; id == args[0] || a.CurrentTask == args[0] {
 			result["doing"] = doing
 			body += dashboard.DoingText(id, doing)
@@ -90,7 +90,7 @@ func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard
 	if t.Status == blackboard.Claimed { // its worktree is not read for a number
 		return fmt.Sprintf("\nChange\n  liza diff %s   as its worktree is now\n", t.ID)
 	}
-	diff, err := o.env.source(d, "liza").Diff(ctx, t.ID)
+	diff, err := sourceOf(d, "liza").Diff(ctx, t.ID)
 	if err != nil || diff == nil {
 		return ""
 	}
@@ -107,7 +107,7 @@ func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard
 
 // viewStatus is the status in the vocabulary, as `liza status` shows it.
 func (o *showOptions) viewStatus(d *verb.Service, s *blackboard.State, t *blackboard.Task) string {
-	for _, row := range dashboard.Build(s, o.env.viewFacts(d, s, o.view)).Tasks {
+	for _, row := range dashboard.Build(s, viewFacts(d, s, o.view)).Tasks {
 		if row.ID == t.ID {
 			return row.ViewStatus
 		}
@@ -181,7 +181,7 @@ func newDiff(env *Env) *urfave.Command {
 
 func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) error {
 	id, paths := args[0], args[1:]
-	change, err := o.env.source(d, "liza").Diff(ctx, id)
+	change, err := sourceOf(d, "liza").Diff(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -203,9 +203,9 @@ func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) e
 	}
 	text := ""
 	if o.stat {
-		text = dashboard.DiffStat(change, o.env.width(), o.env.colour())
+		text = dashboard.DiffStat(change, o.env.terminal().width(), o.env.terminal().colour())
 	} else {
-		text = dashboard.DiffText(change, o.env.colour(), o.env.Terminal)
+		text = dashboard.DiffText(change, o.env.terminal().colour(), o.env.Terminal)
 	}
-	return o.env.page(ctx, text)
+	return o.env.terminal().page(ctx, text)
 }

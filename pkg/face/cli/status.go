@@ -52,20 +52,20 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	facts := env.viewFacts(d, s, o.view)
+	facts := viewFacts(d, s, o.view)
 	for _, c := range radar(ctx, d, s, "") {
 		facts.Warnings = append(facts.Warnings, c.String())
 	}
-	facts.GaveUp = env.gaveUp(d)
-	facts.Doing = env.source(d, o.view).DoingOn(s)
-	env.branchFacts(ctx, d, s, &facts)
+	facts.GaveUp = gaveUp(d)
+	facts.Doing = sourceOf(d, o.view).DoingOn(s)
+	branchFacts(ctx, d, s, &facts)
 	if stale != nil {
 		if r := explain(stale); r.code != unreachable {
 			facts.Wrong = []string{r.message}
 		}
 	}
 	v := dashboard.Build(s, facts)
-	text := dashboard.Text(v, env.width(), env.colour())
+	text := dashboard.Text(v, env.terminal().width(), env.terminal().colour())
 	if stale == nil && len(v.Wrong) > 0 {
 		r := report{code: 3, message: "the board is invalid: " + strings.Join(v.Wrong, "; "), next: "liza validate"}
 		if env.JSON {
@@ -88,7 +88,7 @@ func radar(ctx context.Context, d *verb.Service, s *blackboard.State, id string)
 }
 
 // branchFacts gives the state of the integration branch; what cannot be found out is left out.
-func (e *Env) branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *dashboard.Facts) {
+func branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *dashboard.Facts) {
 	if d.Board.Repo == nil {
 		return
 	}

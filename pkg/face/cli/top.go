@@ -44,7 +44,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	source := env.source(d, o.view)
+	source := sourceOf(d, o.view)
 	if _, err := source.State(ctx); err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func newMetrics(env *Env) *urfave.Command {
 			if err != nil {
 				return err
 			}
-			f, err := env.reportFacts(d, s)
+			f, err := reportFacts(env.System.Log(), d, s)
 			if err != nil {
 				return err
 			}

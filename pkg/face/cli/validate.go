@@ -15,6 +15,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/maintain"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
@@ -42,7 +43,7 @@ func newValidate(env *Env) *urfave.Command {
 }
 
 func (o *validateOptions) run(ctx context.Context, args []string) error {
-	p, err := o.env.boardOf(ctx, args)
+	p, err := o.boardOf(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -100,18 +101,18 @@ func counts(v maintain.Validated) string {
 }
 
 // boardOf is the place of the file that was named, else of the project's state.
-func (e *Env) boardOf(ctx context.Context, args []string) (*maintain.Board, error) {
+func (o *validateOptions) boardOf(ctx context.Context, args []string) (*maintain.Board, error) {
 	if len(args) == 0 {
-		found, err := e.System.Find(ctx)
+		found, err := o.env.System.Find(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return e.boardIn(ctx, found)
+		return boardIn(ctx, &o.env.System, found)
 	}
-	if err := e.ownFile(args[0]); err != nil {
+	if err := o.env.ownFile(args[0]); err != nil {
 		return nil, err
 	}
-	file := e.path(args[0])
+	file := o.env.path(args[0])
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return nil, usagef("liza validate FILE", "%s is not a file that can be read", args[0])
 	}
@@ -119,11 +120,11 @@ func (e *Env) boardOf(ctx context.Context, args []string) (*maintain.Board, erro
 	if filepath.Base(filepath.Dir(file)) == ".liza" {
 		p.Root = filepath.Dir(filepath.Dir(file))
 		if found, err := project.At(p.Root); err == nil && found.State() == realFile(file) {
-			return e.boardIn(ctx, found)
+			return boardIn(ctx, &o.env.System, found)
 		}
 	}
 	var err error
-	p.Store, err = store.Open(store.Options{Path: file, GitDir: filepath.Join(filepath.Dir(file), ".no-git-dir"), Now: e.System.Now})
+	p.Store, err = store.Open(store.Options{Path: file, GitDir: filepath.Join(filepath.Dir(file), ".no-git-dir"), Now: o.env.System.Now})
 	return p, err
 }
 
@@ -135,7 +136,7 @@ func realFile(path string) string {
 }
 
 // lookAtRemote lets a board be compared with what other hosts have merged.
-func (e *Env) lookAtRemote(ctx context.Context, d *verb.Service, p *maintain.Board) error {
+func lookAtRemote(ctx context.Context, e *assembly.Environment, d *verb.Service, p *maintain.Board) error {
 	if p.Remote = d.Board.Remote(); p.Remote == "" {
 		return nil
 	}
@@ -145,29 +146,29 @@ func (e *Env) lookAtRemote(ctx context.Context, d *verb.Service, p *maintain.Boa
 	}
 	if d.Board.Clocked() != nil {
 		machine, _ := os.Hostname()
-		if p.Processes.Host, err = verb.HostName(s, d.Board.Project.GitDir, e.System.Get("LIZA_HOST"), machine); err != nil {
+		if p.Processes.Host, err = verb.HostName(s, d.Board.Project.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
 			return err
 		}
 	}
 	return d.Integration.FetchTip(ctx, s)
 }
 
-func (e *Env) boardIn(ctx context.Context, found *project.Project) (*maintain.Board, error) {
-	cfg, err := e.System.Config(found, true)
+func boardIn(ctx context.Context, e *assembly.Environment, found *project.Project) (*maintain.Board, error) {
+	cfg, err := e.Config(found, true)
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.System.Store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, 0)
+	s, err := e.Store(found, cfg, &history.Archive{Dir: found.ArchiveDir()}, 0)
 	if err != nil {
 		return nil, err
 	}
-	proc := e.System.Processes(found.Tmp())
+	proc := e.Processes(found.Tmp())
 	p := &maintain.Board{Name: maintain.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.Repo = repo
-		err = e.lookAtRemote(ctx, verb.New(&board.Session{Project: found, Store: s, Repo: repo, Config: cfg.Get}), p)
+		err = lookAtRemote(ctx, e, verb.New(&board.Session{Project: found, Store: s, Repo: repo, Config: cfg.Get}), p)
 		if err != nil {
-			e.System.Log().Warn("what other hosts have merged cannot be looked at: " + err.Error())
+			e.Log().Warn("what other hosts have merged cannot be looked at: " + err.Error())
 		}
 	}
 	return p, nil

@@ -63,7 +63,7 @@ func (o *watchOptions) run(ctx context.Context, _ []string) error {
 	if o.once {
 		return o.show(w.Pass(ctx))
 	}
-	w.Sinks = append(w.Sinks, &lines{out: o.env.System.Stdout, colour: o.env.colour()})
+	w.Sinks = append(w.Sinks, &lines{out: o.env.System.Stdout, colour: o.env.terminal().colour()})
 	w.Run(ctx, d.Board.Store.Watch(ctx))
 	return &errDone{130}
 }
