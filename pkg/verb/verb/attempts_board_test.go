@@ -177,7 +177,7 @@ var elsewhere = strings.Fields(`AcceptIntegration Analyze Archive ArchivedTask B
 	FollowRemote ForeseeChecks GitFolder Help IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next PatchesOf PutBack RandomHex Recover RestoreIntegration SecretsOf
 	SeeIntegration SetUp SettleFolders SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Try Unknown Update Event AdminOnly
 	AdoptTip BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify LearnLate NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary
-	Later Write KeepEnd ClaimReserved DropReserved ReserveNext ReviewNext
+	Later Write HeartbeatWith KeepEnd ClaimReserved DropReserved ReserveNext ReviewNext
 	Already AsSystem AskedTip BaseRef ContainsBase Fetch KnownTip NewRegistration NoteIntegration OnBase ProposalOnto PutBranch RecoverScrub RunChecks
 	Stop TakenAway TipHere Undone Unverified UpdateAs WaitsUnverified`)
 
