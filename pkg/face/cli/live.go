@@ -71,12 +71,10 @@ func rowsOf(lines []string, window int) int {
 	return rows
 }
 
-// routine begins the lines of steps that the block shows already, or that lead to another line soon.
-var routine = []string{"ready, runs ", "waits: ", "reviews ", "checks: nothing found", "goal completed"}
-
-// passes reports whether a line is shown above the block: what was claimed, handed in, rejected, merged or planned, and each warning.
+// passes reports whether a line is shown above the block: what was claimed, handed in, rejected, merged or planned, and each
+// warning. Lines of the other kinds lead to another line soon, or the block has them.
 func (l *live) passes(line supervisor.Line) bool {
-	return line.Warning || !slices.ContainsFunc(routine, func(begin string) bool { return strings.HasPrefix(line.Text, begin) })
+	return line.Warning || line.Kind == supervisor.Plain
 }
 
 // line is one line of a supervisor: without columns where they do not fit, and cut to the window unless somebody has to read all of it.
@@ -207,7 +205,7 @@ func (s *screen) line(l supervisor.Line) {
 	if s.live != nil && !s.live.passes(l) {
 		return
 	}
-	if s.calm != nil && !l.Warning && (strings.HasPrefix(l.Text, "waits: ") || l.Text == "goal completed") {
+	if s.calm != nil && !l.Warning && (l.Kind == supervisor.Waits || l.Kind == supervisor.Completed) {
 		if s.calm[l.Text] {
 			return // another agent has said it
 		}

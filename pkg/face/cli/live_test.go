@@ -47,9 +47,9 @@ func TestAWaitIsSaidOnceByATeam(t *testing.T) {
 	var out bytes.Buffer
 	s := &screen{out: &out, calm: map[string]bool{}}
 	for _, agent := range []string{"coder-1", "coder-2", "coder-1"} {
-		s.line(supervisor.Line{Agent: agent, Text: "waits: nothing to do"})
+		s.line(supervisor.Line{Agent: agent, Kind: supervisor.Waits, Text: "waits: nothing to do"})
 	}
-	s.line(supervisor.Line{Agent: "coder-2", Text: "waits: for a person"})
+	s.line(supervisor.Line{Agent: "coder-2", Kind: supervisor.Waits, Text: "waits: for a person"})
 	s.line(supervisor.Line{Agent: "coder-2", Task: "a", Text: "claimed"})
 	s.line(supervisor.Line{Agent: "coder-2", Task: "a", Text: "claimed"})
 	if n := strings.Count(out.String(), "nothing to do"); n != 1 || strings.Count(out.String(), "for a person") != 1 || strings.Count(out.String(), "claimed") != 2 {
@@ -60,13 +60,12 @@ func TestAWaitIsSaidOnceByATeam(t *testing.T) {
 func TestAboveTheBlockStandsWhatMatters(t *testing.T) {
 	t.Parallel()
 	l := &live{env: &Env{}}
-	for text, want := range map[string]bool{"claimed, iteration 1": true, "submitted (0.4 s, cost unknown)": true, "rejected: a.go:1 has no test": true, "merged as 1234": true,
-		"waits: nothing is claimable": false, "ready, runs claude": false, "reviews 56a13996f": false, "checks: nothing found": false, "goal completed": false, "checks: 2 findings": true} {
-		if got := l.passes(supervisor.Line{Text: text}); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
+	for kind, want := range map[supervisor.Kind]bool{supervisor.Plain: true, supervisor.Waits: false, supervisor.Ready: false, supervisor.Reviews: false, supervisor.Clean: false, supervisor.Completed: false} {
+		if got := l.passes(supervisor.Line{Kind: kind, Text: "waits: this is how the answer of an agent may begin"}); got != want {
+			t.Errorf("kind %d: %v, want %v", kind, got, want)
 		}
 	}
-	if !l.passes(supervisor.Line{Text: "waits: nothing can be claimed until a person answers", Warning: true}) {
+	if !l.passes(supervisor.Line{Kind: supervisor.Waits, Text: "waits: nothing can be claimed until a person answers", Warning: true}) {
 		t.Error("a warning is kept from the person")
 	}
 }

@@ -139,7 +139,7 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 	}
 	s.failed.claims.end()
 	for {
-		s.member.say(c.Task, "reviews %s", blackboard.ShortCommit(c.Commit))
+		s.member.tell(Reviews, c.Task, "reviews %s", blackboard.ShortCommit(c.Commit))
 		err := s.work(soft, hard, c.Task)
 		if s.reviews == nil || err != nil || soft.Err() != nil { // what was claimed besides is given back by the next step, or the end
 			s.reviews = nil

@@ -364,7 +364,7 @@ func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error)
 	if len(failed) > 0 {
 		s.member.warn(u.task, "checks failed: %s", strings.Join(failed, ", "))
 	} else if len(c.Checks) > 0 {
-		s.member.say(u.task, "checks: nothing found")
+		s.member.tell(Clean, u.task, "checks: nothing found")
 	}
 	return true, nil
 }

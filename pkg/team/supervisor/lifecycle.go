@@ -46,7 +46,7 @@ func (s *Supervisor) register(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.member.say("", "ready, runs %s", program)
+	s.member.tell(Ready, "", "ready, runs %s", program)
 	return nil
 }
 
@@ -238,7 +238,7 @@ func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, w wa
 	}
 	s.waitSince = s.Service.Board.Now()
 	if e.Status != blackboard.AgentWaiting {
-		s.member.say("", "waits: %s", why)
+		s.member.tell(Waits, "", "waits: %s", why)
 	}
 	err := s.Service.Board.Update(ctx, "wait", func(st *blackboard.State, a transition.Actor) error {
 		return transition.SetWaiting(st, a, why, s.Service.Board.Now())

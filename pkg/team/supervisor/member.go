@@ -237,15 +237,21 @@ func (m *member) head(ctx context.Context, task string) string {
 	return w
 }
 
-func (m *member) say(task, format string, args ...any) {
-	if m.Print != nil {
-		m.Print(Line{Time: m.Service.Board.Now(), Agent: m.ID, Task: task, Text: fmt.Sprintf(format, args...)})
-	}
+func (m *member) say(task, format string, args ...any) { m.tell(Plain, task, format, args...) }
+
+// tell is say for a line of another kind than Plain.
+func (m *member) tell(kind Kind, task, format string, args ...any) {
+	m.show(Line{Kind: kind, Task: task, Text: fmt.Sprintf(format, args...)})
 }
 
 func (m *member) warn(task, format string, args ...any) {
+	m.show(Line{Task: task, Text: fmt.Sprintf(format, args...), Warning: true})
+}
+
+func (m *member) show(l Line) {
 	if m.Print != nil {
-		m.Print(Line{Time: m.Service.Board.Now(), Agent: m.ID, Task: task, Text: fmt.Sprintf(format, args...), Warning: true})
+		l.Time, l.Agent = m.Service.Board.Now(), m.ID
+		m.Print(l)
 	}
 }
 

@@ -122,9 +122,23 @@ type Line struct {
 	Time    time.Time
 	Agent   string
 	Task    string
+	Kind    Kind
 	Text    string
 	Warning bool
 }
+
+// A Kind is what a line is about, where lines of that kind are shown in another way than the rest.
+type Kind int
+
+// The kinds of lines.
+const (
+	Plain     Kind = iota // of everything else
+	Ready                 // the agent is registered
+	Waits                 // what the agent waits for
+	Reviews               // a review begins
+	Clean                 // the checks of a submission found nothing
+	Completed             // the goal is completed
+)
 
 // Errors that end a supervisor; cli turns them into exit codes.
 var (
@@ -329,7 +343,7 @@ func (s *Supervisor) complete(ctx context.Context, st *blackboard.State) (bool, 
 	}
 	switch {
 	case st.Goal != nil && st.Goal.Status == blackboard.Completed:
-		s.member.say("", "goal completed")
+		s.member.tell(Completed, "", "goal completed")
 		return true, errComplete
 	case st.Goal != nil && st.Goal.Status == blackboard.Aborted:
 		s.member.say("", "goal aborted")

@@ -64,7 +64,21 @@ func (c *clockwork) supervisor(role blackboard.Role, run func(context.Context, a
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.lines = append(c.lines, l.Text)
+			if want := kindOf(l.Text); l.Kind != want && !l.Warning {
+				c.TB.Errorf("the line %q is of kind %d, want %d", l.Text, l.Kind, want)
+			}
 		}}
+}
+
+// kindOf is the kind that a line has to be of, by the words that people read.
+func kindOf(text string) supervisor.Kind {
+	for begin, kind := range map[string]supervisor.Kind{"ready, runs ": supervisor.Ready, "waits: ": supervisor.Waits, "reviews ": supervisor.Reviews,
+		"checks: nothing found": supervisor.Clean, "goal completed": supervisor.Completed} {
+		if strings.HasPrefix(text, begin) {
+			return kind
+		}
+	}
+	return supervisor.Plain
 }
 
 func (c *clockwork) task(id string) {
