@@ -17,6 +17,13 @@ func TestWhatNeverChangesIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	base, commit := f.integration(), committed(f)
+	f.git("update-index", "--add", "--cacheinfo", "100644,"+f.git("rev-parse", "HEAD:a.txt")+",moved.txt")
+	f.git("update-index", "--force-remove", "a.txt")
+	renamed := f.git("commit-tree", f.git("write-tree"), "-p", "HEAD", "-m", "renamed")
+	f.git("read-tree", "HEAD")
+	f.git("update-index", "--add", "--cacheinfo", "100644,"+f.git("rev-parse", "HEAD:a.txt")+",other.txt")
+	other := f.git("commit-tree", f.git("write-tree"), "-p", "HEAD", "-m", "other")
+	f.git("read-tree", "HEAD")
 	index := filepath.Join(f.dir, ".git", "index")
 	if err := os.Chtimes(index, someTime, time.Now().Add(-time.Minute)); err != nil {
 		t.Fatal(err)
@@ -26,12 +33,27 @@ func TestWhatNeverChangesIsAskedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask   func(ctx context.Context) (any, error)
 		again bool
+		never bool // no process is needed at all
 	}{
-		"diff":            {ask: func(ctx context.Context) (any, error) { return repo.Diff(ctx, base, commit) }},
-		"diff of files":   {ask: func(ctx context.Context) (any, error) { return repo.Diff(ctx, base, commit, "b.txt") }},
-		"diff of names":   {ask: func(ctx context.Context) (any, error) { return repo.Diff(ctx, "main", commit) }, again: true},
-		"stat":            {ask: func(ctx context.Context) (any, error) { return repo.DiffStat(ctx, base, commit) }},
-		"changes":         {ask: func(ctx context.Context) (any, error) { return repo.ChangedFiles(ctx, base, commit) }},
+		"diff":          {ask: func(ctx context.Context) (any, error) { return repo.Diff(ctx, base, commit) }},
+		"diff of files": {ask: func(ctx context.Context) (any, error) { return repo.Diff(ctx, base, commit, "b.txt") }},
+		"diff of names": {ask: func(ctx context.Context) (any, error) { return repo.Diff(ctx, "main", commit) }, again: true},
+		"stat":          {ask: func(ctx context.Context) (any, error) { return repo.DiffStat(ctx, base, other) }},
+		"renamed files": {ask: func(ctx context.Context) (any, error) { return repo.ChangedFiles(ctx, base, renamed) }},
+		"changes":       {never: true, ask: func(ctx context.Context) (any, error) { return repo.ChangedFiles(ctx, base, commit) }},
+		"merge base":    {never: true, ask: func(ctx context.Context) (any, error) { return repo.MergeBase(ctx, renamed, commit) }},
+		"sides": {never: true, ask: func(ctx context.Context) (any, error) {
+			from, _, err := repo.Proposal(ctx, renamed, commit)
+			return from, err
+		}},
+		"sides of a name": {ask: func(ctx context.Context) (any, error) {
+			from, _, err := repo.Proposal(ctx, "main", commit)
+			return from, err
+		}, again: true},
+		"drift": {never: true, ask: func(ctx context.Context) (any, error) { return repo.CountBetween(ctx, renamed, commit) }},
+		"a try to merge": {never: true, ask: func(ctx context.Context) (any, error) {
+			return nil, repo.TryMerge(ctx, other, commit)
+		}},
 		"files":           {ask: func(ctx context.Context) (any, error) { return repo.ListCommit(ctx, commit) }},
 		"files of a name": {ask: func(ctx context.Context) (any, error) { return repo.ListCommit(ctx, "main") }, again: true},
 		"tracked files":   {ask: func(ctx context.Context) (any, error) { return repo.Tracked(ctx, "a.txt") }},
@@ -54,7 +76,7 @@ func TestWhatNeverChangesIsAskedOnce(t *testing.T) {
 				answers[i] = fmt.Sprint(answer)
 			}))
 		}
-		if commands[0] == 0 || (commands[1] > 0) != c.again || answers[0] != answers[1] {
+		if (commands[0] == 0) != c.never || (commands[1] > 0) != c.again || answers[0] != answers[1] {
 			t.Errorf("%s: %d commands, then %d; %s, then %s", name, commands[0], commands[1], answers[0], answers[1])
 		}
 	}
@@ -64,6 +86,13 @@ func TestWhatNeverChangesIsAskedOnce(t *testing.T) {
 		}
 	}); len(commands) != 0 {
 		t.Errorf("the tree of a commit is read without git: %q", commands)
+	}
+	if commands := b.Commands(func() {
+		if stat, err := repo.DiffStat(t.Context(), base, commit); err != nil || stat == "" {
+			t.Error(stat, err)
+		}
+	}); len(commands) != 0 {
+		t.Errorf("the summary of a difference comes with it: %q", commands)
 	}
 	f.write("c.txt", "c\n")
 	f.git("add", "c.txt")

@@ -40,6 +40,9 @@ type Change struct {
 
 // ChangedFiles lists what differs between the commits base and commit, submodules by commit.
 func (r *objects) ChangedFiles(ctx context.Context, base, commit string) ([]Change, error) {
+	if changes, err := r.compare(ctx, base, commit); err == nil {
+		return changes, nil
+	}
 	out, err := r.diffTree(ctx, base, commit, nil, 0, "--raw", "-z")
 	if err != nil {
 		return nil, err
@@ -74,34 +77,72 @@ func parseRaw(out string) ([]Change, error) {
 	return changes, nil
 }
 
+// stat has git write the summary of a difference.
+const stat = "--stat=120"
+
+// patch has git write a difference itself.
+var patch = []string{"--patch", "--src-prefix=a/", "--dst-prefix=b/"}
+
 // DiffStat is the summary that git diff --stat prints for two commits.
 func (r *objects) DiffStat(ctx context.Context, base, commit string) (string, error) {
-	return r.diffTree(ctx, base, commit, nil, 0, "--stat=120")
+	return r.diffTree(ctx, base, commit, nil, 0, stat)
 }
 
-// Diff is the patch from base to commit, of the given files and folders or of all: its first MostDiff bytes.
+// Diff is the patch from base to commit, of the given files and folders or of all: its first MostDiff bytes. With all of it git writes
+// the summary, which is remembered: who looks at a change needs both.
 func (r *objects) Diff(ctx context.Context, base, commit string, paths ...string) (string, error) {
-	return r.diffTree(ctx, base, commit, paths, MostDiff, "--patch", "--src-prefix=a/", "--dst-prefix=b/")
-}
-
-func (r *objects) diffTree(ctx context.Context, base, commit string, paths []string, most int, format ...string) (string, error) {
-	args := append([]string{"diff-tree", "-r", "--find-renames", "--no-color", "--no-ext-diff", "--no-textconv",
-		"--ignore-submodules=none"}, format...)
-	if err := plainRevs(base, commit); err != nil {
-		return "", err
+	if len(paths) > 0 || !isFullHash(base) || !isFullHash(commit) {
+		return r.diffTree(ctx, base, commit, paths, MostDiff, patch...)
 	}
-	args = append(append(args, base, commit, "--"), paths...)
-	key := strings.Join(args, "\x00")
+	key := diffKey(base, commit, nil, patch)
 	if out, known := r.answers.get(key); known {
 		return out, nil
 	}
+	both, err := r.comparedBy(ctx, base, commit, nil, 2*MostDiff, slices.Concat([]string{stat}, patch))
+	if err != nil {
+		return "", err
+	}
+	summary, out, whole := strings.Cut(both, "\n\n") // no line of a summary is empty
+	if both != "" && !whole {
+		return r.diffTree(ctx, base, commit, nil, MostDiff, patch...)
+	}
+	if both != "" {
+		summary += "\n"
+	}
+	out = out[:min(len(out), MostDiff)]
+	r.answers.put(key, out)
+	r.answers.put(diffKey(base, commit, nil, []string{stat}), summary)
+	return out, nil
+}
+
+func diffKey(base, commit string, paths, format []string) string {
+	return strings.Join(slices.Concat([]string{"diff", base, commit}, format, []string{"--"}, paths), "\x00")
+}
+
+// diffTree is the difference of two commits in a format of git.
+func (r *objects) diffTree(ctx context.Context, base, commit string, paths []string, most int, format ...string) (string, error) {
+	key := diffKey(base, commit, paths, format)
+	if out, known := r.answers.get(key); known {
+		return out, nil
+	}
+	out, err := r.comparedBy(ctx, base, commit, paths, most, format)
+	if err == nil && isFullHash(base) && isFullHash(commit) {
+		r.answers.put(key, out)
+	}
+	return out, err
+}
+
+// comparedBy asks git for the difference of two commits.
+func (r *objects) comparedBy(ctx context.Context, base, commit string, paths []string, most int, format []string) (string, error) {
+	if err := plainRevs(base, commit); err != nil {
+		return "", err
+	}
+	args := slices.Concat([]string{"diff-tree", "-r", "--find-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"},
+		format, []string{base, commit, "--"}, paths)
 	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
 	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: literal, config: withoutLarge, most: most})
 	if err != nil {
 		return "", fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
-	}
-	if isFullHash(base) && isFullHash(commit) {
-		r.answers.put(key, out)
 	}
 	return out, nil
 }
@@ -312,17 +353,11 @@ func hunks(section string) string {
 // Proposal names the two sides of the difference that a merge of commit into the branch at tip makes. As a rule they are
 // the one merge base and commit; with several of those git merges them first, so the sides are tip and the merged tree.
 func (r *objects) Proposal(ctx context.Context, tip, commit string) (from, to string, err error) {
-	if err := plainRevs(tip, commit); err != nil {
+	bases, err := r.bases(ctx, tip, commit)
+	if err != nil {
 		return "", "", err
 	}
-	out, err := r.read(ctx, r.place.Root, "merge-base", "--all", tip, commit)
-	if exitCode(err) == 1 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return "", "", about(fmt.Sprintf("a merge base of %s and %s", tip, commit), err)
-	}
-	if bases := strings.Fields(out); len(bases) == 1 {
+	if len(bases) == 1 {
 		return bases[0], commit, nil
 	}
 	tree, err := r.MergeTree(ctx, tip, commit)

@@ -40,6 +40,11 @@ func (r *objects) isAncestor(ctx context.Context, a, b string) (bool, error) {
 	if yes, err := r.walkTo(ctx, a, b); err == nil {
 		return yes, nil
 	}
+	if f, err := r.forkOf(ctx, a, b); err == nil {
+		if all := f.bases(); len(all) == 1 {
+			return all[0] == a, nil
+		}
+	}
 	if err := plainRevs(a, b); err != nil {
 		return false, err
 	}
@@ -88,10 +93,14 @@ func (r *objects) walkTo(ctx context.Context, a, b string) (bool, error) {
 }
 
 // MergeBase is the best common ancestor of two commits; ErrNotFound when they have none.
-// It asks git: go-git reads the whole history for it, and cannot be cancelled.
 func (r *objects) MergeBase(ctx context.Context, a, b string) (string, error) {
 	if err := plainRevs(a, b); err != nil {
 		return "", err
+	}
+	if f, err := r.forkOf(ctx, a, b); err == nil {
+		if all := f.bases(); len(all) == 1 {
+			return all[0], nil
+		}
 	}
 	out, err := r.read(ctx, r.place.Root, "merge-base", a, b)
 	if exitCode(err) == 1 {
@@ -107,6 +116,9 @@ func (r *objects) MergeBase(ctx context.Context, a, b string) (string, error) {
 func (r *objects) CountBetween(ctx context.Context, a, b string) (int, error) {
 	if err := plainRevs(a, b); err != nil {
 		return 0, err
+	}
+	if f, err := r.forkOf(ctx, a, b); err == nil {
+		return f.ahead(), nil
 	}
 	out, err := r.read(ctx, r.place.Root, "rev-list", "--count", b, "^"+a, "--")
 	if err != nil {

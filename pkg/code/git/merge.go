@@ -26,6 +26,9 @@ func (r *objects) TryMerge(ctx context.Context, ours, theirs string) error {
 	if held, err := r.IsAncestor(ctx, ours, theirs); err == nil && held {
 		return nil
 	}
+	if r.apart(ctx, ours, theirs) {
+		return nil
+	}
 	scratch, env, err := r.scratchObjects()
 	if err != nil {
 		return fmt.Errorf("cannot try to merge %s into %s: %w", theirs, ours, err)

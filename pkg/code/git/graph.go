@@ -1,0 +1,154 @@
+package git
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// The marks of a commit in a walk down from two commits.
+const (
+	ofFirst   = 1 << iota // it is the first one or an ancestor of it
+	ofSecond              // the same of the second one
+	belowBase             // it is an ancestor of a commit that both have
+)
+
+// A marked commit is one that a walk has reached.
+type marked struct {
+	*object.Commit
+	marks         int
+	waiting, base bool
+}
+
+// A fork holds the newest ancestors of two commits, as git's own search for a merge base marks them.
+type fork struct {
+	commits map[plumbing.Hash]*marked
+	waiting []*marked
+}
+
+// forkOf walks down from two commits, the newest commit first, until all that is left is below what both have. The error is errFar
+// where git has to be asked: the walk is long, or the repository is shallow, so that a later fetch changes the answer.
+func (r *objects) forkOf(ctx context.Context, first, second string) (*fork, error) {
+	if !isFullHash(first) || !isFullHash(second) || r.shallow() {
+		return nil, errFar
+	}
+	repo, err := r.goGit()
+	if err != nil {
+		return nil, err
+	}
+	f := &fork{commits: map[plumbing.Hash]*marked{}}
+	reach := func(hash plumbing.Hash, marks int) error {
+		c := f.commits[hash]
+		if c == nil {
+			if len(f.commits) > walkLimit || ctx.Err() != nil {
+				return errFar
+			}
+			commit, err := repo.CommitObject(hash)
+			if err != nil {
+				return err
+			}
+			c = &marked{Commit: commit}
+			f.commits[hash] = c
+		}
+		if c.marks|marks == c.marks {
+			return nil
+		}
+		if c.marks |= marks; !c.waiting {
+			c.waiting, f.waiting = true, append(f.waiting, c)
+		}
+		return nil
+	}
+	if err := reach(plumbing.NewHash(first), ofFirst); err != nil {
+		return nil, err
+	}
+	if err := reach(plumbing.NewHash(second), ofSecond); err != nil {
+		return nil, err
+	}
+	for older := 0; len(f.waiting) > 0 && older <= olderLimit; {
+		if !slices.ContainsFunc(f.waiting, func(c *marked) bool { return c.marks&belowBase == 0 }) {
+			older++ // clocks differ between machines: some more are looked at
+		}
+		c := f.newest()
+		marks := c.marks
+		if marks&(ofFirst|ofSecond) == ofFirst|ofSecond {
+			c.base = true
+			marks |= belowBase
+		}
+		for _, parent := range c.ParentHashes {
+			if err := reach(parent, marks); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f, nil
+}
+
+// newest takes the newest of the waiting commits.
+func (f *fork) newest() *marked {
+	at := 0
+	for i, c := range f.waiting {
+		if c.Committer.When.After(f.waiting[at].Committer.When) {
+			at = i
+		}
+	}
+	c := f.waiting[at]
+	c.waiting, f.waiting = false, slices.Delete(f.waiting, at, at+1)
+	return c
+}
+
+// bases are the common ancestors without those that another one has among its ancestors.
+func (f *fork) bases() (all []string) {
+	for hash, c := range f.commits {
+		if c.base && c.marks&belowBase == 0 {
+			all = append(all, hash.String())
+		}
+	}
+	return all
+}
+
+// ahead is the number of commits that only the second one has.
+func (f *fork) ahead() (n int) {
+	for _, c := range f.commits {
+		if c.marks == ofSecond {
+			n++
+		}
+	}
+	return n
+}
+
+// shallow reports whether commits of the repository lack their parents.
+func (r *runner) shallow() bool { return exists(filepath.Join(r.place.CommonDir, "shallow")) }
+
+// bases are the best common ancestors of two commits; ErrNotFound when they have none. One base is found without a process
+// when it is near; several are for git to find, as it does not count one that is an ancestor of another.
+func (r *objects) bases(ctx context.Context, a, b string) ([]string, error) {
+	if err := plainRevs(a, b); err != nil {
+		return nil, err
+	}
+	key := "bases " + a + " " + b
+	if out, known := r.answers.get(key); known {
+		return strings.Fields(out), nil
+	}
+	var all []string
+	if f, err := r.forkOf(ctx, a, b); err == nil {
+		all = f.bases()
+	}
+	if len(all) != 1 {
+		out, err := r.read(ctx, r.place.Root, "merge-base", "--all", a, b)
+		if exitCode(err) == 1 {
+			err = ErrNotFound
+		}
+		if err != nil {
+			return nil, about("a merge base of "+a+" and "+b, err)
+		}
+		all = strings.Fields(out)
+	}
+	if isFullHash(a) && isFullHash(b) && !r.shallow() {
+		r.answers.put(key, strings.Join(all, " "))
+	}
+	return all, nil
+}
