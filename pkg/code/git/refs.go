@@ -123,11 +123,23 @@ func (r *objects) resolveAt(ctx context.Context, checkout, rev string) (string, 
 
 // CommitExists reports whether the object store has the commit.
 func (r *objects) CommitExists(ctx context.Context, commit string) (bool, error) {
+	if r.lacks(commit) {
+		return false, nil
+	}
 	_, err := r.Resolve(ctx, commit)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// lacks reports whether the repository surely has no object of that name. Of what it borrows from another one only git knows.
+func (r *runner) lacks(name string) bool {
+	if hash := plumbing.NewHash(name); hash.String() == name && !exists(filepath.Join(r.place.CommonDir, "objects", "info", "alternates")) {
+		repo, err := r.goGit()
+		return err == nil && errors.Is(repo.Storer.HasEncodedObject(hash), plumbing.ErrObjectNotFound)
+	}
+	return false
 }
 
 // BranchTip is the commit of a local branch; ErrNotFound when there is no such branch.

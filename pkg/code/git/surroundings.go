@@ -18,7 +18,7 @@ import (
 type Surroundings map[string]string
 
 // Surroundings looks at the refs but those of Liza itself, at the main checkout, and at the files of configuration. It
-// starts one process.
+// starts at most one process.
 func (r *references) Surroundings(ctx context.Context) (Surroundings, error) {
 	fail := func(err error) (Surroundings, error) {
 		return nil, fmt.Errorf("cannot look at the repository around a run: %w", err)
@@ -36,7 +36,7 @@ func (r *references) Surroundings(ctx context.Context) (Surroundings, error) {
 	if head.Branch == "" {
 		around["HEAD"] = head.Commit
 	}
-	status, err := r.read(ctx, r.place.Root, "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty")
+	status, err := r.status(ctx, head.Commit)
 	if err != nil {
 		return fail(err)
 	}

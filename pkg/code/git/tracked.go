@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+
 	"liza/pkg/base/safefile"
 )
 
@@ -27,10 +30,14 @@ type Listed struct {
 
 // ListWorktree lists what git tracks in the working folder dir, in byte order.
 func (r *references) ListWorktree(ctx context.Context, dir string) ([]Listed, error) {
-	c := call{dir: r.place.Root, args: []string{"ls-files", "-z", "--stage", "--full-name", "--", ":/"}}
+	file := filepath.Join(r.place.CommonDir, "index")
 	if admin := r.adminDir(dir); admin != "" {
-		c.env = []string{"GIT_INDEX_FILE=" + filepath.Join(admin, "index")}
+		file = filepath.Join(admin, "index")
 	}
+	if idx, _, err := readIndex(file); err == nil {
+		return listedIn(idx), nil
+	}
+	c := call{dir: r.place.Root, args: []string{"ls-files", "-z", "--stage", "--full-name", "--", ":/"}, env: []string{"GIT_INDEX_FILE=" + file}}
 	out, err := r.run(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the files of %s: %w", dir, err)
@@ -43,6 +50,16 @@ func (r *references) ListWorktree(ctx context.Context, dir string) ([]Listed, er
 		}
 	}
 	return list, nil
+}
+
+// listedIn lists the files of an index; one that has a conflict is there once.
+func listedIn(idx *index.Index) (list []Listed) {
+	for _, e := range idx.Entries {
+		if len(list) == 0 || list[len(list)-1].Path != e.Name {
+			list = append(list, Listed{Path: e.Name, Regular: e.Mode.IsRegular() || e.Mode == filemode.Executable})
+		}
+	}
+	return list
 }
 
 // ListCommit lists the files of a commit or a tree, in byte order.

@@ -30,16 +30,8 @@ var errUnsure = errors.New("not known")
 // compares, or by their content. With all there is surely nothing else, and the index is surely that of tree. Where it is not sure, the
 // helper is asked: most worktrees are looked at several times after nothing has happened there, and a sandbox takes longer than this.
 func unchanged(dir, file, tree string, all bool) bool {
-	info, err := os.Stat(file)
-	if err != nil || info.Size() > mostIndex || len(tree) != 2*sha1.Size {
-		return false
-	}
-	data, err := safefile.Read(file)
-	if err != nil {
-		return false
-	}
-	var idx index.Index
-	if index.NewDecoder(strings.NewReader(string(data))).Decode(&idx) != nil || len(idx.Entries) > mostWalked {
+	idx, info, err := readIndex(file)
+	if err != nil || len(tree) != 2*sha1.Size {
 		return false
 	}
 	if all { // of a part that is not known there is no entry
@@ -70,6 +62,29 @@ func unchanged(dir, file, tree string, all bool) bool {
 		return nil
 	})
 	return err == nil && seen == len(entries)
+}
+
+// readIndex reads an index of bounded size, and when it was written.
+func readIndex(file string) (*index.Index, fs.FileInfo, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.Size() > mostIndex {
+		return nil, nil, errUnsure
+	}
+	data, err := safefile.Read(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	idx := &index.Index{}
+	if err := index.NewDecoder(strings.NewReader(string(data))).Decode(idx); err != nil {
+		return nil, nil, err
+	}
+	if len(idx.Entries) > mostWalked {
+		return nil, nil, errUnsure
+	}
+	return idx, info, nil
 }
 
 // sameAs reports whether a file is surely that of an entry of an index, which was written when its file says.
