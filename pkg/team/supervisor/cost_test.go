@@ -21,7 +21,7 @@ import (
 // runs of agent programs, each of which has one reaper.
 const (
 	mostWrites   = 9
-	mostGit      = 30
+	mostGit      = 17
 	runsOfATask  = 2
 	costOfTasks  = 10
 	costOfCoders = 2
