@@ -14,6 +14,7 @@ import (
 // guided is a file of the guide with the names that it points at.
 var (
 	guided     = regexp.MustCompile("\\]\\(\\.\\./(pkg/[\\w/.-]+\\.go)\\): ((?:`\\w+`(?:, )?)+)")
+	placed     = regexp.MustCompile("`(pkg/[\\w/.-]+)`")
 	identifier = regexp.MustCompile(`\w+`)
 )
 
@@ -47,6 +48,24 @@ func TestTheGuideLeadsToPlacesThatExist(t *testing.T) {
 	for _, behaviour := range []string{"the race for one", "the margin in which a lease is not trusted", "asked again after a broken answer", "on a conflict", "an edit of state.yaml by hand"} {
 		if !strings.Contains(string(page), behaviour) {
 			t.Errorf("the guide does not speak of %q", behaviour)
+		}
+	}
+}
+
+// The steps for contributors name files and folders that are there.
+func TestContributingLeadsToPlacesThatExist(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := placed.FindAllStringSubmatch(string(page), -1)
+	if len(places) < 15 {
+		t.Errorf("the page names %d places; the test looks at nothing", len(places))
+	}
+	for _, p := range places {
+		if _, err := os.Stat(filepath.Join("..", p[1])); err != nil {
+			t.Errorf("CONTRIBUTING.md names %s, which is not there", p[1])
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"liza/pkg/run/proxy"
 )
 
-// The table of specs/protocol.md#2.8 is in two places, because the settings know no
-// state and the state knows no file. They must not drift apart.
+// A state has each key of specs/protocol.md#2.8 with its default, and the settings have a field for each. What
+// the settings call limits has its default there too. They must not drift apart.
 func TestKeysAndDefaultsAreThoseOfTheState(t *testing.T) {
 	t.Parallel()
 	all := Default().settings(func(Origin) bool { return true })

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"liza/pkg/board/blackboard"
 )
 
 // Default gives the built-in settings, a fresh copy at each call.
@@ -64,20 +66,24 @@ func Default() *Config {
 	}
 }
 
+// defaultProtocol has what a board without settings has.
 func defaultProtocol() Protocol {
-	const s = time.Second
-	return Protocol{
-		IntegrationBranch: "integration",
-		LeaseDuration:     1800 * s, LeaseGrace: 60 * s, HeartbeatInterval: 60 * s,
-		CoderPollInterval: 30 * s, PlannerPollInterval: 30 * s, ReviewerPollInterval: 30 * s,
-		CoderMaxWait: 1800 * s, PlannerMaxWait: 1800 * s, ReviewerMaxWait: 1800 * s,
-		LockTimeout: 10 * s, ClaimReserve: 120 * s, ReassignAfter: 300 * s, AgingStep: 1800 * s, KillGrace: 10 * s,
-		MaxHandoffs: 5, CrashLimit: 3, CrashWindow: 300 * s, PlannerRetries: 3,
-		PreExecutionCheckpoint: "warn", TestsRequired: true, IntegrationCheckTimeout: 900 * s,
-		AlertCheckpointStale: 1800 * s, AlertCheckpointStuck: 7200 * s, AlertCheckpointAbandoned: 28800 * s,
-		AlertStalled: 1800 * s, AlertStaleDraft: 1800 * s, AlertOrphanedRejected: 1800 * s,
-		AlertPauseStale: 1800 * s, AlertPauseForgotten: 7200 * s,
+	var p Protocol
+	v := reflect.ValueOf(&p).Elem()
+	for f := range v.Type().Fields() {
+		switch is := blackboard.BuiltIn(f.Tag.Get("key")).(type) {
+		case nil: // a test names it
+		case int:
+			n := int64(is)
+			if f.Type == durationType {
+				n *= int64(unitOf(f.Tag.Get("unit")))
+			}
+			v.FieldByIndex(f.Index).SetInt(n)
+		default:
+			v.FieldByIndex(f.Index).Set(reflect.ValueOf(is))
+		}
 	}
+	return p
 }
 
 func defaultLimits() Limits {
