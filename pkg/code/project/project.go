@@ -10,15 +10,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
-	"liza/pkg/base/safefile"
 	"liza/pkg/code/git"
 )
 
@@ -192,107 +187,6 @@ const Ignore = `# Written by liza init. Git tracks what people write here and no
 type FileSystem struct {
 	Name    string // "nfs"; "" when the system does not tell or the kind has no name here
 	Network bool   // other machines may change its files, and nobody here is told (specs/protocol.md#14, B30)
-}
-
-// Control is the name of a control file in .liza (specs/protocol.md#13.5, specs/decisions.md#D15). People may
-// make and remove these files with `touch` and `rm`.
-type Control string
-
-// The control files. ABORT wins over the others.
-const (
-	Abort      Control = "ABORT"
-	Checkpoint Control = "CHECKPOINT"
-	Pause      Control = "PAUSE"
-)
-
-// Rank is the place of a control among those that are there: the one that wins first.
-func (c Control) Rank() int { return slices.Index(controls, c) }
-
-var controls = []Control{Abort, Checkpoint, Pause}
-
-// Order is a control file that is there.
-type Order struct {
-	Control  Control
-	Since    time.Time // what the file says, else when it was last changed
-	Modified time.Time // when the file was last changed: its age for alerts
-	Reason   string
-}
-
-// String says why nothing new may start: "paused since 2026-01-19T14:00:00Z: lunch".
-func (o Order) String() string {
-	state := map[Control]string{Abort: "aborted", Checkpoint: "at a checkpoint", Pause: "paused"}[o.Control]
-	text := fmt.Sprintf("%s since %s", state, o.Since.UTC().Format(time.RFC3339))
-	if o.Reason != "" {
-		text += ": " + o.Reason
-	}
-	return text
-}
-
-// Orders reads the control files that are there, the one that wins first. A file
-// that cannot be read counts: it is safer to stop than to go on.
-func (p *Project) Orders() []Order {
-	var out []Order
-	for _, c := range controls {
-		if o, ok := p.Order(c); ok {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
-// Order reads one control file; ok is false when it is not there.
-func (p *Project) Order(c Control) (o Order, ok bool) {
-	path := p.in(string(c))
-	info, err := os.Lstat(path)
-	if err != nil {
-		return Order{}, false
-	}
-	at := info.ModTime().UTC()
-	o = Order{Control: c, Since: at, Modified: at}
-	if !info.Mode().IsRegular() {
-		return o, true
-	}
-	lines := firstLines(path)
-	if since, err := time.Parse(time.RFC3339, lines[0]); err == nil {
-		o.Since, o.Reason = since.UTC(), lines[1]
-	} else if o.Reason = lines[0]; o.Reason == "" { // a person wrote the reason only
-		o.Reason = lines[1]
-	}
-	return o, true
-}
-
-// firstLines reads the first two lines of a small file, "" for what is not there.
-func firstLines(path string) [2]string {
-	var out [2]string
-	f, err := safefile.Open(path)
-	if err != nil {
-		return out
-	}
-	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, 4096)) // what could be read is what counts
-	for i, line := range strings.SplitN(string(data), "\n", 3) {
-		if i < len(out) {
-			out[i] = strings.TrimSpace(strings.ToValidUTF8(line, ""))
-		}
-	}
-	return out
-}
-
-// Set makes or replaces a control file.
-func (p *Project) Set(c Control, reason string, at time.Time) error {
-	if p.Mask != nil {
-		reason = p.Mask(reason)
-	}
-	text := at.UTC().Format(time.RFC3339) + "\n" + strings.Join(strings.Fields(reason), " ") + "\n"
-	return safefile.Replace(p.in(string(c)), []byte(text), 0o644)
-}
-
-// Clear removes a control file; that there is none is fine.
-func (p *Project) Clear(c Control) error {
-	if err := os.Remove(p.in(string(c))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot remove the control file %s: %v", c, err)
-	}
-	return nil
 }
 
 // FileSystemOf is that of a path that is or will be there. known is false when the system does not tell.

@@ -248,7 +248,7 @@ func TestControlFilesAreReadAsPeopleMakeThem(t *testing.T) {
 			if err := os.Chtimes(path, changed, changed); err != nil {
 				t.Fatal(err)
 			}
-			o, ok := p.Order(Pause)
+			o, ok := p.Controls().Order(Pause)
 			if want := (Order{Pause, tt.since, changed, tt.reason}); !ok || o != want {
 				t.Errorf("got %+v, %t, want %+v", o, ok, want)
 			}
@@ -260,26 +260,26 @@ func TestAbortWinsOverTheOtherControlFiles(t *testing.T) {
 	t.Parallel()
 	p := &Project{Liza: t.TempDir()}
 	at := time.Date(2026, 1, 19, 12, 30, 0, 0, time.UTC)
-	if got := p.Orders(); len(got) != 0 {
+	if got := p.Controls().Orders(); len(got) != 0 {
 		t.Errorf("without files: got %v", got)
 	}
 	for _, c := range []Control{Pause, Checkpoint, Abort} {
-		if err := p.Set(c, "because\nof "+string(c), at); err != nil {
+		if err := p.Controls().Set(c, "because\nof "+string(c), at); err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Orders()[0]; got.Control != c || !got.Since.Equal(at) || got.Reason != "because of "+string(c) {
+		if got := p.Controls().Orders()[0]; got.Control != c || !got.Since.Equal(at) || got.Reason != "because of "+string(c) {
 			t.Errorf("after %s: got %+v", c, got)
 		}
 	}
-	if got, want := p.Orders()[0].String(), "aborted since 2026-01-19T12:30:00Z: because of ABORT"; got != want {
+	if got, want := p.Controls().Orders()[0].String(), "aborted since 2026-01-19T12:30:00Z: because of ABORT"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for range 2 { // the second time there is nothing to clear
-		if err := p.Clear(Abort); err != nil {
+		if err := p.Controls().Clear(Abort); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := p.Orders(); len(got) != 2 || got[0].Control != Checkpoint || got[1].Control != Pause {
+	if got := p.Controls().Orders(); len(got) != 2 || got[0].Control != Checkpoint || got[1].Control != Pause {
 		t.Errorf("after clearing ABORT: got %v", got)
 	}
 }
@@ -293,7 +293,7 @@ func TestAControlFileThatCannotBeReadCounts(t *testing.T) {
 	if err := os.Symlink("nowhere", filepath.Join(p.Liza, "ABORT")); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Orders(); len(got) != 2 || got[0].Control != Abort || got[1].Control != Pause {
+	if got := p.Controls().Orders(); len(got) != 2 || got[0].Control != Abort || got[1].Control != Pause {
 		t.Errorf("got %v", got)
 	}
 }

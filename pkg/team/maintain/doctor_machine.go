@@ -158,7 +158,7 @@ func (x *Doctor) clock(_ context.Context, p *project.Project) {
 
 // control tells of control files, which stop a team.
 func (x *Doctor) control(_ context.Context, p *project.Project) {
-	for _, o := range p.Orders() {
+	for _, o := range p.Controls().Orders() {
 		x.Add("control", findings.Info, string(o.Control), "liza resume", "", "%s", o)
 	}
 }

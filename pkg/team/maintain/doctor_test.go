@@ -164,7 +164,7 @@ var situations = []situation{
 		p.Now = func() time.Time { return later.Add(-time.Hour) }
 	}},
 	{name: "paused", says: "info control PAUSE: paused since ", make: func(p *verbtest.Place) {
-		if err := p.Project.Set("PAUSE", "lunch", time.Now()); err != nil {
+		if err := p.Project.Controls().Set("PAUSE", "lunch", time.Now()); err != nil {
 			p.TB.Fatal(err)
 		}
 	}},

@@ -193,7 +193,7 @@ func TestTheObserverSeesBoardFilesAndRepository(t *testing.T) {
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(time.Now()), Agent: "coder-3", Action: blackboard.ActionAgentGaveUp, Detail: "5 crashes", Extra: map[string]any{"next": "liza doctor"}})
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(time.Now()), Agent: "coder-4", Action: blackboard.ActionUnregistered})
 	})
-	if err := p.Project.Set(project.Pause, "lunch", time.Now()); err != nil {
+	if err := p.Project.Controls().Set(project.Pause, "lunch", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	o := observer(p)

@@ -20,7 +20,7 @@ func TestAnIdleTeamSeldomLooks(t *testing.T) {
 		t.Run(string(order), func(t *testing.T) {
 			inBubble(t, func(c *clockwork) {
 				c.task("task-1")
-				if err := c.Project.Set(order, "a test", time.Now()); err != nil {
+				if err := c.Project.Controls().Set(order, "a test", time.Now()); err != nil {
 					t.Fatal(err)
 				}
 				var mu sync.Mutex

@@ -179,7 +179,7 @@ func (k Breaker) stopForBreaker(ctx context.Context, s *blackboard.State) error 
 			problems = append(problems, k.board.WriteSummary(ctx, file, s.Sprint.Checkpoints[n-1].Message))
 		}
 	}
-	if _, set := k.board.Project.Order(project.Checkpoint); !set {
+	if _, set := k.board.Project.Controls().Order(project.Checkpoint); !set {
 		problems = append(problems, k.board.SetControl(project.Checkpoint, message))
 	}
 	return errors.Join(problems...)
@@ -211,7 +211,7 @@ func (k Breaker) FollowBreaker(ctx context.Context, s *blackboard.State) (bool, 
 	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil || s.Sprint.Status != blackboard.AtCheckpoint {
 		return false, nil
 	}
-	if _, set := k.board.Project.Order(project.Checkpoint); set || k.board.Shared() {
+	if _, set := k.board.Project.Controls().Order(project.Checkpoint); set || k.board.Shared() {
 		return false, nil
 	}
 	return true, k.stopForBreaker(ctx, s)

@@ -47,7 +47,7 @@ func (b *Session) ControlOn(s *blackboard.State) string {
 // Orders are what stops work here, the one that wins first: control files, and on a board that several hosts share its own
 // orders, which hold on all of them. There control files stop their host, and the sprint does not follow them.
 func (b *Session) Orders(s *blackboard.State) []project.Order {
-	files := b.Project.Orders()
+	files := b.Project.Controls().Orders()
 	if !b.Shared() || s == nil {
 		return files
 	}
@@ -70,7 +70,7 @@ func (b *Session) SetControl(c project.Control, reason string) error {
 	if b.Shared() {
 		return nil
 	}
-	return b.Project.Set(c, reason, b.Now())
+	return b.Project.Controls().Set(c, reason, b.Now())
 }
 
 // OnlyPerson refuses agents: a control verb is for people.

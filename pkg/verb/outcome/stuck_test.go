@@ -69,7 +69,7 @@ func TestTheLastAnswerEndsTheCheckpointOfAStuckPlanner(t *testing.T) {
 	done, err := person.Answer(ctx, "q-2", "id")
 	must(nil, err)
 	s := p.State()
-	if _, set := p.Project.Order(project.Checkpoint); !done.GoesOn || s.Sprint.Status != blackboard.InProgress || set {
+	if _, set := p.Project.Controls().Order(project.Checkpoint); !done.GoesOn || s.Sprint.Status != blackboard.InProgress || set {
 		t.Errorf("goes on: %t, the sprint is %s, the file is there: %t", done.GoesOn, s.Sprint.Status, set)
 	}
 	if c := s.Sprint.Checkpoints[0]; c.Decision != "CONTINUE" || c.DecidedBy == "" {

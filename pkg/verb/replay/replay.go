@@ -169,7 +169,7 @@ func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
 
 // ready brings the board to where the interaction began, and identities its agent.
 func (r *replay) ready(ctx context.Context, in history.Interaction, kind role.Kind, before string) (identity, error) {
-	if len(r.service.Service.Board.Project.Orders()) > 0 { // a planner was stuck; people let it go on
+	if len(r.service.Service.Board.Project.Controls().Orders()) > 0 { // a planner was stuck; people let it go on
 		if _, err := sprint.Resume(ctx, r.service.Service, "CONTINUE", "replay"); err != nil {
 			return identity{}, err
 		}

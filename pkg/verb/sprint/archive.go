@@ -95,7 +95,7 @@ func Next(ctx context.Context, d *verb.Service, planned []string) (Started, erro
 		if err := keep(gone); err != nil {
 			return err
 		}
-		return d.Board.Project.Clear(project.Abort) // it was about the sprint before
+		return d.Board.Project.Controls().Clear(project.Abort) // it was about the sprint before
 	}
 	err := d.Board.UpdateAhead(ctx, "sprint next", ahead, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.Board.OnlyPerson(s, a, "start a sprint"); err != nil {

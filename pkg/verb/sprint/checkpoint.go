@@ -50,7 +50,7 @@ func checkpoint(ctx context.Context, d *verb.Service, message string, answers bo
 	if err := d.Board.Clean(board.Text{Name: "--message", Value: &message}); err != nil {
 		return out, err
 	}
-	if _, set := d.Board.Project.Order(project.Checkpoint); set && !d.Board.Shared() {
+	if _, set := d.Board.Project.Controls().Order(project.Checkpoint); set && !d.Board.Shared() {
 		return out, &transition.Refusal{Guard: "G06", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Board.Control()}
 	}
 	var file string
@@ -110,10 +110,10 @@ func Follow(ctx context.Context, d *verb.Service, s *blackboard.State) (changed 
 		human := transition.Actor{ID: blackboard.Human, Name: blackboard.Human, Facts: d.Board.Facts()}
 		switch want {
 		case "abort":
-			order, _ := d.Board.Project.Order(project.Abort)
+			order, _ := d.Board.Project.Controls().Order(project.Abort)
 			return transition.AbortSprint(s, order.Reason, human, d.Board.Now())
 		case "checkpoint":
-			order, _ := d.Board.Project.Order(project.Checkpoint)
+			order, _ := d.Board.Project.Controls().Order(project.Checkpoint)
 			file, message = summaryOf(d, s), order.Reason
 			return transition.CheckpointSprint(s, message, d.Board.Rel(file), human, d.Board.Now())
 		}
@@ -131,8 +131,8 @@ func wanted(d *verb.Service, s *blackboard.State) string {
 	if d.Board.Shared() {
 		return "" // it says itself what all hosts do
 	}
-	_, stopped := d.Board.Project.Order(project.Checkpoint)
-	_, aborted := d.Board.Project.Order(project.Abort)
+	_, stopped := d.Board.Project.Controls().Order(project.Checkpoint)
+	_, aborted := d.Board.Project.Controls().Order(project.Abort)
 	switch st := s.Sprint.Status; {
 	case aborted && (st == blackboard.InProgress || st == blackboard.AtCheckpoint):
 		return "abort"

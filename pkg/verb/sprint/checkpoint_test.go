@@ -111,7 +111,7 @@ func TestTheSystemStopsTheSprintInItsOwnName(t *testing.T) {
 	if c := p.State().Sprint.Checkpoints[0]; c.By != blackboard.System || c.File != out.File || c.Message != "limit sprint_cost_cents" {
 		t.Errorf("the checkpoint is %+v, the verb says %+v", c, out)
 	}
-	if o, set := p.Project.Order(project.Checkpoint); !set || o.Reason != "limit sprint_cost_cents" {
+	if o, set := p.Project.Controls().Order(project.Checkpoint); !set || o.Reason != "limit sprint_cost_cents" {
 		t.Errorf("the file says %+v", o)
 	}
 	if text := verbtest.Read(t, filepath.Join(p.Dir, out.File)); !strings.Contains(text, "Cause: Liza itself") {

@@ -26,7 +26,7 @@ func Pause(ctx context.Context, d *verb.Service, reason string) (Sprint, error) 
 		if d.Board.Shared() {
 			return transition.PauseSprint(s, reason, a, d.Board.Now())
 		}
-		if _, set := d.Board.Project.Order(project.Pause); set {
+		if _, set := d.Board.Project.Controls().Order(project.Pause); set {
 			return &transition.Refusal{Guard: "G07", Exit: transition.ExitRefused, Next: "liza resume", Message: "already " + d.Board.Control()}
 		}
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(d.Board.Now()), Agent: a.ID, Action: blackboard.ActionPaused, Detail: reason})
@@ -62,7 +62,7 @@ func Resume(ctx context.Context, d *verb.Service, decision, note string) (Sprint
 			return d.Board.SetControl(project.Abort, "STOP "+note)
 		}
 		for _, c := range []project.Control{project.Pause, project.Checkpoint, project.Abort} {
-			if err := d.Board.Project.Clear(c); err != nil {
+			if err := d.Board.Project.Controls().Clear(c); err != nil {
 				return err
 			}
 		}

@@ -116,7 +116,7 @@ func startGoal(ctx context.Context, d *verb.Service, goal, spec string, out *Goa
 		if err := keep(gone); err != nil {
 			return err
 		}
-		return d.Board.Project.Clear(project.Abort) // it was about the goal before
+		return d.Board.Project.Controls().Clear(project.Abort) // it was about the goal before
 	}
 	return d.Board.UpdateAhead(ctx, "goal", ahead, func(s *blackboard.State, a transition.Actor) error {
 		if err := d.Board.OnlyPerson(s, a, "make a goal"); err != nil {

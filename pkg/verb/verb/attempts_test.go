@@ -556,7 +556,7 @@ func alerts(d *vs, text string) {
 
 // ordered makes a control file.
 func ordered(d *vs, control project.Control) {
-	if err := d.Board.Project.Set(control, "Tea", d.Board.Now()); err != nil {
+	if err := d.Board.Project.Controls().Set(control, "Tea", d.Board.Now()); err != nil {
 		panic(err)
 	}
 }

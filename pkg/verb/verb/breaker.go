@@ -136,7 +136,7 @@ func (v *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged
 		if !release {
 			return nil
 		}
-		return v.Board.Project.Clear(project.Checkpoint)
+		return v.Board.Project.Controls().Clear(project.Checkpoint)
 	}, func(s *blackboard.State, a transition.Actor) error {
 		release = !keep && s.Sprint != nil && s.Sprint.Status == blackboard.AtCheckpoint
 		if err := transition.AcknowledgeBreaker(s, note, keep, a, v.Board.Now()); err != nil {

@@ -47,7 +47,7 @@ func wantTripped(t *testing.T, p *verbtest.Place, pattern string) {
 // wantStopped wants the files of a triggered breaker.
 func wantStopped(t *testing.T, p *verbtest.Place, pattern string) {
 	t.Helper()
-	if o, set := p.Project.Order(project.Checkpoint); !set || o.Reason != "breaker: "+pattern {
+	if o, set := p.Project.Controls().Order(project.Checkpoint); !set || o.Reason != "breaker: "+pattern {
 		t.Errorf("the file CHECKPOINT says %+v", o)
 	}
 	for _, path := range []string{p.Project.BreakerReport(), filepath.Join(p.Dir, p.State().Sprint.Checkpoints[0].File)} {
@@ -140,7 +140,7 @@ func TestWhatAKilledWriterLeftOutIsMadeUpFor(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := p.Project.Clear(project.Checkpoint); err != nil {
+		if err := p.Project.Controls().Clear(project.Checkpoint); err != nil {
 			t.Fatal(err)
 		}
 		before := p.State().Revision

@@ -199,7 +199,7 @@ func seen(p *verbtest.Place) string {
 	fmt.Fprintf(&b, "discovered %d, spec changes %d, facts %d, agents %d, max_review_cycles %v; ", len(s.Discovered), len(s.SpecChanges), len(s.Facts), len(s.Agents), s.Config["max_review_cycles"])
 	fmt.Fprintf(&b, "tip known %t; ", s.Tip() == p.Git(p.Dir, "rev-parse", "integration"))
 	// A worktree that nobody needs may be left: the next clean-up or claim removes it.
-	fmt.Fprintf(&b, "orders %d", len(p.Project.Orders()))
+	fmt.Fprintf(&b, "orders %d", len(p.Project.Controls().Orders()))
 	return b.String()
 }
 

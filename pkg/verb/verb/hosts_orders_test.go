@@ -61,7 +61,7 @@ func TestWhatStopsATeamStopsItOnAllHostsUntilItIsResumed(t *testing.T) {
 				if _, err := p.Service("coder-1").Claim(ctx, "task-1"); err == nil || !strings.Contains(err.Error(), order.word) {
 					t.Errorf("on host %s the claim gives %v", p.Host, err)
 				}
-				if files := p.Project.Orders(); len(files) > 0 {
+				if files := p.Project.Controls().Orders(); len(files) > 0 {
 					t.Errorf("host %s has %v, which nobody on another host can take away", p.Host, files)
 				}
 			}
@@ -96,7 +96,7 @@ func TestAControlFileMadeByHandStopsItsHostOnly(t *testing.T) {
 			t.Parallel()
 			one, two, _ := twoHosts(t)
 			ctx := t.Context()
-			if err := one.Project.Set(file, "maintenance", one.Service("").Board.Now()); err != nil {
+			if err := one.Project.Controls().Set(file, "maintenance", one.Service("").Board.Now()); err != nil {
 				t.Fatal(err)
 			}
 			follows(t, one, two)
@@ -119,8 +119,8 @@ func TestAPauseGoesOnInTheNextSprintAndTheFileStoreHasNone(t *testing.T) {
 	t.Parallel()
 	alone := verbtest.New(t)
 	ok(t)(sprint.Pause(t.Context(), alone.Service(""), "lunch"))
-	if alone.State().Sprint.Paused != nil || len(alone.Project.Orders()) != 1 {
-		t.Errorf("where the board is a file the pause is %+v and %v", alone.State().Sprint.Paused, alone.Project.Orders())
+	if alone.State().Sprint.Paused != nil || len(alone.Project.Controls().Orders()) != 1 {
+		t.Errorf("where the board is a file the pause is %+v and %v", alone.State().Sprint.Paused, alone.Project.Controls().Orders())
 	}
 	one, two, _ := twoHosts(t)
 	ok(t)(sprint.Abort(t.Context(), one.Service(""), "enough", false))

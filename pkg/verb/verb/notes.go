@@ -118,7 +118,7 @@ func (v *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 		if !out.GoesOn {
 			return nil
 		}
-		return v.Board.Project.Clear(project.Checkpoint)
+		return v.Board.Project.Controls().Clear(project.Checkpoint)
 	}
 	err = v.Board.UpdateAhead(ctx, "answer", clearFile, func(s *blackboard.State, a transition.Actor) error {
 		out = Answered{Question: id, Attic: in.Attic}
