@@ -112,7 +112,7 @@ func (o *configOptions) validate(ctx context.Context, _ []string) error {
 func (o *configOptions) rolesOf(p *project.Project, cfg *config.Config) []problem {
 	d := board.Session{Project: p, Config: func() *config.Config { return cfg }}
 	var list []problem
-	for _, f := range d.Roles().Contradictions(d.RoleSettings()) {
+	for _, f := range d.Roles().Library().Contradictions(d.Roles().Settings()) {
 		level := "error"
 		if f.Level != role.Error {
 			level = "warning"

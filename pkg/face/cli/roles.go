@@ -78,7 +78,7 @@ func (o *rolesOptions) taskArchive(ctx context.Context) (*verb.Service, *role.Li
 	if err != nil {
 		return nil, nil, err
 	}
-	return d, d.Board.Roles(), nil
+	return d, d.Board.Roles().Library(), nil
 }
 
 // roleRow is one line of `liza roles list`.
@@ -106,7 +106,7 @@ func (o *rolesOptions) list(ctx context.Context, _ []string) error {
 			r.State = "unusable: " + e.Broken.Why
 		} else {
 			r.Kind, r.Types, r.Hash = string(e.Role.Kind), list(e.Role.Types), e.Role.Hash
-			r.Adapter, r.Model = l.Program(e.Role, nil, d.Board.RoleSettings(), "", "", isProgram(d))
+			r.Adapter, r.Model = l.Program(e.Role, nil, d.Board.Roles().Settings(), "", "", isProgram(d))
 			r.Model = cmp.Or(r.Model, role.Default)
 		}
 		rows = append(rows, r)
@@ -181,7 +181,7 @@ func (o *rolesOptions) validate(ctx context.Context, files []string) error {
 	}
 	findings = append(findings, l.Findings()...)
 	if d != nil {
-		findings = slices.Concat(findings, unknownPrograms(d, l), l.Contradictions(d.Board.RoleSettings()))
+		findings = slices.Concat(findings, unknownPrograms(d, l), l.Contradictions(d.Board.Roles().Settings()))
 	}
 	return o.verdict(findings, files)
 }
@@ -253,7 +253,7 @@ func (o *rolesOptions) reset(ctx context.Context, d *verb.Service, args []string
 	if err := d.Board.AdminOnly("reset roles"); err != nil {
 		return err
 	}
-	l := d.Board.Roles()
+	l := d.Board.Roles().Library()
 	e, err := o.entry(l, args[0])
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func (o *rolesOptions) reset(ctx context.Context, d *verb.Service, args []string
 		shown = to
 	}
 	now := "the built-in role again"
-	if left, _ := d.Board.Roles().Entry(e.Name); left != nil && left.File != "" {
+	if left, _ := d.Board.Roles().Library().Entry(e.Name); left != nil && left.File != "" {
 		now = "that of " + left.File
 	}
 	return o.env.Print(map[string]any{"name": e.Name, "moved": e.File, "to": shown}, "%s is %s; %s is now %s\n", e.Name, now, e.File, shown)
@@ -332,12 +332,12 @@ func (o *rolesOptions) resolve(ctx context.Context, args []string) error {
 	case blackboard.ExecTask, blackboard.SkillTask:
 		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza show " + t.ID, Message: fmt.Sprintf("task %s is of kind %s: the supervisor runs it itself, without a role", t.ID, t.KindOf())}
 	}
-	used, err := d.Board.RoleOf(kind, t)
+	used, err := d.Board.Roles().Of(kind, t)
 	if err != nil {
 		return err
 	}
 	r := resolvedRole{Task: t.ID, Role: used.Role.Name, Rule: used.Rule, Kind: string(kind), Source: used.Role.Source, File: used.Role.File, Hash: used.Role.Hash}
-	r.Adapter, r.Model = d.Board.Roles().Program(used.Role, t, d.Board.RoleSettings(), "", "", isProgram(d))
+	r.Adapter, r.Model = d.Board.Roles().Library().Program(used.Role, t, d.Board.Roles().Settings(), "", "", isProgram(d))
 	r.Model = cmp.Or(r.Model, role.Default)
 	return o.env.Print(r, "role     %s\nrule     %s\nkind     %s\nsource   %s\nmodel    %s\nadapter  %s\nhash     %s\n",
 		r.Role, r.Rule, r.Kind, strings.TrimSpace(r.Source+" "+r.File), r.Model, r.Adapter, r.Hash)

@@ -55,9 +55,9 @@ func (l *Observer) Facts(ctx context.Context) findings.Facts {
 	f.ClockJump = l.clock.Look(f.Now, time.Since(l.began), 2*f.State.Duration("heartbeat_interval"))
 	f.Process.ClockJumped = f.ClockJump != 0
 	f.Orders = d.Board.Orders(f.State)
-	for _, u := range d.Board.UnusableRoles(f.State) {
+	for _, u := range d.Board.Roles().Unusable(f.State) {
 		f.Unusable = append(f.Unusable, findings.Unusable{Role: u.Name, Why: u.Error()})
-		d.Board.TellUnusable(ctx, u)
+		d.Board.Roles().TellUnusable(ctx, u)
 	}
 	for _, r := range d.Checks.RedBaseline(ctx) {
 		f.Red = append(f.Red, findings.Red{Check: r.Check, Command: r.Command, Commit: r.Commit, Tail: r.Tail, Log: r.End.Log})

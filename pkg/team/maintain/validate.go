@@ -249,11 +249,11 @@ func (x *Doctor) reviewerPrograms() []string {
 		_, err := agent.Lookup(name, agent.Options{Custom: x.Programs, Root: d.Board.Project.Root})
 		return err == nil
 	}
-	r, err := d.Board.Roles().Resolve(role.Reviewer, nil, d.Board.RoleSettings())
+	r, err := d.Board.Roles().Library().Resolve(role.Reviewer, nil, d.Board.Roles().Settings())
 	if err != nil {
 		return nil // told otherwise
 	}
-	program, _ := d.Board.Roles().Program(r.Role, nil, d.Board.RoleSettings(), x.CLI, "", known)
+	program, _ := d.Board.Roles().Library().Program(r.Role, nil, d.Board.Roles().Settings(), x.CLI, "", known)
 	programs := []string{program}
 	fallback := d.Board.Config().Agents.Fallback
 	names := fallback.For(r.Role.Name)

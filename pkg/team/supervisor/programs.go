@@ -34,7 +34,7 @@ type choice struct {
 
 // programFor is the agent program and the model of a run of that role (1.7).
 func (ps *programs) programFor(r *role.Role, t *blackboard.Task) (name, model string) {
-	return ps.Service.Board.Roles().Program(r, t, ps.Service.Board.RoleSettings(), ps.CLI, ps.Model, ps.known)
+	return ps.Service.Board.Roles().Library().Program(r, t, ps.Service.Board.Roles().Settings(), ps.CLI, ps.Model, ps.known)
 }
 
 // known reports whether an agent program has that name.
@@ -231,9 +231,9 @@ const spread = 0.2
 // roleFor is the role of a run, or the one that a person asked for.
 func (ps *programs) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
 	if ps.role != "" {
-		return ps.Service.Board.Roles().Use(kind, ps.role, "option")
+		return ps.Service.Board.Roles().Library().Use(kind, ps.role, "option")
 	}
-	return ps.Service.Board.Roles().Resolve(kind, t, ps.Service.Board.RoleSettings())
+	return ps.Service.Board.Roles().Library().Resolve(kind, t, ps.Service.Board.Roles().Settings())
 }
 
 // providerWait is what a running program says that it waits for. The program is heard on one

@@ -56,7 +56,7 @@ func (p *prompts) told(ctx context.Context, t *blackboard.Task) func(briefing, e
 		if b.Over {
 			p.Service.Board.Warn(ctx, id, blackboard.ActionPromptOverBudget, fmt.Sprintf("the prompt has %d bytes, context.max_chars is %d", len(b.Text), p.Service.Board.Config().Context.MaxChars))
 		}
-		p.Service.Board.TellUnusable(ctx, err)
+		p.Service.Board.Roles().TellUnusable(ctx, err)
 		return b, board.RoleRefusal(t, err)
 	}
 }

@@ -13,19 +13,25 @@ import (
 	"liza/pkg/run/role"
 )
 
-// Roles are the roles of the project as their files are now (specs/roles-and-knowledge.md#1.4).
-func (b *Session) Roles() *role.Library { return role.Load(b.Project.Roles()) }
+// Roles are the roles of the project with its settings about them.
+type Roles struct{ board *Session }
 
-// RoleSettings is what the configuration says about roles.
-func (b *Session) RoleSettings() role.Settings {
-	cfg := b.Config()
+// Roles returns the roles of the project.
+func (b *Session) Roles() Roles { return Roles{b} }
+
+// Library reads the roles as their files are now (specs/roles-and-knowledge.md#1.4).
+func (r Roles) Library() *role.Library { return role.Load(r.board.Project.Roles()) }
+
+// Settings returns what the configuration says about roles.
+func (r Roles) Settings() role.Settings {
+	cfg := r.board.Config()
 	return role.Settings{Default: cfg.Roles.Default, TypeMapping: cfg.Roles.TypeMapping, ByKind: cfg.Roles.ByKind, Models: cfg.Models, Program: cfg.Agents.Default}
 }
 
-// RoleOf is the role of a run (1.7). A role that cannot be used is a refusal: nothing is
+// Of returns the role of a run (1.7). A role that cannot be used is a refusal: nothing is
 // started then, and nothing takes its place.
-func (b *Session) RoleOf(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
-	used, err := b.Roles().Resolve(kind, t, b.RoleSettings())
+func (r Roles) Of(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
+	used, err := r.Library().Resolve(kind, t, r.Settings())
 	return used, RoleRefusal(t, err)
 }
 
@@ -46,9 +52,9 @@ func RoleRefusal(t *blackboard.Task, err error) error {
 
 // TellUnusable notifies people of a role for which work is refused, once until its file
 // changes (1.7). Another error is not its business.
-func (b *Session) TellUnusable(ctx context.Context, err error) {
+func (r Roles) TellUnusable(ctx context.Context, err error) {
 	if u, ok := errors.AsType[*role.UnusableError](err); ok {
-		b.Notify(ctx, "role_unusable", "", u.Name+" "+versionOf(b.Project.Roles(), u), u.Error()+"; next: liza roles validate")
+		r.board.Notify(ctx, "role_unusable", "", u.Name+" "+versionOf(r.board.Project.Roles(), u), u.Error()+"; next: liza roles validate")
 	}
 }
 
@@ -62,11 +68,11 @@ func versionOf(folder string, u *role.UnusableError) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// RoleCheck says for each task why its role cannot be used, "" when it can, and found is told
+// Check says for each task why its role cannot be used, "" when it can, and found is told
 // of the defect. It may run inside of an Update: the files were read before.
-func (b *Session) RoleCheck(found func(error)) func(*blackboard.Task) string {
-	roles, settings := b.Roles(), b.RoleSettings()
-	verbatim := b.Config().Messenger.Mode == "verbatim"
+func (r Roles) Check(found func(error)) func(*blackboard.Task) string {
+	roles, settings := r.Library(), r.Settings()
+	verbatim := r.board.Config().Messenger.Mode == "verbatim"
 	return func(t *blackboard.Task) string {
 		kind := role.Coder
 		switch {
@@ -83,10 +89,10 @@ func (b *Session) RoleCheck(found func(error)) func(*blackboard.Task) string {
 	}
 }
 
-// UnusableRoles are the roles that work waits for and that cannot be used, each once: those
+// Unusable returns the roles that work waits for and that cannot be used, each once: those
 // of tasks that are not over, of the planner and of the reviewer.
-func (b *Session) UnusableRoles(s *blackboard.State) []*role.UnusableError {
-	roles, settings := b.Roles(), b.RoleSettings()
+func (r Roles) Unusable(s *blackboard.State) []*role.UnusableError {
+	roles, settings := r.Library(), r.Settings()
 	var list []*role.UnusableError
 	seen := map[string]bool{}
 	look := func(kind role.Kind, t *blackboard.Task) {
@@ -101,24 +107,24 @@ func (b *Session) UnusableRoles(s *blackboard.State) []*role.UnusableError {
 		case t.Status.Terminal():
 		case t.KindOf() == blackboard.CodeTask:
 			look(role.Coder, t)
-		case t.KindOf() == blackboard.MessageTask && b.Config().Messenger.Mode != "verbatim":
+		case t.KindOf() == blackboard.MessageTask && r.board.Config().Messenger.Mode != "verbatim":
 			look(role.Messenger, t)
 		}
 	}
 	look(role.Planner, nil)
-	if !b.Config().Review.Disabled() {
+	if !r.board.Config().Review.Disabled() {
 		look(role.Reviewer, nil)
 	}
 	return list
 }
 
-// NewRoleProblem says why a new task cannot have the role, or the model of the role, that
+// NewProblem says why a new task cannot have the role, or the model of the role, that
 // it names.
-func (b *Session) NewRoleProblem(t *blackboard.Task) string {
+func (r Roles) NewProblem(t *blackboard.Task) string {
 	if t.Role == "" && t.ModelRole == "" {
 		return ""
 	}
-	roles := b.Roles()
+	roles := r.Library()
 	if t.Role != "" {
 		if t.KindOf() != blackboard.CodeTask {
 			return "role: '" + t.Role + "' is given, but only code tasks have a role"

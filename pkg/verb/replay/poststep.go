@@ -283,7 +283,7 @@ func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from s
 
 // roleName is the role that a run of that kind would have had.
 func (d simulator) roleName(kind role.Kind, t *blackboard.Task) string {
-	used, err := d.Service.Board.RoleOf(kind, t)
+	used, err := d.Service.Board.Roles().Of(kind, t)
 	if err != nil {
 		return string(kind) // nothing was started, so it does not matter
 	}

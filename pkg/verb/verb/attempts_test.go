@@ -489,7 +489,7 @@ var others = []attempt{
 		if err != nil {
 			return nil, err
 		}
-		used, err := d.Board.RoleOf("coder", s.Task("unclaimed"))
+		used, err := d.Board.Roles().Of("coder", s.Task("unclaimed"))
 		return used.Role.Name, err
 	}},
 	{name: "RoleOf, that is not there", board: func(s *bs) { s.Task("unclaimed").Role = "wizard" }, call: func(ctx context.Context, d *vs) (any, error) {
@@ -497,7 +497,7 @@ var others = []attempt{
 		if err != nil {
 			return nil, err
 		}
-		_, err = d.Board.RoleOf("coder", s.Task("unclaimed"))
+		_, err = d.Board.Roles().Of("coder", s.Task("unclaimed"))
 		return nil, err
 	}},
 	{name: "Seal, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.Seal(ctx, "they are right") }},

@@ -135,7 +135,7 @@ func (v *Service) reservation(ctx context.Context, name string) (r *Reservation,
 		return nil, nil, err
 	}
 	in := v.Board.Input()
-	in.RoleCheck = v.Board.RoleCheck(func(err error) { r.unusable[err.Error()] = err })
+	in.RoleCheck = v.Board.Roles().Check(func(err error) { r.unusable[err.Error()] = err })
 	if err := v.Integration.FollowRemote(ctx, s); err != nil {
 		return nil, nil, err
 	}
@@ -196,7 +196,7 @@ func (v *Service) Look(ctx context.Context, s *blackboard.State) error {
 		t, why = transition.NextReview(s, a, in, now)
 	} else {
 		unusable := map[string]error{} // many tasks may want the same role
-		in.RoleCheck = v.Board.RoleCheck(func(err error) { unusable[err.Error()] = err })
+		in.RoleCheck = v.Board.Roles().Check(func(err error) { unusable[err.Error()] = err })
 		t, why = transition.NextTask(s, a, in, now)
 		v.tellUnusable(ctx, unusable)
 	}
@@ -208,7 +208,7 @@ func (v *Service) Look(ctx context.Context, s *blackboard.State) error {
 
 func (v *Service) tellUnusable(ctx context.Context, unusable map[string]error) {
 	for _, text := range slices.Sorted(maps.Keys(unusable)) {
-		v.Board.TellUnusable(ctx, unusable[text])
+		v.Board.Roles().TellUnusable(ctx, unusable[text])
 	}
 }
 
@@ -407,8 +407,8 @@ func (v *Service) reviewOf(ctx context.Context, id string, take interface{ Need(
 	if v.Board.Config().Review.Disabled() {
 		return r, nil, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
 	}
-	if _, err := v.Board.Roles().Resolve(role.Reviewer, nil, v.Board.RoleSettings()); err != nil {
-		v.Board.TellUnusable(ctx, err)
+	if _, err := v.Board.Roles().Library().Resolve(role.Reviewer, nil, v.Board.Roles().Settings()); err != nil {
+		v.Board.Roles().TellUnusable(ctx, err)
 		return r, nil, board.RoleRefusal(nil, err)
 	}
 	spec, err := v.specHashes(ctx)

@@ -73,7 +73,7 @@ func (v *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string)
 func (v *Service) planRules(s *blackboard.State, a transition.Actor) *plan.Rules {
 	human := v.partyOf(s, a)&transition.ByHuman != 0
 	return &plan.Rules{Config: v.Board.Config(), Input: v.Board.Input(), Human: human, Caller: v.Board.CallerOf(s, human), Scripted: v.Board.Scripted,
-		Skills: v.Board.Skills, MayRun: v.Board.MayRun, RoleProblem: v.Board.NewRoleProblem, Clean: v.Board.CleanTask}
+		Skills: v.Board.Skills, MayRun: v.Board.MayRun, RoleProblem: v.Board.Roles().NewProblem, Clean: v.Board.CleanTask}
 }
 
 // partyOf is what the caller is, 0 when that cannot be told.

@@ -58,7 +58,7 @@ func (v *Service) AddTask(ctx context.Context, n NewTask) (board.Done, error) {
 		}
 	}
 	in := v.Board.Input()
-	in.RoleProblem = v.Board.NewRoleProblem(&n.Task)
+	in.RoleProblem = v.Board.Roles().NewProblem(&n.Task)
 	var doubts []string
 	done, err := v.Board.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a transition.Actor) error {
 		t := n.Task
