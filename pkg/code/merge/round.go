@@ -373,12 +373,14 @@ func (j *job) fail(ctx context.Context, why Result) (Result, error) {
 	}
 	f := transition.MergeFacts{Reason: why.cause(), Files: why.Files, Log: why.Log}
 	err := j.update(ctx, "merge", func(s *blackboard.State, a transition.Actor) error {
-		return transition.FailIntegration(s, j.task.ID, a, transition.Input{Merge: &f}, j.Now())
+		err := transition.FailIntegration(s, j.task.ID, a, transition.Input{Merge: &f}, j.Now())
+		why.Status, _ = s.StatusOf(j.task.ID)
+		return err
 	})
 	if err != nil {
 		return j.result, err
 	}
-	why.Task, why.Status, why.Drift = j.task.ID, blackboard.IntegrationFailed, j.drift
+	why.Task, why.Drift = j.task.ID, j.drift
 	j.result = why
 	return j.result, &FailedError{why}
 }

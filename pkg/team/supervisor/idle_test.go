@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"liza/pkg/board/blackboard"
@@ -39,10 +40,12 @@ func TestAnIdleTeamSeldomLooks(t *testing.T) {
 				ended := make(chan error)
 				go func() { ended <- team.Run(ctx, ctx) }()
 				time.Sleep(2 * time.Minute)
+				synctest.Wait()
 				mu.Lock()
 				begun, before := reads, total(writes)
 				mu.Unlock()
 				time.Sleep(minutes * time.Minute)
+				synctest.Wait()
 				mu.Lock()
 				reads, written := reads-begun, total(writes)-before
 				t.Logf("%d reads and %d writes a minute: %v", reads/minutes, written/minutes, writes)
