@@ -118,7 +118,7 @@ func from(s ...blackboard.Status) []blackboard.Status { return s }
 
 // open is every status that is not terminal, but those given.
 func open(but ...blackboard.Status) []blackboard.Status {
-	return slices.DeleteFunc(slices.Clone(blackboard.Statuses), func(s blackboard.Status) bool { return s.Terminal() || slices.Contains(but, s) })
+	return slices.Clip(slices.DeleteFunc(slices.Clone(blackboard.Statuses), func(s blackboard.Status) bool { return s.Terminal() || slices.Contains(but, s) }))
 }
 
 func names(n ...blackboard.Action) []blackboard.Action { return n }

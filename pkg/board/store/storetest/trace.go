@@ -53,7 +53,7 @@ func logged(action blackboard.Action) bool {
 func anywhere() map[place]bool {
 	all := map[place]bool{{}: true} // it does not exist yet
 	for _, r := range transition.Rules {
-		for _, s := range append(r.From, r.To) {
+		for _, s := range slices.Concat(r.From, []blackboard.Status{r.To}) {
 			all[place{status: s}] = true
 		}
 	}
