@@ -179,7 +179,7 @@ var elsewhere = strings.Fields(`AcceptIntegration Analyze Archive ArchivedTask B
 	AdoptTip BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify LearnLate NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary
 	Later Write HeartbeatWith KeepEnd ClaimReserved DropReserved ReserveNext ReviewNext
 	Already AsSystem AskedTip BaseRef ContainsBase Fetch KnownTip NewRegistration NoteIntegration OnBase ProposalOnto PutBranch RecoverScrub RunChecks
-	Stop TakenAway TipHere Undone Unverified UpdateAs WaitsUnverified`)
+	Ask Reviewed Stop TakenAway TipHere Undone Unverified UpdateAs WaitsUnverified`)
 
 // A verb that is added is added to a table.
 func TestEachVerbIsInATable(t *testing.T) {
@@ -199,7 +199,7 @@ func TestEachVerbIsInATable(t *testing.T) {
 	}
 	failure := reflect.TypeFor[error]()
 	for _, of := range []any{&verb.Service{}, verb.Agents{}, verb.Worktrees{}, verb.Reviews{}, verb.Merges{}, verb.Knowledge{}, &board.Session{}, board.Histories{}, board.Orphans{},
-		board.Breaker{}, board.Vault{}, &integration.Branch{}, &checks.Checks{}} {
+		board.Breaker{}, board.Vault{}, board.Roles{}, &integration.Branch{}, &checks.Checks{}} {
 		for m := range reflect.TypeOf(of).Methods() {
 			if n := m.Type.NumOut(); n > 0 && m.Type.Out(n-1) == failure && !known[m.Name] {
 				t.Errorf("%s of %T returns an error and is in no table: see attempts_test.go", m.Name, of)

@@ -484,7 +484,7 @@ var others = []attempt{
 		return d.Agents.Register(ctx, verb.RegisterInput{ID: "coder-7"})
 	}},
 	{name: "Hold, without random bytes", as: "planner-1", service: func(d *vs) { d.Board.Random = strings.NewReader("") }, call: func(ctx context.Context, d *vs) (any, error) { return d.Hold(ctx, "unclaimed", "not yet") }},
-	{name: "RoleOf", call: func(ctx context.Context, d *vs) (any, error) {
+	{name: "Of", call: func(ctx context.Context, d *vs) (any, error) {
 		s, err := d.Board.View(ctx)
 		if err != nil {
 			return nil, err
@@ -492,7 +492,7 @@ var others = []attempt{
 		used, err := d.Board.Roles().Of("coder", s.Task("unclaimed"))
 		return used.Role.Name, err
 	}},
-	{name: "RoleOf, that is not there", board: func(s *bs) { s.Task("unclaimed").Role = "wizard" }, call: func(ctx context.Context, d *vs) (any, error) {
+	{name: "Of, a role that is not there", board: func(s *bs) { s.Task("unclaimed").Role = "wizard" }, call: func(ctx context.Context, d *vs) (any, error) {
 		s, err := d.Board.View(ctx)
 		if err != nil {
 			return nil, err
