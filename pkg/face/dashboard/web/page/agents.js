@@ -102,12 +102,16 @@ export function one(root, { rest }) {
         : h("p", { class: "empty" }, "It is not registered now."),
       a?.waits_for ? text(`waits for ${a.waits_for}`, "note") : "", a?.liveness !== "alive" && a?.liveness_reason ? text(a.liveness_reason, "note") : "");
     const now = a && `${a.task ?? ""} ${a.stopped ?? ""}`;
-    if (a && state !== now) {
+    // A form that is written in stays: without it the rest of the words would be taken for keys of the page.
+    const writing = acts.contains(document.activeElement) && document.activeElement.matches("input, textarea") || [...acts.querySelectorAll("input, textarea")].some((e) => e.value);
+    if (a && state !== now && !writing) {
       state = now;
-    const order = (verb) => `/api/agents/${path(id)}/${verb}`, why = { name: "reason", label: "Why", optional: true };
+      const order = (verb) => `/api/agents/${path(id)}/${verb}`, why = { name: "reason", label: "Why", optional: true };
       acts.replaceChildren(...orders(a, order, why), ...(a.task ? [fold("Note to it …", { path: "/api/notes", fields: [{ name: "text", label: "Note", rows: 2 }], body: { task: a.task }, submit: "Send", done: "The note is on its way." })] : []));
     }
   }
+  acts.addEventListener("sent", draw);
+  acts.addEventListener("focusout", () => setTimeout(draw));
   draw();
   const live = output(body, id);
   return { update(change) { if (change.all || change.ids.has(id)) draw(); }, close() { live.close(); } };

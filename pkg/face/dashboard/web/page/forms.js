@@ -21,7 +21,7 @@ export function form({ path, body, fields = [], submit, done, kind = "", after, 
       const values = Object.fromEntries(inputs.map((i) => [i.name, i.input.value.trim()]));
       const ok = await post(path, typeof body === "function" ? body(values) : { ...values, ...body }, done);
       send.disabled = false;
-      if (ok) { for (const i of inputs) i.input.value = ""; after?.(); }
+      if (ok) { for (const i of inputs) i.input.value = ""; after?.(); e.dispatchEvent(new Event("sent", { bubbles: true })); }
     },
     oncancel: cancel,
     onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) e.requestSubmit(); },
