@@ -98,7 +98,7 @@ func TestASupervisorOutlivesAnyCut(t *testing.T) {
 				s.Service.Board.Store = cut{c.memory, c.start.Add(time.Minute), c.start.Add(time.Minute + lasts)}
 				ctx, cancel := context.WithTimeout(context.Background(), lasts+2*time.Hour)
 				defer cancel()
-				late := 0
+				var late atomic.Int32 // counted by the timer's goroutine
 				time.AfterFunc(lasts+100*time.Minute, func() {
 					st, err := c.memory.View(context.Background())
 					if err != nil {
@@ -107,7 +107,7 @@ func TestASupervisorOutlivesAnyCut(t *testing.T) {
 					}
 					for id, a := range st.Agents {
 						if live, why := st.Liveness(id, time.Now(), blackboard.ProcessFacts{}); a.Role == blackboard.RoleReviewer && live == blackboard.Alive {
-							late++
+							late.Add(1)
 						} else {
 							t.Logf("%s is %s: %s", id, live, why)
 						}
@@ -116,8 +116,8 @@ func TestASupervisorOutlivesAnyCut(t *testing.T) {
 				if err := s.Run(ctx, context.Background()); err != nil {
 					t.Errorf("ended with %v", err)
 				}
-				if text := strings.Join(c.lines, "\n"); late != 1 || strings.Count(text, "waits for the board") != 1 || !strings.Contains(text, "the board is back") {
-					t.Errorf("%d reviewers are alive long after the cut:\n%s", late, text)
+				if text := strings.Join(c.lines, "\n"); late.Load() != 1 || strings.Count(text, "waits for the board") != 1 || !strings.Contains(text, "the board is back") {
+					t.Errorf("%d reviewers are alive long after the cut:\n%s", late.Load(), text)
 				}
 			})
 		})
