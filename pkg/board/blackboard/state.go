@@ -1,3 +1,8 @@
+// Package blackboard is the shared state of a project as a value: what is on the board, and
+// how it is read.
+//
+// State is the model of state.yaml (specs/protocol.md#2). Package transition has the rules by
+// which it changes;
 package blackboard
 
 import (

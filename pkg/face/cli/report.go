@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	urfave "github.com/urfave/cli/v3"
 
@@ -156,4 +158,149 @@ func (e *Env) writeFile(name string, data []byte) error {
 		return usagef("liza help", "%s is not a file", name)
 	}
 	return safefile.Replace(path, []byte(e.System.Secrets().Mask(string(data))), 0o644)
+}
+
+// usageResult is the result of `liza usage`.
+type usageResult struct {
+	By       string             `json:"by"`
+	Groups   []history.UsageSum `json:"groups"`
+	Total    history.UsageSum   `json:"total"`
+	Forecast *history.Forecast  `json:"forecast,omitempty"`
+}
+
+func newUsage(env *Env) *urfave.Command {
+	var (
+		by       string
+		forecast bool
+	)
+	return &urfave.Command{
+		Name: "usage", Category: "look", Usage: "what the agents' runs cost, in money, tokens and time",
+		Description: "Sums .liza/usage.jsonl, one line per run. A run whose program tells no cost counts as unknown (shown as '?'), never as zero.\n" +
+			"Changes nothing." + examples("liza usage", "liza usage --by cli --forecast") + exitsText(0, 1, 2, 3),
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "by", Value: "task", Usage: "`GROUP`: " + strings.Join(history.UsageGroups, ", "), Destination: &by},
+			flag("forecast", "estimate what the open tasks of the goal will cost", &forecast),
+		},
+		Action: env.do(func(ctx context.Context, _ []string) error {
+			if !slices.Contains(history.UsageGroups, by) {
+				return usagef("liza help usage", "--by '%s' must be one of %s", by, strings.Join(history.UsageGroups, ", "))
+			}
+			d, s, stale, err := env.lookAt(ctx)
+			if err != nil {
+				return err
+			}
+			lines, err := history.ReadUsage(d.Board.Project.Usage())
+			if err != nil {
+				return err
+			}
+			r := usageResult{By: by, Groups: append([]history.UsageSum{}, history.SumUsage(lines, by)...), Total: history.UsageSum{Name: "total"}}
+			for _, l := range lines {
+				r.Total.Add(l)
+			}
+			if forecast {
+				f := history.ForecastOf(lines, s)
+				r.Forecast = &f
+			}
+			return env.showStale(stale, r, r.text())
+		}),
+	}
+}
+
+func (r usageResult) text() string {
+	var b strings.Builder
+	if r.Total.Runs == 0 {
+		b.WriteString("no agent has run yet\n")
+	} else {
+		r.table(&b)
+	}
+	if f := r.Forecast; f != nil {
+		b.WriteString(forecastText(*f))
+	}
+	return b.String()
+}
+
+func (r usageResult) table(b *strings.Builder) {
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%s\truns\tcost\ttokens in\tcached\tout\ttime\t\n", strings.ToUpper(r.By))
+	for _, g := range append(slices.Clone(r.Groups), r.Total) {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t\n", g.Name, g.Runs, costText(g), tokensText(g, g.TokensIn), tokensText(g, g.TokensCached), tokensText(g, g.TokensOut), seconds(g.Seconds))
+	}
+	w.Flush()
+}
+
+// costText never shows an unknown cost as zero.
+func costText(s history.UsageSum) string {
+	switch {
+	case s.UnknownCostRuns == 0:
+		return s.CostCents.Dollars()
+	case s.UnknownCostRuns == s.Runs:
+		return "?"
+	}
+	return "≥ " + s.CostCents.Dollars() + " ?"
+}
+
+// tokensText never shows unknown tokens as zero.
+func tokensText(s history.UsageSum, n int) string {
+	switch {
+	case s.UnknownTokenRuns == 0:
+		return fmt.Sprint(n)
+	case s.UnknownTokenRuns == s.Runs:
+		return "?"
+	}
+	return fmt.Sprintf("≥ %d ?", n)
+}
+
+func seconds(n int) string {
+	if n < 60 {
+		return fmt.Sprintf("%ds", n)
+	}
+	return fmt.Sprintf("%dm%02ds", n/60, n%60)
+}
+
+func forecastText(f history.Forecast) string {
+	switch {
+	case f.OpenTasks == 0:
+		return "forecast: no task is open\n"
+	case f.MergedTasks == 0:
+		return fmt.Sprintf("forecast: none yet; %d tasks are open and none is merged\n", f.OpenTasks)
+	case f.PerTask == nil:
+		return fmt.Sprintf("forecast: %d open tasks take about %s of agents' work; no run told its cost\n", f.OpenTasks, seconds(*f.SecondsRest))
+	}
+	text := fmt.Sprintf("forecast: %d open tasks cost about %s more (%s each, as the %d merged ones), %s in all, and %s of agents' work\n",
+		f.OpenTasks, f.Rest.Dollars(), f.PerTask.Dollars(), f.MergedTasks, f.Total.Dollars(), seconds(*f.SecondsRest))
+	if f.Unknown > 0 {
+		text += fmt.Sprintf("          %d runs told no cost, so that it will be more\n", f.Unknown)
+	}
+	return text
+}
+
+func newMetrics(env *Env) *urfave.Command {
+	var csv string
+	return &urfave.Command{
+		Name: "metrics", Category: "plumbing", Usage: "show the figures of the sprint",
+		Description: "Counts of tasks, iterations, verdicts and failures, lead, work, review and wait times (in seconds with --json and --csv), and costs. Changes\n" +
+			"nothing but the file." + examples("liza metrics", "liza metrics --csv sprint.csv") + exitsText(0, 1, 2, 3),
+		Flags: []urfave.Flag{text("csv", "`FILE` to write the figures to; - is stdout", &csv)},
+		Action: env.do(func(ctx context.Context, _ []string) error {
+			d, s, stale, err := env.lookAt(ctx)
+			if err != nil {
+				return err
+			}
+			f, err := reportFacts(env.System.Log(), d, s)
+			if err != nil {
+				return err
+			}
+			m := dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now)
+			switch csv {
+			case "":
+				return env.showStale(stale, m, m.Text())
+			case "-":
+				return env.showStale(stale, m, string(m.CSV()))
+			}
+			if err := env.writeFile(csv, m.CSV()); err != nil {
+				return err
+			}
+			return env.showStale(stale, m, "the figures are in "+csv+"\n")
+		}),
+	}
 }

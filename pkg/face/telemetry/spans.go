@@ -13,6 +13,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
+	"liza/pkg/run/activity"
 )
 
 // span is something that has ended.
@@ -256,4 +257,54 @@ func nearest(lines []history.UsageLine, ended blackboard.Time) (best history.Usa
 func when(t blackboard.Time) time.Time {
 	at, _ := t.At()
 	return at
+}
+
+// toolSpans are the tool calls of a run, out of its activity file. They say more exactly, too, when the
+// run began and ended.
+func toolSpans(run *span, events []activity.Event) (list []span) {
+	var open *span
+	close := func(at time.Time) {
+		if open != nil {
+			open.to = at
+			list, open = append(list, *open), nil
+		}
+	}
+	for i, e := range events {
+		switch e.Kind {
+		case activity.Run:
+			run.from = e.At
+		case activity.Tool:
+			close(e.At)
+			open = &span{trace: run.trace, id: spanID(run.id.String(), "tool", fmt.Sprint(i)), parent: run.id, name: "execute_tool " + e.Tool, task: run.task, from: e.At,
+				attributes: []attribute.KeyValue{semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(e.Tool), semconv.GenAIAgentName(run.run.Agent)}}
+			if run.task != "" {
+				open.attributes = append(open.attributes, attribute.String("liza.task.id", run.task))
+			}
+		case activity.End:
+			close(e.At)
+			run.to = e.At
+		default:
+			close(e.At)
+		}
+	}
+	close(run.to)
+	return list
+}
+
+// eventsOf are the events of the run with that correlation id in an activity file, none when it is not there.
+func eventsOf(path, id string) (list []activity.Event) {
+	all, _, err := activity.Read(path, 0)
+	if err != nil {
+		return nil // the run is told without its tools
+	}
+	within := false
+	for _, e := range all {
+		if e.Kind == activity.Run {
+			within = e.ID == id
+		}
+		if within {
+			list = append(list, e)
+		}
+	}
+	return list
 }

@@ -1,3 +1,6 @@
+// Package broker carries commands out of the run of an agent program: a client inside the run sends a
+// command line over a Unix socket, and the server outside carries it out and sends back what it prints
+// and its exit code. Whose run it is says the socket alone, one for each run. What a command is, the
 package broker
 
 import (
