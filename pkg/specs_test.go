@@ -362,7 +362,7 @@ func actionTable(t *testing.T) string {
 func anomalyTable(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("| type | who | required details | when |\n|---|---|---|---|\n")
-	words := wordsOf(t, "board/blackboard/anomaly_kinds.go")
+	words := wordsOf(t, "board/blackboard/anomalies.go")
 	for _, kind := range blackboard.AnomalyTypes {
 		at := slices.IndexFunc(words, func(w described) bool { return w.word == string(kind.Name) })
 		if at < 0 {
