@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"liza/pkg/base/prose"
 )
 
 // Role of a registered agent: planner, coder or code_reviewer.
@@ -264,18 +266,28 @@ type Violation struct {
 	Line    int    `json:"line,omitempty"` // filled in by who knows the file
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
+	Next    string `json:"next,omitempty"` // the command that helps, where one is known
 }
 
-// String is one line for people: line, rule, severity when it is a warning, message.
+// Text is the message with the command that helps.
+func (v Violation) Text() string { return v.Message + prose.After("; next: ", v.Next) }
+
+// String is one line for people: line, rule, severity when it is a warning, message, and the command that helps.
 func (v Violation) String() string {
-	text := v.Rule + " " + v.Message
+	text := v.Rule + " " + v.Text()
 	if v.Severity == SeverityWarning {
-		text = v.Rule + " warning: " + v.Message
+		text = v.Rule + " warning: " + v.Text()
 	}
 	if v.Line > 0 {
 		return fmt.Sprintf("line %d: %s", v.Line, text)
 	}
 	return text
+}
+
+// Advise names the command that helps.
+func (v *Violation) Advise(next string) *Violation {
+	v.Next = next
+	return v
 }
 
 // Concerns adds subjects that the violation does not name yet.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,10 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string {
 	var lines []string
-	for _, v := range e.Violations {
+	for i, v := range e.Violations {
+		if i == len(e.Violations)-1 {
+			v.Next = "" // Next names it
+		}
 		lines = append(lines, v.String())
 	}
 	what := "is not valid"
@@ -49,7 +53,10 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 
 // Next is the command that helps.
 func (e *InvalidError) Next() string {
-	if e.Err != nil {
+	if last := e.Violations[len(e.Violations)-1]; last.Next != "" {
+		return last.Next
+	}
+	if errors.Is(e.Err, ErrCut) {
 		return "liza restore --list"
 	}
 	return "liza validate"

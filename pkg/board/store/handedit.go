@@ -80,8 +80,8 @@ func (f *File) putBack(v *version, refused []blackboard.Violation) ([]blackboard
 	}
 	var entries []blackboard.Entry
 	for _, r := range refused {
-		f.o.Alert(blackboard.AlertHandEdit, r.Message+"; the edit is kept in "+kept)
-		entries = append(entries, blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.System, Action: blackboard.ActionEditRefused, Task: r.Subjects[0], Detail: r.Message})
+		f.o.Alert(blackboard.AlertHandEdit, r.Text()+"; the edit is kept in "+kept)
+		entries = append(entries, blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.System, Action: blackboard.ActionEditRefused, Task: r.Subjects[0], Detail: r.Text()})
 	}
 	return entries, nil
 }
@@ -228,7 +228,7 @@ func (r *rules) edited(op Op, before, previous *version, rec record, base, text 
 	}
 	verbs := after.Entries()
 	for _, x := range refused {
-		verbs = append(verbs, blackboard.Entry{Agent: blackboard.System, Action: blackboard.ActionEditRefused, Task: x.Subjects[0], Detail: x.Message})
+		verbs = append(verbs, blackboard.Entry{Agent: blackboard.System, Action: blackboard.ActionEditRefused, Task: x.Subjects[0], Detail: x.Text()})
 	}
 	next = &version{doc: doc, base: state(doc, nil)}
 	done.Revision = next.base.Revision

@@ -72,7 +72,7 @@ func (f *File) refuseForgeries(v *version, found []blackboard.Violation) error {
 	}
 	var texts []string
 	for _, v := range found {
-		texts = append(texts, v.Message)
+		texts = append(texts, v.Text())
 	}
 	f.o.Alert(blackboard.AlertForgedApproval, strings.Join(texts, "; "))
 	return refused

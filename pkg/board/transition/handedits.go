@@ -47,7 +47,7 @@ func TakeHandEdits(s *blackboard.State, prev *blackboard.State, now time.Time) [
 			why = " (" + err.Error() + ")"
 		}
 		refused = append(refused, blackboard.Violation{Rule: "V67", Severity: blackboard.SeverityError, Path: "tasks[" + t.ID + "].status", Subjects: []string{t.ID},
-			Message: fmt.Sprintf("task %s: %s was changed to %s by hand%s; the task stays as it was; next: %s", t.ID, old.Status, to, why, verbInstead(old, to))})
+			Message: fmt.Sprintf("task %s: %s was changed to %s by hand%s; the task stays as it was", t.ID, old.Status, to, why), Next: verbInstead(old, to)})
 	}
 	return refused
 }

@@ -62,7 +62,7 @@ func TestEveryHandEditOfAStatusIsAVerbOrPutBack(t *testing.T) {
 				if diff := difference(prev, after.Clone()); diff != "" {
 					t.Errorf("%s: refused, but not put back: %s", name, diff)
 				}
-				if v := refused[0]; v.Rule != "V67" || len(refused) != 1 || !strings.Contains(v.Message, "; next: liza ") {
+				if v := refused[0]; v.Rule != "V67" || len(refused) != 1 || !strings.HasPrefix(v.Next, "liza ") {
 					t.Errorf("%s: %v", name, refused)
 				}
 			}
@@ -106,7 +106,7 @@ func TestABlockByHandNeedsReasonAndQuestion(t *testing.T) {
 		task := b.Task("x")
 		task.Status, task.BlockedReason = blackboard.Blocked, reason
 		refused := TakeHandEdits(b.State, prev, b.now)
-		if len(refused) != 1 || !strings.Contains(refused[0].Message, want) || !strings.Contains(refused[0].Message, "next: liza block x --reason T --question T") {
+		if len(refused) != 1 || !strings.Contains(refused[0].Message, want) || refused[0].Next != "liza block x --reason T --question T" {
 			t.Errorf("%q: %v", reason, refused)
 		}
 	}

@@ -298,9 +298,13 @@ type Refusal struct {
 	Message string // one sentence
 	Next    string // the one command that helps, without "next: "
 	Unsaved string // the task whose work could not be saved, where that is why
+
+	cause error // what the message wraps, or nil
 }
 
 func (r *Refusal) Error() string { return r.Message }
+
+func (r *Refusal) Unwrap() error { return r.cause }
 
 // Advice is the refusal with the command that helps, as an agent is told.
 func (r *Refusal) Advice() string {
@@ -310,9 +314,23 @@ func (r *Refusal) Advice() string {
 	return r.Message + " (next: " + r.Next + ")"
 }
 
-// Refuse is a refusal by no guard of the state: of what a command was given, or of what was found elsewhere.
+// Refuse is a refusal by no guard of the state: of what a command was given, or of what was found elsewhere. With %w it
+// wraps an error.
 func Refuse(exit Exit, next, format string, args ...any) error {
-	return refuse("", exit, next, format, args...)
+	err := fmt.Errorf(format, args...)
+	return &Refusal{Exit: exit, Next: next, Message: err.Error(), cause: errors.Unwrap(err)}
+}
+
+// NextOf returns the command that helps with err, by its first error that names one, or "".
+func NextOf(err error) string {
+	if r, ok := errors.AsType[*Refusal](err); ok && r.Next != "" {
+		return r.Next
+	}
+	var helps interface{ Next() string }
+	if errors.As(err, &helps) {
+		return helps.Next()
+	}
+	return ""
 }
 
 func refuse(guard string, exit Exit, next, format string, args ...any) *Refusal {

@@ -121,3 +121,15 @@ type ConflictError struct {
 func (e *ConflictError) Error() string {
 	return "conflict in " + strings.Join(e.Files, ", ")
 }
+
+// A SignError says that git could not sign a merge with the person's key.
+type SignError struct{ Err error }
+
+func (e *SignError) Error() string {
+	return fmt.Sprintf("cannot sign the merge with your key (git.sign is true): %v", e.Err)
+}
+
+func (e *SignError) Unwrap() error { return e.Err }
+
+// Next is the command that helps.
+func (e *SignError) Next() string { return "liza doctor" }

@@ -74,7 +74,7 @@ func (r *objects) CommitMerge(ctx context.Context, tree string, parents []string
 	}
 	commit, err := r.signedTree(ctx, nil, tree, parents, message)
 	if err != nil {
-		return "", fmt.Errorf("cannot sign the merge with your key (git.sign is true): %w; next: liza doctor", err)
+		return "", &SignError{err}
 	}
 	return commit, nil
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,12 +133,7 @@ func (j *job) sealed(ctx context.Context) error {
 	if why == nil {
 		return nil
 	}
-	refusal := &transition.Refusal{Guard: "G66", Exit: transition.ExitRefused, Next: "liza validate", Message: fmt.Sprintf("task %s is not merged: %v", t.ID, why)}
-	var helps interface{ Next() string }
-	if errors.As(why, &helps) {
-		refusal.Next = helps.Next()
-	}
-	return refusal
+	return &transition.Refusal{Guard: "G66", Exit: transition.ExitRefused, Next: cmp.Or(transition.NextOf(why), "liza validate"), Message: fmt.Sprintf("task %s is not merged: %v", t.ID, why)}
 }
 
 // askAgain puts work back in review when the rules that hold now ask for more approvals than it has.

@@ -117,7 +117,7 @@ func (s *editing) open(ctx context.Context, text []byte, problem error) ([]byte,
 	}
 	if err := cmd.Run(); err != nil {
 		s.saved = s.differs(text)
-		return nil, fmt.Errorf("cannot edit: the editor '%s' failed: %w; next: EDITOR=vi liza edit", editor, err)
+		return nil, transition.Refuse(transition.ExitFailure, "EDITOR=vi liza edit", "cannot edit: the editor '%s' failed: %w", editor, err)
 	}
 	edited, err := safefile.Read(s.path)
 	if err != nil {

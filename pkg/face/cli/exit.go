@@ -67,24 +67,20 @@ func explain(err error) report {
 		if errors.Is(err, project.ErrInitialised) {
 			r.code = 4
 		}
-	} else if x, ok := errors.AsType[*store.MovedError](err); ok {
-		r.code, r.next = 4, x.Next()
+	} else if _, ok := errors.AsType[*store.MovedError](err); ok {
+		r.code = 4
 	} else if _, ok := errors.AsType[*store.LockedError](err); ok {
 		r.code, r.next = 5, "liza status"
 	} else if _, ok := errors.AsType[*safefile.HeldError](err); ok {
 		r.code, r.next = 5, "liza status"
 	} else if _, ok := errors.AsType[*store.WentBackError](err); ok {
-		r.code, r.next = 3, "liza restore --list"
+		r.code = 3
 	} else if _, ok := errors.AsType[*store.ConflictError](err); ok {
-		r.code, r.next = 3, "liza edit"
-	} else if _, ok := errors.AsType[*store.NoSnapshotError](err); ok {
-		r.next = "liza restore --list"
+		r.code = 3
 	} else if _, ok := errors.AsType[*store.InvalidError](err); ok {
-		if r.code, r.next = 3, "liza validate"; errors.Is(err, store.ErrCut) {
-			r.next = "liza restore --list"
-		}
-	} else if x, ok := errors.AsType[*seal.NoKeyError](err); ok {
-		r.code, r.next = 4, x.Next()
+		r.code = 3
+	} else if _, ok := errors.AsType[*seal.NoKeyError](err); ok {
+		r.code = 4
 	} else if _, ok := errors.AsType[*store.VersionError](err); ok {
 		r.code, r.next = 3, "liza version"
 	} else if _, ok := errors.AsType[*config.KeyError](err); ok {
@@ -120,30 +116,11 @@ func explain(err error) report {
 	case errors.Is(err, git.ErrVersion):
 		r.next = "git --version"
 	}
-	if errors.Is(err, supervisor.ErrGaveUp) { // each line of a team's is about another member
-		var next string
-		r.message, next = withoutNext(r.message)
-		r.next = cmp.Or(r.next, next)
+	if g, ok := errors.AsType[*supervisor.GaveUp](err); ok {
+		r.next = cmp.Or(r.next, g.Next)
 	}
-	r.next = cmp.Or(r.next, "liza status")
-	if i := strings.LastIndex(r.message, "; next: "); i >= 0 && !strings.ContainsRune(r.message[i:], '\n') {
-		r.message, r.next = r.message[:i], r.message[i+len("; next: "):]
-	}
+	r.next = cmp.Or(r.next, transition.NextOf(err), "liza status")
 	return r
-}
-
-// withoutNext takes the commands that help out of a message of several lines, and returns the first.
-func withoutNext(message string) (rest, next string) {
-	var lines []string
-	for line := range strings.Lines(message) {
-		line = strings.TrimSuffix(line, "\n")
-		if i := strings.LastIndex(line, "; next: "); i >= 0 {
-			next = cmp.Or(next, line[i+len("; next: "):])
-			line = line[:i]
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, "\n"), next
 }
 
 // fail shows an error and returns the exit code.

@@ -173,12 +173,10 @@ func (l *teamLanding) finish(ctx context.Context) (again bool, err error) {
 
 // inConflict is how a run ends whose work cannot land as it is.
 func inConflict(l landing.Landed) error {
-	q := l.Conflict()
-	if q == nil {
+	if l.Conflict == nil {
 		return nil
 	}
-	text, next, _ := strings.Cut(q.Text(), "; next: ")
-	return &transition.Refusal{Exit: transition.ExitFailure, Next: cmp.Or(next, "liza status"), Message: "the work has not landed: " + text}
+	return transition.Refuse(transition.ExitFailure, cmp.Or(l.Conflict.Next, "liza status"), "the work has not landed: %s", l.Conflict.Request.Text())
 }
 
 // returnBeside tells trackers what has landed while a team works, and what it returns does so for the last time. Files are ticked at the end

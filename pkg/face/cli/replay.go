@@ -350,7 +350,7 @@ func (o *poststepOptions) input(task string) (replay.PoststepInput, error) {
 	}
 	data, err := o.env.readText(*o.file)
 	if err != nil {
-		return in, fmt.Errorf("%v; next: ls", err)
+		return in, transition.Refuse(transition.ExitFailure, "ls", "%w", err)
 	}
 	in.Response = string(data)
 	return in, nil

@@ -21,6 +21,7 @@ import (
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/seal"
+	"liza/pkg/board/transition"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/dashboard/web"
 )
@@ -73,7 +74,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	}
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
-		return fmt.Errorf("cannot serve on %s: %w; next: liza serve --addr 127.0.0.1:0", o.addr, err)
+		return transition.Refuse(transition.ExitFailure, "liza serve --addr 127.0.0.1:0", "cannot serve on %s: %w", o.addr, err)
 	}
 	o.env.System.Lasting()
 	url := "http://" + listener.Addr().String() + "/"

@@ -42,21 +42,21 @@ func (l *look) broken(rule string) func(func(blackboard.Violation) bool) {
 func forgedApproval(l *look) {
 	for v := range l.broken(ruleForged) {
 		if len(v.Subjects) > 0 {
-			l.raise(v.Subjects[0], validate, "%s", v.Message)
+			l.raise(v.Subjects[0], validate, "%s", v.Text())
 		}
 	}
 }
 
 func journalBroken(l *look) {
 	for v := range l.broken(ruleJournal) {
-		l.raise(v.Subjects[0], validate, "line %d: %s", v.Line, v.Message)
+		l.raise(v.Subjects[0], validate, "line %d: %s", v.Line, v.Text())
 	}
 }
 
 func stateWentBack(l *look) {
 	for _, v := range l.Violations {
 		if v.Rule == ruleWentBack {
-			l.raise(stateFile, "", "%s", v.Message)
+			l.raise(stateFile, "", "%s", v.Text())
 		}
 	}
 }

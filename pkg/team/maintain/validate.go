@@ -172,7 +172,7 @@ func (p *Board) unreadable(err error) (Validated, error) {
 
 // ViolationLine is "ERROR V08 task-3 (line 41): CLAIMED without assigned_to".
 func ViolationLine(v blackboard.Violation) string {
-	word, message, place := "ERROR", v.Message, ""
+	word, message, place := "ERROR", v.Text(), ""
 	if v.Severity == blackboard.SeverityWarning {
 		word = "WARNING"
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/broker"
 	"liza/pkg/run/proxy"
@@ -52,7 +53,7 @@ func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task
 		return nil, err
 	}
 	if w.Spec.Level != r.sandbox { // the settings changed since the git folder was made for the other one
-		return nil, errors.Join(fmt.Errorf("the sandbox level changed from %s to %s while the run began; next: liza config show --origin", r.sandbox, w.Spec.Level), w.Close())
+		return nil, errors.Join(transition.Refuse(transition.ExitFailure, "liza config show --origin", "the sandbox level changed from %s to %s while the run began", r.sandbox, w.Spec.Level), w.Close())
 	}
 	r.wall = w
 	if w.Contained() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 )
@@ -61,25 +62,22 @@ func (g *GaveUp) Error() string {
 	if g.Task != "" {
 		text += " on " + g.Task
 	}
-	text += ": " + g.Why
-	if g.Next != "" {
-		text += "; next: " + g.Next
-	}
-	return text
+	return text + ": " + g.Why
 }
 
 func (g *GaveUp) Unwrap() error { return g.cause }
 
 // next is the command that helps: its own, else that of the cause, else a look at the board.
 func (g *GaveUp) next() string {
-	if r, ok := errors.AsType[*transition.Refusal](g.cause); ok && g.Next == "" && r.Next != "" {
-		return r.Next
+	return cmp.Or(g.Next, transition.NextOf(g.cause), "liza status")
+}
+
+// withNext is the text of err with the command that helps, where it gave up and names one.
+func withNext(err error) string {
+	if g, ok := errors.AsType[*GaveUp](err); ok {
+		return err.Error() + prose.After("; next: ", g.Next)
 	}
-	var helps interface{ Next() string }
-	if g.Next == "" && errors.As(g.cause, &helps) {
-		return helps.Next()
-	}
-	return cmp.Or(g.Next, "liza status")
+	return err.Error()
 }
 
 // Is makes every GaveUp an ErrGaveUp.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
@@ -166,7 +167,7 @@ func (g *merging) tellUnmerged(err error) {
 		_, shown := errors.AsType[*merge.FailedError](e)
 		_, others := errors.AsType[*merge.TurnError](e)
 		if e != nil && !shown && !others {
-			wrong = append(wrong, e.Error())
+			wrong = append(wrong, e.Error()+prose.After("; next: ", transition.NextOf(e)))
 		}
 	}
 	told := strings.Join(append(wrong, waits), "\n")

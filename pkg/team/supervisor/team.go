@@ -83,7 +83,7 @@ func (s *Supervisor) kept(soft, hard context.Context) error {
 			return err
 		}
 		wait := transientWaits.after(n)
-		s.member.warn("", "ended: %v; it is started again in %s", err, wait)
+		s.member.warn("", "ended: %s; it is started again in %s", withNext(err), wait)
 		if !rest(soft, hard, wait) || soft.Err() != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (t *Team) collect(ended <-chan end, stop context.CancelCauseFunc) error {
 			aborted = true
 		default:
 			errs = append(errs, fmt.Errorf("%s: %w", e.member.ID, e.err))
-			e.member.member.warn("", "ended: %v", e.err)
+			e.member.member.warn("", "ended: %s", withNext(e.err))
 			if left[e.member.Role] == 0 {
 				stop(&GaveUp{Why: fmt.Sprintf("no %s is left", e.member.Role)})
 			}

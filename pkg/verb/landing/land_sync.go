@@ -67,7 +67,7 @@ func (r *landing) heedBase(ctx context.Context, q *blackboard.Request) (conflict
 	}
 	why := blackboard.ConflictsWith + r.base + " in " + prose.Few(both.Files, 5)
 	if q.Onto != "" || r.state.Goal == nil || q.ID != r.state.Goal.ID && !strings.HasPrefix(q.ID, r.state.Goal.ID+"-") {
-		return true, r.wait(ctx, *q, why+"; resolve that on the forge, or close the request; next: liza land")
+		return true, r.conflict(ctx, *q, why+"; resolve that on the forge, or close the request", "liza land")
 	}
 	return true, r.resolve(ctx, *q, why)
 }
@@ -88,11 +88,20 @@ func (r *landing) resolve(ctx context.Context, q blackboard.Request, why string)
 	t := r.state.Find(syncTask(r.tip))
 	switch {
 	case t != nil && !t.Status.Terminal():
-		return r.wait(ctx, q, why+"; the task "+t.ID+" merges it")
+		return r.conflict(ctx, q, why+"; the task "+t.ID+" merges it", "")
 	case !still:
 		return r.land(ctx, unit{id: q.ID, title: r.state.Goal.Description, tasks: r.merged})
 	}
-	return r.wait(ctx, q, fmt.Sprintf("%s; next: liza sync --from %s/%s", why, r.Remote, r.base))
+	return r.conflict(ctx, q, why, fmt.Sprintf("liza sync --from %s/%s", r.Remote, r.base))
+}
+
+// conflict records why a request cannot be merged, with the command that helps.
+func (r *landing) conflict(ctx context.Context, q blackboard.Request, why, next string) error {
+	if r.out.Conflict == nil {
+		r.out.Conflict = &Conflict{q, next}
+		r.out.Conflict.Request.Waits = why
+	}
+	return r.wait(ctx, q, why+prose.After("; next: ", next))
 }
 
 // syncTask is the task that merges a commit of the base branch. It is named after the commit, so that the same conflict makes one task

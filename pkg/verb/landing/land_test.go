@@ -343,11 +343,11 @@ func TestARequestInConflictWithItsMovedBaseIsMended(t *testing.T) {
 	pushed(t, p, f, "task-1.md", "another word\n")
 	l := round(t, p, f)
 	id := "sync-" + f.Tip("main")[:9]
-	q := l.Conflict()
-	if len(l.Made) != 1 || l.Made[0] != id || q == nil || q.Waits != "conflicts with main in task-1.md; the task "+id+" merges it" || l.Waiting(p.Config.Land) {
+	q := l.Conflict
+	if len(l.Made) != 1 || l.Made[0] != id || q == nil || q.Request.Waits != "conflicts with main in task-1.md; the task "+id+" merges it" || l.Waiting(p.Config.Land) {
 		t.Fatalf("made %v; %+v", l.Made, l.Requests)
 	}
-	if l = round(t, p, f); len(l.Made) > 0 || l.Conflict() == nil {
+	if l = round(t, p, f); len(l.Made) > 0 || l.Conflict == nil {
 		t.Errorf("again: made %v; %+v", l.Made, l.Requests)
 	}
 	ctx, coder, reviewer := t.Context(), p.Service("coder-1"), p.Service("code-reviewer-1")
@@ -367,7 +367,7 @@ func TestARequestInConflictWithItsMovedBaseIsMended(t *testing.T) {
 	}
 	p.Merge(id)
 	f.SetCheck(p.Git(p.Dir, "rev-parse", "integration"), "unit", "passed", "")
-	if l = round(t, p, f); l.Conflict() != nil || f.Requests()[0].State != "merged" {
+	if l = round(t, p, f); l.Conflict != nil || f.Requests()[0].State != "merged" {
 		t.Errorf("after the merge of %s: %+v", id, l.Requests)
 	}
 	p.Sound()
@@ -385,8 +385,8 @@ func TestARequestInConflictIsTold(t *testing.T) {
 	if _, err := p.Service("").Abandon(t.Context(), verb.WayOut{Task: id, Reason: "not wanted"}); err != nil {
 		t.Fatal(err)
 	}
-	const told = "conflicts with main in task-1.md; next: liza sync --from origin/main"
-	if q := round(t, p, f).Conflict(); q == nil || q.Waits != told {
+	const told = "conflicts with main in task-1.md"
+	if q := round(t, p, f).Conflict; q == nil || q.Request.Waits != told || q.Next != "liza sync --from origin/main" {
 		t.Errorf("its task was abandoned: %+v", q)
 	}
 	dir := p.Push("", "")
@@ -394,7 +394,7 @@ func TestARequestInConflictIsTold(t *testing.T) {
 	p.Git(p.Dir, "update-ref", "refs/heads/integration", p.Git(dir, "rev-parse", "HEAD"))
 	p.Accept()
 	l := round(t, p, f)
-	if l.Conflict() != nil || f.Requests()[0].Head != p.Git(p.Dir, "rev-parse", "integration") {
+	if l.Conflict != nil || f.Requests()[0].Head != p.Git(p.Dir, "rev-parse", "integration") {
 		t.Errorf("a person merged the base: %+v", l.Requests)
 	}
 
@@ -403,7 +403,7 @@ func TestARequestInConflictIsTold(t *testing.T) {
 	landed(t, p, "task-1")
 	round(t, p, f)
 	pushed(t, p, f, "task-1.md", "another word\n")
-	if l = round(t, p, f); l.Conflict() == nil || l.Conflict().Waits != "conflicts with main in task-1.md; resolve that on the forge, or close the request; next: liza land" || len(l.Made) > 0 {
+	if l = round(t, p, f); l.Conflict == nil || l.Conflict.Request.Waits != "conflicts with main in task-1.md; resolve that on the forge, or close the request" || l.Conflict.Next != "liza land" || l.Requests[0].Waits != l.Conflict.Request.Waits+"; next: liza land" || len(l.Made) > 0 {
 		t.Errorf("a request of a task: made %v, %+v", l.Made, l.Requests)
 	}
 }

@@ -29,6 +29,13 @@ type Landed struct {
 	Requests []blackboard.Request `json:"requests"`
 	Made     []string             `json:"tasks_made,omitempty"` // tasks that CI, reviews or a conflict made
 	Problems []string             `json:"problems,omitempty"`   // what a person should know
+	Conflict *Conflict            `json:"-"`                    // the first request in conflict; nil for none
+}
+
+// A Conflict is an open request that cannot be merged because its base branch has moved on.
+type Conflict struct {
+	Request blackboard.Request // Waits does not name the command
+	Next    string             // "" where a task resolves it
 }
 
 // Waiting reports whether something is to come from the forge by itself: checks, or its merge.
@@ -42,16 +49,6 @@ func (l Landed) Waiting(cfg config.Land) bool {
 		}
 		return r.Checks == "" || r.Checks == forge.Pending || r.Checks == forge.Failed && r.Waits == "" || cfg.Merge != "none" && r.Waits == ""
 	})
-}
-
-// Conflict is an open request that cannot be merged because its base branch has moved on, nil for none.
-func (l Landed) Conflict() *blackboard.Request {
-	for i := range l.Requests {
-		if l.Requests[i].InConflict() {
-			return &l.Requests[i]
-		}
-	}
-	return nil
 }
 
 // landing is one round.

@@ -69,7 +69,7 @@ func TestEachRuleSeesItsOwnMutationAndNoOtherDoes(t *testing.T) {
 			if m.warning {
 				severity = blackboard.SeverityWarning
 			}
-			if v.Rule != m.rule || v.Severity != severity || v.Path != m.path || v.Message != m.message || !blackboard.List(v.Subjects).Has(m.subject) {
+			if v.Rule != m.rule || v.Severity != severity || v.Path != m.path || v.Text() != m.message || !blackboard.List(v.Subjects).Has(m.subject) {
 				t.Errorf("got\n%swant\n  %s %s %s at %q about %s", lines(got), severity, m.rule, m.message, m.path, m.subject)
 			}
 			rule := ruleOf(m.rule)

@@ -52,8 +52,8 @@ func checkLostDependency(v *validation, t *blackboard.Task) {
 	}
 	for _, id := range t.DependsOn {
 		if status, _ := v.status(id); status == blackboard.Abandoned || status == blackboard.Superseded {
-			v.task(t, "depends_on", "waits for %s %s for ever; next: liza unblock or supersede",
-				strings.ToLower(string(status)), id).Concerns(id)
+			v.task(t, "depends_on", "waits for %s %s for ever",
+				strings.ToLower(string(status)), id).Concerns(id).Advise("liza unblock or supersede")
 		}
 	}
 }
@@ -244,14 +244,14 @@ func checkBranches(v *validation) {
 	for _, branch := range slices.Sorted(slices.Values(v.facts.TaskBranches)) {
 		id := strings.TrimPrefix(strings.TrimPrefix(branch, "refs/heads/"), taskBranch)
 		if !v.known(id) {
-			v.report("", "branch %s%s belongs to no task; next: liza gc", taskBranch, id).Concerns(id)
+			v.report("", "branch %s%s belongs to no task", taskBranch, id).Concerns(id).Advise("liza gc")
 		}
 	}
 	for _, folder := range slices.Sorted(slices.Values(v.facts.Worktrees)) {
 		id := path.Base(folder)
 		// Other people's worktrees and our throw-away ones (.check-…) are not tasks'.
 		if path.Base(path.Dir(folder)) == ".worktrees" && !strings.HasPrefix(id, ".") && !v.known(id) {
-			v.report("", "worktree .worktrees/%s belongs to no task; next: liza gc", id).Concerns(id)
+			v.report("", "worktree .worktrees/%s belongs to no task", id).Concerns(id).Advise("liza gc")
 		}
 	}
 }
@@ -270,17 +270,17 @@ func checkMergeReachable(v *validation, t *blackboard.Task) {
 		return
 	}
 	if !v.facts.MergedIntoIntegration(t.MergeCommit) {
-		v.task(t, "merge_commit", "merge commit %.7s is not in %s; next: liza merge --again %s", t.MergeCommit, v.s.Text("integration_branch"), t.ID)
+		v.task(t, "merge_commit", "merge commit %.7s is not in %s", t.MergeCommit, v.s.Text("integration_branch")).Advise("liza merge --again " + t.ID)
 	}
 }
 
 func checkIntegrationBranch(v *validation) {
 	if tip := v.facts.IntegrationTip; tip != nil && v.s.ForeignTip(*tip) {
-		v.section("integration", ".tip", "%s; next: %s", blackboard.MovedText(v.s, *tip), blackboard.DecideTip(*tip))
+		v.section("integration", ".tip", "%s", blackboard.MovedText(v.s, *tip)).Advise(blackboard.DecideTip(*tip))
 		return
 	}
 	if tip := v.facts.IntegrationTip; tip != nil && *tip == "" {
 		branch := v.s.Text("integration_branch")
-		v.section("config", ".integration_branch", "branch %s does not exist; next: git branch %s <commit>", branch, branch).Lenient(v.v1)
+		v.section("config", ".integration_branch", "branch %s does not exist", branch).Lenient(v.v1).Advise("git branch " + branch + " <commit>")
 	}
 }

@@ -161,7 +161,7 @@ func checkClaimFolder(v *validation, t *blackboard.Task) {
 		return
 	}
 	if !v.facts.WorktreeExists(t.Worktree) && !v.changesHands(t) {
-		v.task(t, "worktree", "worktree %s does not exist; next: liza worktree create %s", t.Worktree, t.ID)
+		v.task(t, "worktree", "worktree %s does not exist", t.Worktree).Advise("liza worktree create " + t.ID)
 	}
 }
 
@@ -354,7 +354,7 @@ func checkLastEvent(v *validation, t *blackboard.Task) {
 
 func checkRevision(v *validation) {
 	if v.prev != nil && v.s.Revision < v.prev.Revision {
-		v.section("revision", "", "revision %d is older than %d; next: liza restore --list", v.s.Revision, v.prev.Revision)
+		v.section("revision", "", "revision %d is older than %d", v.s.Revision, v.prev.Revision).Advise("liza restore --list")
 	}
 }
 

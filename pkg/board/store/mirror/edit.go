@@ -65,7 +65,7 @@ func (s *Store) carry(ctx context.Context, r record, text []byte) error {
 		}
 		s.o.Alert(blackboard.AlertHandEdit, "state.yaml was edited by hand: "+what)
 		for _, x := range done.Refused {
-			s.o.Alert(blackboard.AlertHandEdit, x.Message+"; the edit is kept in "+s.keep(text))
+			s.o.Alert(blackboard.AlertHandEdit, x.Text()+"; the edit is kept in "+s.keep(text))
 		}
 	}
 	if _, err := s.Shared.View(ctx); err != nil {

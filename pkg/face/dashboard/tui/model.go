@@ -487,11 +487,11 @@ func Run(ctx context.Context, o Options) error {
 	last, err := p.Run()
 	switch m, _ := last.(Model); {
 	case errors.Is(err, tea.ErrProgramPanic):
-		return fmt.Errorf("this is a bug in liza top; the board is as it was; next: liza status")
+		return errors.New("this is a bug in liza top; the board is as it was")
 	case ctx.Err() != nil || m.interrupted:
 		return ErrInterrupted
 	case err != nil:
-		return fmt.Errorf("cannot show the board on this terminal: %w; next: liza status", err)
+		return fmt.Errorf("cannot show the board on this terminal: %w", err)
 	}
 	return nil
 }
