@@ -121,7 +121,10 @@ func TestWhatAChangeTellsPeople(t *testing.T) {
 		if g := strings.Join(got, "; "); g != c.want {
 			t.Errorf("%s tells %q, want %q", c.name, g, c.want)
 		}
-		if again := priorStateOf(s).told(s); len(again) != 0 {
+		next := s.Fork()
+		later := priorStateOf(next)
+		next.Task("a").Description = "another change"
+		if again := later.told(next); len(again) != 0 {
 			t.Errorf("%s is told again by the next change: %v", c.name, again)
 		}
 	}
