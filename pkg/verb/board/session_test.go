@@ -422,7 +422,7 @@ func TestTheSecretsOfAPlanAreKeptOrRefusedWhole(t *testing.T) {
 	}
 }
 
-// A scrub that a crash cut off is finished by whoever comes next, and only then.
+// A scrub that a crash cut off is finished by the next process, and only then.
 func TestAScrubThatWasCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
