@@ -19,6 +19,19 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 export CGO_ENABLED ?= 0
 # The race detector needs cgo. A program with it sleeps for a second before it ends, and tests start hundreds of them.
 QUICKLY := CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory
+# The race detector does not look at these in `make test`, but in `make race`: packages without goroutines, and tests that take many cases or much text
+# through one goroutine, in code that other tests of the package run with it. There it finds nothing and takes five to ten times as long. Each test runs
+# exactly once; pkg/plain_test.go holds that, and that none of these starts a goroutine.
+PLAIN_PACKAGES := liza/pkg liza/pkg/board/transition liza/pkg/board/blackboard/audit
+PLAIN_TESTS := FuzzMerge3 FuzzMergeTexts FuzzPatch TestFilesChangedAtRandomAreMerged TestRandomStoriesAreMerged TestRandomChangesSayTheSameInBothModes \
+	TestTheFastReaderAgreesOnDamagedTexts TestLargeTextsAreReadFast \
+	TestOneWordAmongAHundredThousandEntriesIsFound TestTheChainHoldsWhateverLizaDoes \
+	TestEveryRecentRevisionCanBePutBack TestWhatIsWrittenIsReadFastAndExactly FuzzFast \
+	TestWhatIsFoundWithoutGitIsWhatGitSays TestWhatIsTooLargeWhenItIsUnpackedIsNotTakenOver \
+	TestATrainComesToWhatMergingOneAfterTheOtherDoes TestALongTrainIsNarrowedDownWithinItsBound TestAMergeWhoseGitFailsSaysSoAndIsEndedByTheNext \
+	TestManyFailuresAreComparedSoon TestAVeryLongLineIsNoTrouble TestAHugeChangeIsReadUpToABoundAndSaysSo \
+	TestEachVerbDoesWhatIsRecorded TestAVerbWhoseGitOrBoardFailsSaysSoAndCanBeRepeated
+export PLAIN := $(subst $() ,|,$(strip $(PLAIN_TESTS)))
 
 .PHONY: help demo test check build race bench bench-hosts bench-store fuzz crash load model sequences mutants e2e-agents e2e-gitea mcp-inspector hosts figures generate install uninstall release release-check man
 
@@ -32,9 +45,9 @@ demo: ## a whole sprint on a fresh example repository, with scripted agents (DEM
 	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
 test: ## all tests, with the race detector and in random order
-	@# The tests in pkg/ itself read sources and pages and start nothing that could race; with the detector they take a minute.
-	go test -shuffle=on ./pkg
-	$(QUICKLY) go test -race -shuffle=on -timeout 22m $$(go list ./... | grep -vx liza/pkg)
+	go test -shuffle=on $(PLAIN_PACKAGES)
+	go test -shuffle=on -run "^($$PLAIN)\$$" $$(grep -rlE --include='*_test.go' "^func ($$PLAIN)\(" pkg | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	$(QUICKLY) go test -race -shuffle=on -timeout 22m -skip "^($$PLAIN)\$$" $$(go list ./... | grep -vxF "$$(printf '%s\n' $(PLAIN_PACKAGES))")
 
 check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, links to specs, form of commits, plain words, sleeps in tests
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
