@@ -39,7 +39,7 @@ func boardOf(b *testing.B, tasks, bytes int) (*project, *store.File) {
 	o := p.options()
 	o.Now = time.Now
 	o.Validate = func(after, before *blackboard.State) []blackboard.Violation {
-		return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true})
+		return audit.Validate(after, before, audit.Evidence{Now: time.Now(), Write: true})
 	}
 	if err := store.Create(b.Context(), o, s); err != nil {
 		b.Fatal(err)
@@ -146,6 +146,6 @@ func validateAll(b *testing.B, f *store.File) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		audit.Validate(s, nil, audit.Facts{Now: time.Now()})
+		audit.Validate(s, nil, audit.Evidence{Now: time.Now()})
 	}
 }

@@ -128,7 +128,7 @@ func TestAnEditThatBreaksARuleIsRefusedWithItsLine(t *testing.T) {
 	p.create(3)
 	f := p.open(func(o *store.Options) {
 		o.Validate = func(after, before *blackboard.State) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true})
+			return audit.Validate(after, before, audit.Evidence{Now: now(), Write: true})
 		}
 	})
 	base := p.read(p.path())

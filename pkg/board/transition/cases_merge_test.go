@@ -113,7 +113,7 @@ func TestP168P169TheFiguresOfASprint(t *testing.T) {
 		for n := 1; n <= 5; n++ {
 			b.done("task-"+strconv.Itoa(n), n+1)
 			var found []string
-			for _, v := range audit.Validate(b.State, nil, audit.Facts{Now: b.now}) {
+			for _, v := range audit.Validate(b.State, nil, audit.Evidence{Now: b.now}) {
 				if v.Rule == "V64" {
 					found = append(found, v.Message)
 				}

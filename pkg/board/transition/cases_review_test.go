@@ -54,7 +54,7 @@ func TestP082AReviewerWithoutALeaseHasToBeReleased(t *testing.T) {
 	b := team(t)
 	b.ready("x", 2).ReviewingBy = "code-reviewer-2"
 	found := false
-	for _, v := range audit.Validate(b.State, nil, audit.Facts{Now: b.now}) {
+	for _, v := range audit.Validate(b.State, nil, audit.Evidence{Now: b.now}) {
 		found = found || v.Rule == "V33"
 	}
 	want(t, "V33 is reported", found, true)

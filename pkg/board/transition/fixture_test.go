@@ -41,7 +41,7 @@ func validState() *blackboard.State { return validFile().Clone() }
 
 func TestTheValidBoardHasNoViolation(t *testing.T) {
 	t.Parallel()
-	if got := audit.Validate(validState(), nil, audit.Facts{Now: validNow, SkipSpecFiles: true}); len(got) != 0 {
+	if got := audit.Validate(validState(), nil, audit.Evidence{Now: validNow, SkipSpecFiles: true}); len(got) != 0 {
 		t.Error(got)
 	}
 }

@@ -34,7 +34,7 @@ func TestEveryHandEditOfAStatusIsAVerbOrPutBack(t *testing.T) {
 			b := situated(t, situation)
 			b.TakeEntries(0)
 			prev, now := b.State.Clone(), b.now
-			facts := audit.Facts{Now: now, Write: true}
+			facts := audit.Evidence{Now: now, Write: true}
 			before := errorsIn(audit.Validate(prev, nil, facts))
 			edited := prev.Clone()
 			task := edited.Task("x")

@@ -37,7 +37,7 @@ var choices = invariant{"what a supervisor would choose it can reserve, and it c
 
 func (w *world) breaksARule(after *world) string {
 	// The method is called on the world before.
-	facts := audit.Facts{Now: after.now, Processes: after.facts(), SkipSpecFiles: true, Archive: archiveList(after.ArchivedTasks())}
+	facts := audit.Evidence{Now: after.now, Processes: after.facts(), SkipSpecFiles: true, Archive: archiveList(after.ArchivedTasks())}
 	for _, v := range audit.Validate(after.State, w.State, facts) {
 		if v.Severity == blackboard.SeverityError || v.Rule == "V55" {
 			return v.Rule + ": " + v.Message

@@ -266,7 +266,7 @@ func (b *board) valid() {
 
 func writeErrors(s *blackboard.State, now time.Time) []blackboard.Violation {
 	var errs []blackboard.Violation
-	for _, v := range audit.Validate(s, nil, audit.Facts{Now: now, Write: true}) {
+	for _, v := range audit.Validate(s, nil, audit.Evidence{Now: now, Write: true}) {
 		if v.Severity == blackboard.SeverityError && v.OnWrite {
 			errs = append(errs, v)
 		}

@@ -164,7 +164,7 @@ func TestRandomEventsOverValidStatesLeaveThemValid(t *testing.T) {
 				if try.do(b, who.actor(b)) != nil {
 					continue
 				}
-				for _, v := range audit.Validate(s, before, audit.Facts{Now: b.now, Write: true}) {
+				for _, v := range audit.Validate(s, before, audit.Evidence{Now: b.now, Write: true}) {
 					if v.Severity == blackboard.SeverityError && v.OnWrite {
 						t.Fatalf("seed %d, task %d: %s by %s on %s leaves %s: %s", seed, n, try.name, who.kind, before.TaskAt(n).Status, v.Rule, v.Message)
 					}

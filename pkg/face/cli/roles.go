@@ -171,7 +171,7 @@ func (o *rolesOptions) validate(ctx context.Context, files []string) error {
 	if err != nil && len(files) == 0 {
 		return err
 	}
-	var findings []role.Finding
+	var findings []role.Diagnostic
 	if len(files) > 0 {
 		dir := ""
 		if d != nil {
@@ -187,23 +187,23 @@ func (o *rolesOptions) validate(ctx context.Context, files []string) error {
 }
 
 // unknownPrograms are the roles whose cli is not an agent program: they can be used with --cli only.
-func unknownPrograms(d *verb.Service, l *role.Library) (list []role.Finding) {
+func unknownPrograms(d *verb.Service, l *role.Library) (list []role.Diagnostic) {
 	known := isProgram(d)
 	for _, e := range l.Entries() {
 		if e.Role == nil || e.Role.CLI == "" || known(e.Role.CLI) {
 			continue
 		}
 		at := e.Role.Origins["cli"]
-		list = append(list, role.Finding{Level: role.Warning, File: at.File, Line: at.Line, Role: e.Name, Key: "cli",
+		list = append(list, role.Diagnostic{Level: role.Warning, File: at.File, Line: at.Line, Role: e.Name, Key: "cli",
 			Reason: fmt.Sprintf("there is no agent program %s: neither a built-in one, nor one of agents in .liza/config.yaml", e.Role.CLI)})
 	}
 	return list
 }
 
-func (o *rolesOptions) verdict(findings []role.Finding, files []string) error {
+func (o *rolesOptions) verdict(findings []role.Diagnostic, files []string) error {
 	var b strings.Builder
 	failed := false
-	shown := []role.Finding{}
+	shown := []role.Diagnostic{}
 	for _, f := range findings {
 		if len(files) > 0 && !slices.Contains(files, f.File) {
 			continue // what is elsewhere is not asked for

@@ -18,7 +18,7 @@ import (
 
 // sourceOf reads the project for a view that goes on, in the words of a vocabulary.
 func sourceOf(d *verb.Service, view string) *source.Source {
-	return &source.Source{Service: d, Facts: func(s *blackboard.State) dashboard.Facts {
+	return &source.Source{Service: d, Facts: func(s *blackboard.State) dashboard.Input {
 		f := viewFacts(d, s, view)
 		f.GaveUp = gaveUp(d)
 		return f
@@ -38,9 +38,9 @@ func gaveUp(d *verb.Service) []findings.GaveUp {
 }
 
 // viewFacts is what a view shows besides the state.
-func viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Facts {
+func viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Input {
 	cfg := d.Board.Config()
-	f := dashboard.Facts{Now: d.Board.Now(), Process: d.Board.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view, Checking: d.Merges.MergeChecks()}
+	f := dashboard.Input{Now: d.Board.Now(), Process: d.Board.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view, Checking: d.Merges.MergeChecks()}
 	for _, o := range d.Board.Orders(s) {
 		f.Control = append(f.Control, dashboard.Control{Name: string(o.Control), Since: o.Since, Reason: o.Reason})
 	}

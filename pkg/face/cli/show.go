@@ -286,7 +286,7 @@ func radar(ctx context.Context, d *verb.Service, s *blackboard.State, id string)
 }
 
 // branchFacts gives the state of the integration branch; what cannot be found out is left out.
-func branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *dashboard.Facts) {
+func branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *dashboard.Input) {
 	if d.Board.Repo == nil {
 		return
 	}

@@ -224,7 +224,7 @@ func (o *observer) look(before, st *blackboard.State, s *sprint) {
 		return
 	}
 	o.looked++
-	for _, v := range audit.Validate(st, nil, audit.Facts{Now: time.Now(), Write: true, Archive: s.TaskArchive}) {
+	for _, v := range audit.Validate(st, nil, audit.Evidence{Now: time.Now(), Write: true, Archive: s.TaskArchive}) {
 		if v.Severity == blackboard.SeverityError {
 			o.wrong = append(o.wrong, fmt.Sprintf("revision %d: %s", st.Revision, v))
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // Build returns the view of s; nil and missing sections give empty lists.
-func Build(s *blackboard.State, f Facts) View {
+func Build(s *blackboard.State, f Input) View {
 	b := builder{s: s, f: f}
 	if s == nil {
 		b.s = &blackboard.State{}
@@ -189,7 +189,7 @@ func (b builder) agents() []Agent {
 
 type builder struct {
 	s *blackboard.State
-	f Facts
+	f Input
 }
 
 // seconds from a time of the file until now, never below 0.

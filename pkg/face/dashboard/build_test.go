@@ -34,7 +34,7 @@ func TestWhatWaitsForAPersonNamesTheCommand(t *testing.T) {
 func TestQuestionsOfAnOldStateStandOnTheTask(t *testing.T) {
 	t.Parallel()
 	s := (&blackboard.State{}).With(&blackboard.Task{ID: "t", Status: blackboard.Blocked, BlockedReason: "why", BlockedQuestions: blackboard.List{"What now?"}})
-	v := Build(s, Facts{Now: now})
+	v := Build(s, Input{Now: now})
 	if len(v.Waiting) != 1 || len(v.Waiting[0].Questions) != 1 || v.Waiting[0].Questions[0].Text != "What now?" || v.Waiting[0].Next != `liza unblock t --reason "TEXT"` {
 		t.Errorf("%+v", v.Waiting)
 	}
@@ -45,7 +45,7 @@ func TestAListShortensALongReasonOfABlock(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("the parser says unexpected end of input, ", 12) + "THE END"
 	s := (&blackboard.State{}).With(&blackboard.Task{ID: "t", Status: blackboard.Blocked, BlockedKind: "stuck", BlockedReason: long})
-	v := Build(s, Facts{Now: now})
+	v := Build(s, Input{Now: now})
 	if row := v.Tasks[0]; len(v.Waiting[0].Text) > 200 || len(row.Note) > 200 || !strings.HasSuffix(row.Note, "…") || row.BlockedReason != long {
 		t.Errorf("waiting %q, note %q, reason %q", v.Waiting[0].Text, row.Note, row.BlockedReason)
 	}
@@ -54,10 +54,10 @@ func TestAListShortensALongReasonOfABlock(t *testing.T) {
 func TestReviewModeAndHumanReviewMakePeopleDecide(t *testing.T) {
 	t.Parallel()
 	s := (&blackboard.State{}).With([]*blackboard.Task{{ID: "a", Status: blackboard.ReadyForReview}, {ID: "b", Status: blackboard.Draft}, {ID: "c", Status: blackboard.Draft}}...)
-	if v := Build(s, Facts{Now: now}); len(v.Waiting) != 0 {
+	if v := Build(s, Input{Now: now}); len(v.Waiting) != 0 {
 		t.Errorf("%+v", v.Waiting)
 	}
-	v := Build(s, Facts{Now: now, ReviewMode: "disabled", HumanReview: true})
+	v := Build(s, Input{Now: now, ReviewMode: "disabled", HumanReview: true})
 	if len(v.Waiting) != 2 || v.Waiting[0].Next != "liza approve-merge a" || v.Waiting[1].Next != "liza finalize b c" {
 		t.Errorf("%+v", v.Waiting)
 	}
@@ -66,7 +66,7 @@ func TestReviewModeAndHumanReviewMakePeopleDecide(t *testing.T) {
 func TestASprintThatStandsStillIsSaid(t *testing.T) {
 	t.Parallel()
 	s := &blackboard.State{Sprint: &blackboard.Sprint{Status: blackboard.AtCheckpoint}, CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped, CurrentTrigger: &blackboard.BreakerTrigger{Pattern: "retry_cluster"}}}
-	v := Build(s, Facts{Now: now})
+	v := Build(s, Input{Now: now})
 	if len(v.Waiting) != 2 || v.Waiting[0].Text != "the sprint is CHECKPOINT" || v.Waiting[0].Next != "liza ack" || v.Waiting[1].Next != "liza ack" || !strings.Contains(v.Waiting[1].Text, "retry_cluster") {
 		t.Errorf("%+v", v.Waiting)
 	}
@@ -105,7 +105,7 @@ func TestArchivedAndPlanDependenciesAreUnderstood(t *testing.T) {
 		{ID: "b", Status: blackboard.Unclaimed, AfterPlan: true, Plan: "p"},
 	}...)
 	s.UseArchive(taskArchive{"old": {Status: blackboard.Merged}})
-	v := Build(s, Facts{Now: now})
+	v := Build(s, Input{Now: now})
 	if len(v.Tasks[0].WaitsFor) != 0 || !slices.Equal(v.Tasks[1].WaitsFor, []string{"a (UNCLAIMED)"}) {
 		t.Errorf("%v, %v", v.Tasks[0].WaitsFor, v.Tasks[1].WaitsFor)
 	}
@@ -234,7 +234,7 @@ func TestAProgramThatWaitsForItsProviderIsShownWithReasonAndTime(t *testing.T) {
 		s := busy()
 		w := &blackboard.ProviderWait{Reason: "rate_limit (429)", Until: blackboard.TimeOf(now.Add(time.Duration(x.until) * time.Second))}
 		s.Agents["coder-1"].ProviderWait = w
-		v := Build(s, Facts{Now: now})
+		v := Build(s, Input{Now: now})
 		for _, a := range v.Agents {
 			if a.ID == "coder-1" && (a.WaitsFor != x.want || (a.ProviderWait != nil) != (x.want != "")) {
 				t.Errorf("a wait that ends in %d s is shown as %q, %+v", x.until, a.WaitsFor, a.ProviderWait)

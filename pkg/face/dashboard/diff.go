@@ -55,8 +55,8 @@ func Lines(patch string) []DiffLine {
 }
 
 // FindingsOf returns the findings of the last review of t, then the comments of people since.
-func FindingsOf(s *blackboard.State, t *blackboard.Task) []Finding {
-	list := []Finding{}
+func FindingsOf(s *blackboard.State, t *blackboard.Task) []Remark {
+	list := []Remark{}
 	by, found := "", []*blackboard.Finding(nil)
 	switch {
 	case t.Review != nil:
@@ -70,7 +70,7 @@ func FindingsOf(s *blackboard.State, t *blackboard.Task) []Finding {
 			return
 		}
 		told[*f] = true
-		x := Finding{Severity: cmp.Or(f.Severity, "warning"), By: cmp.Or(f.Check, by, "review"), Path: f.File, Line: f.Line, Text: f.Message, Fix: f.Fix}
+		x := Remark{Severity: cmp.Or(f.Severity, "warning"), By: cmp.Or(f.Check, by, "review"), Path: f.File, Line: f.Line, Text: f.Message, Fix: f.Fix}
 		if name, ok := f.Commenter(); ok {
 			x.By, x.Person = cmp.Or(name, "a person"), true
 		}
@@ -86,12 +86,12 @@ func FindingsOf(s *blackboard.State, t *blackboard.Task) []Finding {
 }
 
 // Place assigns each finding to its file; one whose file did not change stays with the whole diff.
-func (d *Diff) Place(findings []Finding) {
+func (d *Diff) Place(findings []Remark) {
 	at := map[string]int{}
 	for i := range d.Files {
-		d.Files[i].Findings, at[d.Files[i].Path] = []Finding{}, i
+		d.Files[i].Findings, at[d.Files[i].Path] = []Remark{}, i
 	}
-	d.Findings = []Finding{}
+	d.Findings = []Remark{}
 	for _, f := range findings {
 		if i, ok := at[strings.TrimPrefix(f.Path, "./")]; ok && f.Path != "" {
 			d.Files[i].Findings = append(d.Files[i].Findings, f)
@@ -165,7 +165,7 @@ func (p *diffPage) file(f DiffFile) {
 		head("--- %s", before)
 		head("+++ %s", now)
 	}
-	at := map[int][]Finding{}
+	at := map[int][]Remark{}
 	for _, x := range f.Findings {
 		if i := slices.IndexFunc(lines, func(l DiffLine) bool { return x.Line > 0 && l.New == x.Line }); i >= 0 {
 			at[x.Line] = append(at[x.Line], x)
@@ -206,14 +206,14 @@ var findingMarks = map[string]struct {
 }{"error": {"▲", red}, "warning": {"△", yellow}, "info": {"·", faint}}
 
 // Mark returns the sign of the finding; a person's comment has its own.
-func (f Finding) Mark() string {
+func (f Remark) Mark() string {
 	if f.Person {
 		return "✎"
 	}
 	return cmp.Or(findingMarks[f.Severity].sign, "△")
 }
 
-func (p *diffPage) finding(f Finding, place string) {
+func (p *diffPage) finding(f Remark, place string) {
 	label := plain(f.Severity) + " · " + plain(f.By)
 	if f.Person {
 		label = plain(f.By)
@@ -334,7 +334,7 @@ func (d *Diff) Only(paths []string) bool {
 	d.Files = slices.DeleteFunc(slices.Clone(d.Files), func(f DiffFile) bool {
 		return !slices.ContainsFunc(paths, func(p string) bool { return names(p, f.Path) || f.From != "" && names(p, f.From) })
 	})
-	d.Added, d.Removed, d.Findings = 0, 0, []Finding{}
+	d.Added, d.Removed, d.Findings = 0, 0, []Remark{}
 	for _, f := range d.Files {
 		d.Added, d.Removed = d.Added+f.Added, d.Removed+f.Removed
 	}

@@ -34,7 +34,7 @@ func TestADiffIsShownAsGitDoesWithFindingsBelowTheirLines(t *testing.T) {
 		{Path: "picture", Status: "modified", Mode: "100644", Binary: true},
 		{Path: "long", Status: "added", Mode: "100644", Added: 2000, Cut: true},
 	}}
-	d.Place([]Finding{{Severity: "error", By: "lint", Path: "./hello.go", Line: 1, Text: "no\n\x1b[2Jtab", Fix: "add\none"}, {Severity: "warning", By: "code-reviewer-1", Path: "hello.go", Line: 70, Text: "far"},
+	d.Place([]Remark{{Severity: "error", By: "lint", Path: "./hello.go", Line: 1, Text: "no\n\x1b[2Jtab", Fix: "add\none"}, {Severity: "warning", By: "code-reviewer-1", Path: "hello.go", Line: 70, Text: "far"},
 		{Severity: "error", By: "ada", Person: true, Path: "hello.go", Text: "why?"}, {Severity: "info", By: "scope", Path: "elsewhere.go", Line: 3, Text: "not touched"}, {Severity: "odd", By: "x", Text: "all of it"}})
 	golden(t, "diff.txt", DiffText(d, false, true))
 	golden(t, "diff_colour.txt", DiffText(d, true, true))
@@ -47,7 +47,7 @@ func TestADiffIsShownAsGitDoesWithFindingsBelowTheirLines(t *testing.T) {
 func TestNothingThatATerminalActsOnGetsThroughADiff(t *testing.T) {
 	t.Parallel()
 	odd := "\x1b]0;title\a\x07\b\u202eabc\u200b\u2066\u2028\x9b31m\xff\tb"
-	d := &Diff{Files: []DiffFile{{Path: "a" + odd, From: odd, Status: "renamed", Patch: "@@ -1 +1 @@ " + odd + "\n+" + odd + "\n", Findings: []Finding{{Severity: odd, By: odd, Path: odd, Line: 1, Text: odd, Fix: odd}}}}}
+	d := &Diff{Files: []DiffFile{{Path: "a" + odd, From: odd, Status: "renamed", Patch: "@@ -1 +1 @@ " + odd + "\n+" + odd + "\n", Findings: []Remark{{Severity: odd, By: odd, Path: odd, Line: 1, Text: odd, Fix: odd}}}}}
 	for name, text := range map[string]string{"the text": DiffText(d, false, true), "the numbers": DiffStat(d, 80, false)} {
 		for _, r := range text {
 			if r != '\n' && r != '\t' && (r < 0x20 || r == 0x7f || r == 0x9b || r == 0x202e || r == 0x200b || r == 0x2066 || r == 0x2028 || r == 0x07) {
@@ -88,7 +88,7 @@ func TestFindingsAndCommentsOfATask(t *testing.T) {
 	s.HumanNotes = []*blackboard.Note{note("c1", "now", 1), note("c0", "of an earlier commit", 50), {For: "task-3", Message: "a note"}, note("c1", "told", 1)}
 	told := s.HumanNotes[3].Finding()
 	task.Review = &blackboard.Review{By: "code-reviewer-1", Findings: []*blackboard.Finding{{Message: "m", File: "b.go", Line: 1}, nil, told}}
-	want := []Finding{{Severity: "warning", By: "code-reviewer-1", Path: "b.go", Line: 1, Text: "m"}, {Severity: "error", By: "ada", Path: "a.go", Line: 2, Text: "told", Person: true},
+	want := []Remark{{Severity: "warning", By: "code-reviewer-1", Path: "b.go", Line: 1, Text: "m"}, {Severity: "error", By: "ada", Path: "a.go", Line: 2, Text: "told", Person: true},
 		{Severity: "error", By: "ada", Path: "a.go", Line: 2, Text: "now", Person: true}}
 	if got := FindingsOf(s, task); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -82,6 +82,6 @@ func crowd(n int) *blackboard.State {
 	return s
 }
 
-func facts() Facts {
-	return Facts{Now: now, Control: []Control{{Name: "PAUSE", Since: now.Add(-7 * time.Minute), Reason: "lunch"}}}
+func facts() Input {
+	return Input{Now: now, Control: []Control{{Name: "PAUSE", Since: now.Add(-7 * time.Minute), Reason: "lunch"}}}
 }

@@ -52,21 +52,21 @@ func TestWhenItWillBeDone(t *testing.T) {
 		{"what depends on a person", 1, []int{10}, []*blackboard.Task{todo("a"), blocked, todo("b", "stuck")}, "about 15:10 UTC, in 10m: 1 open task of 10m each, 1 coder; without 2 that wait for you"},
 	} {
 		s, now := team(c.coders, c.took, c.open...)
-		v := Build(s, Facts{Now: now})
+		v := Build(s, Input{Now: now})
 		if v.Forecast == nil || v.Forecast.String() != c.want {
 			t.Errorf("%s: %v, want %s", c.name, v.Forecast, c.want)
 		}
 	}
 	s, now := team(2, []int{10}, todo("a"), todo("b"))
 	s.Stopped = map[string]*blackboard.Stop{"coder-2": {By: "ada"}}
-	if got := Build(s, Facts{Now: now}).Forecast; got.Seconds != 20*60 {
+	if got := Build(s, Input{Now: now}).Forecast; got.Seconds != 20*60 {
 		t.Errorf("with a stopped coder: %v", got)
 	}
-	if got := Build(s, Facts{Now: now, Control: []Control{{Name: "PAUSE"}}}).Forecast.String(); got != "unknown: the team is stopped" {
+	if got := Build(s, Input{Now: now, Control: []Control{{Name: "PAUSE"}}}).Forecast.String(); got != "unknown: the team is stopped" {
 		t.Errorf("in a pause: %s", got)
 	}
 	s.Goal.Status = blackboard.Completed
-	if got := Build(s, Facts{Now: now}).Forecast; got != nil {
+	if got := Build(s, Input{Now: now}).Forecast; got != nil {
 		t.Errorf("of a goal that is complete: %v", got)
 	}
 }

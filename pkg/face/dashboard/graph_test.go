@@ -89,7 +89,7 @@ func TestTitlesCannotBreakAGraph(t *testing.T) {
 func BenchmarkTextOf3000Tasks(b *testing.B) {
 	s := crowd(3000)
 	for b.Loop() {
-		if Text(Build(s, Facts{Now: now}), 80, false) == "" {
+		if Text(Build(s, Input{Now: now}), 80, false) == "" {
 			b.Fatal(fmt.Errorf("nothing was drawn"))
 		}
 	}

@@ -17,7 +17,7 @@ func TestAHostIsSilentAfterLeaseAndGrace(t *testing.T) {
 	}
 	s.Hosts = map[string]*blackboard.Host{"north": seen(limit), "south": seen(limit + time.Second)}
 	s.Agents["coder-1"].Host = "south"
-	v := Build(s, Facts{Now: now, Process: blackboard.ProcessFacts{Host: "north"}})
+	v := Build(s, Input{Now: now, Process: blackboard.ProcessFacts{Host: "north"}})
 	if len(v.Hosts) != 2 || v.Hosts[0].Silent || !v.Hosts[0].Here || !v.Hosts[1].Silent || v.Hosts[1].Here || v.Hosts[1].Agents != 1 {
 		t.Fatalf("the hosts are %+v", v.Hosts)
 	}

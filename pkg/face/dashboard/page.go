@@ -170,7 +170,7 @@ type TaskPage struct {
 	DependsOn   []Link      `json:"depends_on"`
 	Dependents  []Link      `json:"dependents"`
 	Attempts    []Attempt   `json:"attempts"`
-	Findings    []Finding   `json:"findings"` // of the last review, and comments of people
+	Findings    []Remark    `json:"findings"` // of the last review, and comments of people
 	Rejection   string      `json:"rejection,omitempty"`
 	Checks      []string    `json:"checks,omitempty"` // one line each
 	Questions   []Question  `json:"questions"`
@@ -207,8 +207,8 @@ type Attempt struct {
 	Answer    string             `json:"answer,omitempty"`
 }
 
-// Finding is something a check, a reviewer or a person found at a place of a change.
-type Finding struct {
+// Remark is something a check, a reviewer or a person found at a place of a change.
+type Remark struct {
 	Severity string `json:"severity"`
 	By       string `json:"by"` // the check, the reviewer, or who commented
 	Path     string `json:"path,omitempty"`
@@ -237,23 +237,23 @@ type Diff struct {
 	Added    int        `json:"added"`
 	Removed  int        `json:"removed"`
 	Files    []DiffFile `json:"files"`
-	Findings []Finding  `json:"findings"` // those that have no place in a file of the change
+	Findings []Remark   `json:"findings"` // those that have no place in a file of the change
 	Cut      bool       `json:"cut,omitempty"`
 }
 
 // DiffFile is one file of a Diff.
 type DiffFile struct {
-	Path     string    `json:"path"`
-	From     string    `json:"from,omitempty"` // its name before, when it has another one now
-	Status   string    `json:"status"`         // added, modified, deleted, renamed, copied or mode
-	Added    int       `json:"added"`
-	Removed  int       `json:"removed"`
-	Binary   bool      `json:"binary,omitempty"`
-	Mode     string    `json:"mode,omitempty"`     // as in git: 100644, 100755, 120000, 160000
-	OldMode  string    `json:"old_mode,omitempty"` // when it was another one
-	Patch    string    `json:"patch"`              // its hunks as git writes them, from the first @@ on
-	Cut      bool      `json:"cut,omitempty"`      // the patch does not have all of them
-	Findings []Finding `json:"findings"`
+	Path     string   `json:"path"`
+	From     string   `json:"from,omitempty"` // its name before, when it has another one now
+	Status   string   `json:"status"`         // added, modified, deleted, renamed, copied or mode
+	Added    int      `json:"added"`
+	Removed  int      `json:"removed"`
+	Binary   bool     `json:"binary,omitempty"`
+	Mode     string   `json:"mode,omitempty"`     // as in git: 100644, 100755, 120000, 160000
+	OldMode  string   `json:"old_mode,omitempty"` // when it was another one
+	Patch    string   `json:"patch"`              // its hunks as git writes them, from the first @@ on
+	Cut      bool     `json:"cut,omitempty"`      // the patch does not have all of them
+	Findings []Remark `json:"findings"`
 }
 
 // DiffLine is one line of a patch. Old and New are line numbers, 0 where the side has no such line.

@@ -15,7 +15,7 @@ import (
 
 // ReportFacts has what a report needs besides the state.
 type ReportFacts struct {
-	Facts
+	Input
 	Tasks   []*blackboard.Task         // all of the sprint, archived ones included
 	Journal []blackboard.Entry         // of the sprint: the entries run_failed
 	Runs    []history.UsageLine        // the ledger
@@ -116,13 +116,13 @@ type Hint struct {
 
 // BuildReport returns the report of the sprint of s.
 func BuildReport(s *blackboard.State, f ReportFacts) Report {
-	v := Build(s, f.Facts)
+	v := Build(s, f.Input)
 	r := Report{At: v.At, Revision: v.Revision, Goal: v.Goal, Sprint: v.Sprint, Metrics: MetricsOf(s, f.Tasks, f.Journal, f.Now),
 		Tasks: []ReportTask{}, Rejections: []ReportRejection{}, Annotations: []ReportAnnotation{}, Anomalies: []ReportAnomaly{}, Discoveries: []ReportDiscovery{}, Checkpoints: []ReportCheckpoint{}, LookAt: []Hint{}}
 	if s == nil {
 		s = &blackboard.State{}
 	}
-	b := builder{s: s, f: f.Facts}
+	b := builder{s: s, f: f.Input}
 	rows := []Task{}
 	for _, t := range f.Tasks {
 		row := b.task(t)

@@ -30,7 +30,7 @@ func finished(id string) *blackboard.Task {
 }
 
 func reportOf(s *blackboard.State, more ...*blackboard.Task) Report {
-	f := ReportFacts{Facts: facts(), Tasks: append(more, s.TaskList()...), Journal: []blackboard.Entry{{Action: "run_failed"}, {Action: "claimed"}}}
+	f := ReportFacts{Input: facts(), Tasks: append(more, s.TaskList()...), Journal: []blackboard.Entry{{Action: "run_failed"}, {Action: "claimed"}}}
 	return BuildReport(s, f)
 }
 
@@ -117,7 +117,7 @@ func TestReportsInEveryFormatSayTheSameAndEscapeEverything(t *testing.T) {
 func TestAnEmptyBoardHasAReport(t *testing.T) {
 	t.Parallel()
 	for _, s := range []*blackboard.State{nil, {}, {Sprint: &blackboard.Sprint{}}} {
-		r := BuildReport(s, ReportFacts{Facts: Facts{Now: now}})
+		r := BuildReport(s, ReportFacts{Input: Input{Now: now}})
 		if html, err := r.HTML(); err != nil || !strings.Contains(html, "No tasks yet.") || !strings.Contains(r.Markdown(), "**No tasks yet.**") {
 			t.Errorf("%v", err)
 		}
@@ -140,7 +140,7 @@ func TestCostsThatNobodyKnowsAreNotZero(t *testing.T) {
 
 func storyReport(link func(string) string) Report {
 	s, runs := story()
-	return BuildReport(s, ReportFacts{Facts: Facts{Now: now}, Tasks: s.TaskList(), Runs: runs, Link: link})
+	return BuildReport(s, ReportFacts{Input: Input{Now: now}, Tasks: s.TaskList(), Runs: runs, Link: link})
 }
 
 // A report is for somebody who knows neither Liza nor its file.
@@ -197,7 +197,7 @@ func TestAnUnfinishedRunAndAStrangeTimeAreDrawn(t *testing.T) {
 	s.Sprint.Timeline.Started = "soon"
 	s.Agents["coder-2"].Child = &blackboard.Child{Task: "<b>", Started: "later"}
 	runs[0].At = "2026-01-19T14:00:00Z"
-	r := BuildReport(s, ReportFacts{Facts: Facts{Now: now}, Tasks: s.TaskList(), Runs: runs})
+	r := BuildReport(s, ReportFacts{Input: Input{Now: now}, Tasks: s.TaskList(), Runs: runs})
 	for _, p := range []string{string(r.TimelinePicture()), string(r.SpentPicture()), string(r.MergedPicture()), string(r.GraphPicture())} {
 		if strings.Contains(p, "NaN") || strings.Contains(p, "Inf") || strings.Contains(p, "<b>") {
 			t.Errorf("%s", p)

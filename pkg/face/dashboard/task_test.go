@@ -69,7 +69,7 @@ func TestAPageTellsWhatIsToBeKnownOfATask(t *testing.T) {
 	if p := BuildTask(&blackboard.State{}, finished("old"), facts()); !p.Archived || p.Task.Status != blackboard.Merged {
 		t.Errorf("an archived task: %+v", p.Task)
 	}
-	BuildTask(nil, &blackboard.Task{}, Facts{})
+	BuildTask(nil, &blackboard.Task{}, Input{})
 
 	gate := s.Task("task-7")
 	gate.ReviewCommit = "c"

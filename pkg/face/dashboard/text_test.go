@@ -45,8 +45,8 @@ func TestTheBoardIsDrawnAsRecorded(t *testing.T) {
 	golden(t, "status-80.txt", Text(Build(busy(), facts()), 80, false))
 	golden(t, "status-120.txt", Text(Build(busy(), facts()), 120, false))
 	golden(t, "status-colour.txt", Text(Build(busy(), facts()), 80, true))
-	golden(t, "status-empty.txt", Text(Build(&blackboard.State{}, Facts{Now: now}), 80, false))
-	golden(t, "status-300.txt", Text(Build(crowd(300), Facts{Now: now}), 80, false))
+	golden(t, "status-empty.txt", Text(Build(&blackboard.State{}, Input{Now: now}), 80, false))
+	golden(t, "status-300.txt", Text(Build(crowd(300), Input{Now: now}), 80, false))
 	f := facts()
 	f.Vocabulary = "logist"
 	golden(t, "status-logist.txt", Text(Build(busy(), f), 100, false))
@@ -59,7 +59,7 @@ func TestTheViewAsJSONIsAsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "status.json", string(data)+"\n")
-	if data, _ = json.Marshal(Build(nil, Facts{})); strings.Contains(string(data), "null") {
+	if data, _ = json.Marshal(Build(nil, Input{})); strings.Contains(string(data), "null") {
 		t.Errorf("an empty view has null instead of an empty list: %s", data)
 	}
 }
@@ -90,7 +90,7 @@ func TestNoLineIsWiderThanThePage(t *testing.T) {
 
 func TestThreeHundredTasksFitOneScreen(t *testing.T) {
 	t.Parallel()
-	text := Text(Build(crowd(300), Facts{Now: now}), 80, false)
+	text := Text(Build(crowd(300), Input{Now: now}), 80, false)
 	if n := strings.Count(text, "\n"); n > 40 {
 		t.Errorf("%d lines", n)
 	}
@@ -152,7 +152,7 @@ func TestMissingSectionsNeverPanic(t *testing.T) {
 	}).With(&blackboard.Task{}, &blackboard.Task{ID: "a", Status: "NEW_STATUS", RejectionReason: &blackboard.Rejection{}}, &blackboard.Task{ID: "a"})
 	for _, s := range []*blackboard.State{nil, {}, odd} {
 		for _, view := range append(Views, "unknown") {
-			v := Build(s, Facts{Vocabulary: view})
+			v := Build(s, Input{Vocabulary: view})
 			Text(v, 80, true)
 			if _, err := json.Marshal(v); err != nil {
 				t.Error(err)

@@ -23,8 +23,8 @@ import (
 	"liza/pkg/team/findings"
 )
 
-// Facts has what a view needs besides the state.
-type Facts struct {
+// Input has what a view needs besides the state.
+type Input struct {
 	Now         time.Time
 	Control     []Control                // the control files that are there, the one that wins first
 	Process     blackboard.ProcessFacts  // what is known about processes of this machine
@@ -197,7 +197,7 @@ type Doing struct {
 
 // BuildTask returns the page of a task of the board or of the archive, without what lies in files: the text of the spec, prompts and
 // answers.
-func BuildTask(s *blackboard.State, t *blackboard.Task, f Facts) TaskPage {
+func BuildTask(s *blackboard.State, t *blackboard.Task, f Input) TaskPage {
 	if s == nil {
 		s = &blackboard.State{}
 	}

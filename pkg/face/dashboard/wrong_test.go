@@ -18,7 +18,7 @@ func TestWhatHappenedTogetherIsOneWarning(t *testing.T) {
 		a.LeaseExpires = blackboard.TimeOf(now.Add(time.Minute))
 	}
 	gone := blackboard.ProcessFacts{Host: "here", BootID: "boot", Running: func(int, int64) (bool, bool) { return false, true }}
-	got := Build(s, Facts{Now: now, Process: gone}).Warnings
+	got := Build(s, Input{Now: now, Process: gone}).Warnings
 	if n := len(slices.DeleteFunc(slices.Clone(got), func(w string) bool { return !strings.Contains(w, ": dead: ") })); n != 1 || !strings.HasPrefix(got[0], "coder-1, coder-2, coder-3, coder-4: dead: ") ||
 		!strings.Contains(got[0], "; they hold a; next: liza run") {
 		t.Errorf("the warnings are %q", got)
@@ -28,7 +28,7 @@ func TestWhatHappenedTogetherIsOneWarning(t *testing.T) {
 		drafts = append(drafts, &blackboard.Task{ID: id, Status: blackboard.Draft})
 	}
 	s, now = team(0, nil, drafts...)
-	waits := Build(s, Facts{Now: now, HumanReview: true}).Waiting
+	waits := Build(s, Input{Now: now, HumanReview: true}).Waiting
 	if len(waits) == 0 || waits[0].Text != "7 planned tasks wait for your review: a1, a2, a3, a4, a5 and 2 more" {
 		t.Errorf("what waits is %+v", waits)
 	}
@@ -38,7 +38,7 @@ func TestWhatHappenedTogetherIsOneWarning(t *testing.T) {
 func TestABoardThatIsInvalidAsksForNothingElse(t *testing.T) {
 	t.Parallel()
 	s, now := team(1, nil, &blackboard.Task{ID: "a", Status: blackboard.Blocked, BlockedReason: "?"})
-	if v := Build(s, Facts{Now: now, Wrong: []string{"V66 a: APPROVED was not reached by a verb"}}); len(v.Waiting) != 0 || len(v.Wrong) != 1 {
+	if v := Build(s, Input{Now: now, Wrong: []string{"V66 a: APPROVED was not reached by a verb"}}); len(v.Waiting) != 0 || len(v.Wrong) != 1 {
 		t.Errorf("waits %+v, wrong %q", v.Waiting, v.Wrong)
 	}
 }

@@ -31,7 +31,7 @@ type Options struct {
 	// Explain is what a failed command would say of an error.
 	Explain func(error) Problem
 	// Facts is what the board shows besides the state.
-	Facts func(*blackboard.State) dashboard.Facts
+	Facts func(*blackboard.State) dashboard.Input
 	// Prompt is the text that the next run on a task would begin with, and the role that it
 	// is for; _planner stands for the planner.
 	Prompt func(ctx context.Context, task string) (blackboard.Role, string, error)

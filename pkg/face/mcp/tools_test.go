@@ -32,7 +32,7 @@ func session(t *testing.T, o Options) *sdk.ClientSession {
 	fromServer, toClient := io.Pipe()
 	o.Version = "test"
 	o.Explain = func(err error) Problem { return Problem{Code: "refused", Message: err.Error(), Next: "liza status"} }
-	o.Facts = func(*blackboard.State) dashboard.Facts { return dashboard.Facts{} }
+	o.Facts = func(*blackboard.State) dashboard.Input { return dashboard.Input{} }
 	done := make(chan error, 1)
 	go func() { done <- Serve(context.WithoutCancel(t.Context()), o, fromClient, toClient) }()
 	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)

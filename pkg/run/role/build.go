@@ -72,12 +72,12 @@ func (b *builder) names(but string) []string {
 }
 
 func (d *definition) failed() bool {
-	return slices.ContainsFunc(d.findings, func(f Finding) bool { return f.Level == Error })
+	return slices.ContainsFunc(d.findings, func(f Diagnostic) bool { return f.Level == Error })
 }
 
 // noted reports whether something is wrong with a key already.
 func (d *definition) noted(key string) bool {
-	return slices.ContainsFunc(d.findings, func(f Finding) bool { return f.Level == Error && f.Key == key })
+	return slices.ContainsFunc(d.findings, func(f Diagnostic) bool { return f.Level == Error && f.Key == key })
 }
 
 // why is the first thing that makes the definition unusable.
@@ -293,7 +293,7 @@ func (b *builder) baseOf(d *definition) (base *definition, name string) {
 // change and may be used by several goroutines.
 type Library struct {
 	entries  []*Entry
-	findings []Finding
+	findings []Diagnostic
 	raw      map[string][]byte   // content of the files, by their shown names
 	defines  map[string][]string // names of roles, by file
 }

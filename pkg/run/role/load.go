@@ -107,7 +107,7 @@ func (b *builder) read(shown, path string) []*definition {
 		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 			reason = pe.Err.Error()
 		}
-		return b.unreadable(Finding{Level: Error, File: shown, Reason: "cannot be read: " + reason}, nil)
+		return b.unreadable(Diagnostic{Level: Error, File: shown, Reason: "cannot be read: " + reason}, nil)
 	}
 	return b.parse(shown, data)
 }
@@ -130,7 +130,7 @@ func (b *builder) parse(shown string, data []byte) []*definition {
 }
 
 // unreadable are the roles of a file of which only the names can be guessed.
-func (b *builder) unreadable(f Finding, data []byte) []*definition {
+func (b *builder) unreadable(f Diagnostic, data []byte) []*definition {
 	b.library.findings = append(b.library.findings, f)
 	var list []*definition
 	for _, name := range namesIn(f.File, data) {
@@ -159,7 +159,7 @@ func (b *builder) build() {
 		b.library.findings = append(b.library.findings, b.builtins[name].findings...)
 	}
 	for _, d := range b.project {
-		slices.SortStableFunc(d.findings, func(x, y Finding) int { return cmp.Compare(x.Line, y.Line) })
+		slices.SortStableFunc(d.findings, func(x, y Diagnostic) int { return cmp.Compare(x.Line, y.Line) })
 		b.library.findings = append(b.library.findings, d.findings...)
 	}
 }
@@ -190,11 +190,11 @@ func (b *builder) entry(name string) *Entry {
 func (l *Library) Entries() []*Entry { return l.entries }
 
 // Findings are all that is to be said about the files.
-func (l *Library) Findings() []Finding { return l.findings }
+func (l *Library) Findings() []Diagnostic { return l.findings }
 
 // Failed reports whether a finding is an error.
 func (l *Library) Failed() bool {
-	return slices.ContainsFunc(l.findings, func(f Finding) bool { return f.Level == Error })
+	return slices.ContainsFunc(l.findings, func(f Diagnostic) bool { return f.Level == Error })
 }
 
 // Entry finds a name: as it is, else as an alias, else without regard to case.

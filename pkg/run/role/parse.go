@@ -25,8 +25,8 @@ const (
 	Info    Level = "info"
 )
 
-// Finding is something about a role file that its author should know.
-type Finding struct {
+// Diagnostic is something about a role file that its author should know.
+type Diagnostic struct {
 	Level  Level  `json:"level"`
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
@@ -35,7 +35,7 @@ type Finding struct {
 	Reason string `json:"reason"`
 }
 
-func (f Finding) String() string {
+func (f Diagnostic) String() string {
 	text := Origin{f.File, f.Line}.String() + ": "
 	if f.Role != "" {
 		text += "role " + f.Role + ": "
@@ -73,7 +73,7 @@ type definition struct {
 	unreadable string // why the file says no more than the name
 	twice      string // the other places that define the name
 
-	findings []Finding
+	findings []Diagnostic
 }
 
 func (d *definition) note(level Level, n *yaml.Node, key, format string, args ...any) {
@@ -81,7 +81,7 @@ func (d *definition) note(level Level, n *yaml.Node, key, format string, args ..
 	if n != nil {
 		line = n.Line
 	}
-	d.findings = append(d.findings, Finding{Level: level, File: d.file, Line: line, Role: d.name, Key: key, Reason: fmt.Sprintf(format, args...)})
+	d.findings = append(d.findings, Diagnostic{Level: level, File: d.file, Line: line, Role: d.name, Key: key, Reason: fmt.Sprintf(format, args...)})
 }
 
 // text is the value of a key that is a string.
@@ -101,9 +101,9 @@ func (d *definition) origin(key string) Origin {
 
 // parseFile reads the definitions of one file. broken is set when the file is none: then
 // the roles that it seems to define are named, so that no other one takes their place.
-func parseFile(file string, data []byte) (list []*definition, broken *Finding) {
-	refuse := func(line int, format string, args ...any) ([]*definition, *Finding) {
-		return nil, &Finding{Level: Error, File: file, Line: line, Reason: fmt.Sprintf(format, args...)}
+func parseFile(file string, data []byte) (list []*definition, broken *Diagnostic) {
+	refuse := func(line int, format string, args ...any) ([]*definition, *Diagnostic) {
+		return nil, &Diagnostic{Level: Error, File: file, Line: line, Reason: fmt.Sprintf(format, args...)}
 	}
 	if len(data) > maxFile {
 		return refuse(0, "the file has %d bytes; %d are allowed", len(data), maxFile)

@@ -292,10 +292,10 @@ func (r *Role) model(s Settings) string {
 
 // Contradictions are the mappings that send a type of task to a role that says it is for
 // other types, and those whose role cannot be used.
-func (l *Library) Contradictions(s Settings) []Finding {
-	var list []Finding
+func (l *Library) Contradictions(s Settings) []Diagnostic {
+	var list []Diagnostic
 	warn := func(level Level, name, key, format string, args ...any) {
-		list = append(list, Finding{Level: level, File: "configuration", Role: name, Key: key, Reason: fmt.Sprintf(format, args...)})
+		list = append(list, Diagnostic{Level: level, File: "configuration", Role: name, Key: key, Reason: fmt.Sprintf(format, args...)})
 	}
 	for _, taskType := range slices.Sorted(maps.Keys(s.TypeMapping)) {
 		name := s.TypeMapping[taskType]

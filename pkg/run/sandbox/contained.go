@@ -23,7 +23,7 @@ const wallCommand = "wall"
 // environment is env with HOME, the folder for temporary files and the proxy of the wall.
 //
 // It makes the control groups that Contained.Groups names; nothing else is changed but, at partial, links in Home.
-func (s Spec) Command(f Facts, path string, argv, env []string) (Contained, error) {
+func (s Spec) Command(f Capabilities, path string, argv, env []string) (Contained, error) {
 	c := Contained{Path: path, Argv: argv, Env: env}
 	switch s.Level {
 	case Open:
@@ -138,7 +138,7 @@ func (s Spec) environment(env []string) []string {
 }
 
 // bwrap is the argv of bubblewrap, without its name and without what it starts.
-func (s Spec) bwrap(f Facts) []string {
+func (s Spec) bwrap(f Capabilities) []string {
 	args := s.namespaces(f)
 	var closed []string
 	for _, m := range s.mounts() {
@@ -168,7 +168,7 @@ func (s Spec) bwrap(f Facts) []string {
 }
 
 // namespaces is the part of it that is the same for all: namespaces, no rights, and the system's own files.
-func (s Spec) namespaces(f Facts) []string {
+func (s Spec) namespaces(f Capabilities) []string {
 	args := []string{"--unshare-user", "--unshare-all"}
 	if f.DisablesUserns {
 		args = append(args, "--disable-userns")

@@ -57,7 +57,7 @@ func fakePlace(t *testing.T) (s Spec, root string) {
 func TestTheArgumentsOfBubblewrapFollowFromTheSpec(t *testing.T) {
 	t.Parallel()
 	s, root := fakePlace(t)
-	f := Facts{Bwrap: "/usr/bin/bwrap", Namespaces: true, DisablesUserns: true, Landlock: 7, Seccomp: true, LimitsOwn: true}
+	f := Capabilities{Bwrap: "/usr/bin/bwrap", Namespaces: true, DisablesUserns: true, Landlock: 7, Seccomp: true, LimitsOwn: true}
 	c, err := s.Command(f, filepath.Join(root, "tools/bin/agent"), []string{"agent", "-p"}, []string{"PATH=/usr/bin", "HOME=/home/person", "SSH_AUTH_SOCK=/run/agent"})
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestWhatASpecCannotHaveIsSaid(t *testing.T) {
 	} {
 		s, root := fakePlace(t)
 		change(&s, root)
-		_, err := s.Command(Facts{}, root+"/tools/bin/agent", []string{"agent"}, nil)
+		_, err := s.Command(Capabilities{}, root+"/tools/bin/agent", []string{"agent"}, nil)
 		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), root, "ROOT"), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -105,11 +105,11 @@ func TestWhatASpecCannotHaveIsSaid(t *testing.T) {
 func TestAtWrapAndOpenTheProgramIsStartedAsAPersonSays(t *testing.T) {
 	t.Parallel()
 	env := []string{"HOME=/home/person"}
-	c, err := Spec{Level: Wrapped, Wrap: []string{"docker", "run", "image"}}.Command(Facts{}, "/usr/bin/agent", []string{"agent", "-p"}, env)
+	c, err := Spec{Level: Wrapped, Wrap: []string{"docker", "run", "image"}}.Command(Capabilities{}, "/usr/bin/agent", []string{"agent", "-p"}, env)
 	if err != nil || c.Path != "docker" || strings.Join(c.Argv, " ") != "docker run image /usr/bin/agent -p" || c.Wrapper || !slices.Equal(c.Env, env) {
 		t.Errorf("got %+v, %v", c, err)
 	}
-	c, err = Spec{Level: Open}.Command(Facts{}, "/usr/bin/agent", []string{"agent", "-p"}, env)
+	c, err = Spec{Level: Open}.Command(Capabilities{}, "/usr/bin/agent", []string{"agent", "-p"}, env)
 	if err != nil || c.Path != "/usr/bin/agent" || strings.Join(c.Argv, " ") != "agent -p" || !slices.Equal(c.Env, env) {
 		t.Errorf("got %+v, %v", c, err)
 	}

@@ -15,19 +15,19 @@ import (
 )
 
 // Detect finds the facts of this machine, once for each process.
-func Detect(ctx context.Context) Facts {
+func Detect(ctx context.Context) Capabilities {
 	detected.Do(func() { facts = thisMachine().Detect(ctx) })
 	return facts
 }
 
 var (
 	detected sync.Once
-	facts    Facts
+	facts    Capabilities
 )
 
 // Detect finds the facts.
-func (m Machine) Detect(ctx context.Context) Facts {
-	f := Facts{Seatbelt: m.Seatbelt != nil && m.Seatbelt(), Landlock: m.Landlock(), Seccomp: m.Seccomp(), LimitsOwn: !m.Root(), Cgroups: m.Cgroups()}
+func (m Machine) Detect(ctx context.Context) Capabilities {
+	f := Capabilities{Seatbelt: m.Seatbelt != nil && m.Seatbelt(), Landlock: m.Landlock(), Seccomp: m.Seccomp(), LimitsOwn: !m.Root(), Cgroups: m.Cgroups()}
 	path, err := m.Find("bwrap")
 	if err != nil {
 		return f
@@ -47,7 +47,7 @@ func (m Machine) Detect(ctx context.Context) Facts {
 }
 
 // Strongest is the strongest level that can be had.
-func (f Facts) Strongest() Level {
+func (f Capabilities) Strongest() Level {
 	switch {
 	case f.Landlock < minLandlock || !f.Seccomp:
 		return Open
@@ -77,7 +77,7 @@ func (u *Unavailable) Sentence() string {
 // Choose settles the level: level is what was asked for ("" and auto: the strongest that can be had), require the
 // weakest that will do ("": any). The reason says in one line, ready to be shown, why it is not closed; it is empty when it is,
 // and when a person chose otherwise.
-func Choose(level, require Level, f Facts) (Level, string, error) {
+func Choose(level, require Level, f Capabilities) (Level, string, error) {
 	have := f.Strongest()
 	why, next := f.missing()
 	rank := map[Level]int{Open: 1, Partial: 2, Wrapped: 3, Closed: 4} // what a wrapping command keeps apart, a person has seen to
@@ -108,7 +108,7 @@ func Choose(level, require Level, f Facts) (Level, string, error) {
 const installBwrap = "apt-get install bubblewrap (or dnf, pacman -S, zypper, apk add)"
 
 // missing says what keeps this machine from closed, and what helps.
-func (f Facts) missing() (why, next string) {
+func (f Capabilities) missing() (why, next string) {
 	switch {
 	case f.Seatbelt:
 		return "macOS has no namespaces and no Landlock, and Liza's profile for its sandbox has not been tried by anybody yet", "liza config set sandbox.level partial, to try it, or run the agents in a Linux container (sandbox.wrap)"

@@ -62,7 +62,7 @@ const (
 const attemptCommand = "attempt"
 
 // Prove tries in a wall what it has to refuse.
-func Prove(ctx context.Context, s Spec, f Facts, t Targets) ([]Attempt, error) {
+func Prove(ctx context.Context, s Spec, f Capabilities, t Targets) ([]Attempt, error) {
 	t.Mark = fmt.Sprintf(".liza-doctor-%d", os.Getpid())
 	text, err := json.Marshal(t)
 	if err != nil {

@@ -58,8 +58,8 @@ type Limits struct {
 	Files     int   // open files of one process
 }
 
-// Facts are what this machine can enforce. They are found by trying.
-type Facts struct {
+// Capabilities are what this machine can enforce. They are found by trying.
+type Capabilities struct {
 	Bwrap          string // path of bubblewrap; "": it is not installed
 	Namespaces     bool   // it can make namespaces here
 	DisablesUserns bool   // it knows --disable-userns

@@ -36,7 +36,7 @@ func TestTheProfileForMacOSHasDeeperRulesLater(t *testing.T) {
 // Nothing is contained there by itself: nobody has run it.
 func TestOnMacOSAPersonHasToAskForPartial(t *testing.T) {
 	t.Parallel()
-	f := Facts{Seatbelt: true}
+	f := Capabilities{Seatbelt: true}
 	if level, reason, err := Choose("auto", "", f); level != Open || err != nil || !strings.Contains(reason, "sandbox.level partial") {
 		t.Errorf("auto: %s %q %v", level, reason, err)
 	}

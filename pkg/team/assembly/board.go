@@ -31,7 +31,7 @@ func (e *Environment) Store(p *project.Project, cfg *Settings, taskArchive *hist
 	now := e.Now
 	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Get().Protocol.LockTimeout, LockFixed: cfg.Get().Overrides()["lock_timeout"] != nil, Host: host, Strict: e.Strict,
 		Validate: func(after, before *blackboard.State) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: now(), Write: true, Archive: taskArchive, Secrets: e.Secrets().Finder()})
+			return audit.Validate(after, before, audit.Evidence{Now: now(), Write: true, Archive: taskArchive, Secrets: e.Secrets().Finder()})
 		},
 		Mask:  e.Secrets().Mask,
 		Seals: verb.Seals(e.Keys(), p.GitDir, p.Root),

@@ -83,8 +83,8 @@ const (
 	exam                   // the doctor
 )
 
-// Facts is everything that findings depend on.
-type Facts struct {
+// Observation is everything that findings depend on.
+type Observation struct {
 	Now        time.Time
 	State      *blackboard.State // with the configuration's defaults; the last valid one when the file is damaged
 	Violations []blackboard.Violation
@@ -160,11 +160,11 @@ func GaveUps(entries []blackboard.Entry) (list []GaveUp) {
 }
 
 // Alerts returns what the watcher raises, in the order of Kinds.
-func Alerts(f Facts) []Finding { return newLook(f).all(alert) }
+func Alerts(f Observation) []Finding { return newLook(f).all(alert) }
 
 // Board returns what a view of the board shows: what waits for a person, what stops everything first and then by task, and
 // warnings.
-func Board(f Facts) (waits, warns []Finding) {
+func Board(f Observation) (waits, warns []Finding) {
 	l := newLook(f)
 	for _, x := range l.all(wait | warn) {
 		if x.faces&wait != 0 {
@@ -188,11 +188,11 @@ func Board(f Facts) (waits, warns []Finding) {
 }
 
 // Examined returns what the doctor says of the board, from facts about the board and processes alone.
-func Examined(f Facts) []Finding { return newLook(f).all(exam) }
+func Examined(f Observation) []Finding { return newLook(f).all(exam) }
 
 // A look is one search for findings.
 type look struct {
-	Facts
+	Observation
 	kind  Kind
 	faces face // those that are asked for
 	tasks map[string]*blackboard.Task
@@ -200,11 +200,11 @@ type look struct {
 	told  map[string]bool // subjects of the kind, with their faces
 }
 
-func newLook(f Facts) *look {
+func newLook(f Observation) *look {
 	if f.State == nil {
 		f.State = &blackboard.State{}
 	}
-	l := &look{Facts: f, tasks: map[string]*blackboard.Task{}}
+	l := &look{Observation: f, tasks: map[string]*blackboard.Task{}}
 	for t := range l.State.Tasks() {
 		l.tasks[t.ID] = t
 	}

@@ -21,11 +21,11 @@ func (l *look) sprintID() string {
 }
 
 // sprintIs reports whether the sprint, of a goal that is not over, has one of the statuses.
-func (f Facts) sprintIs(statuses ...string) bool {
+func (f Observation) sprintIs(statuses ...string) bool {
 	return f.sprintStatus(statuses...) && (f.State.Goal == nil || f.State.Goal.Status == blackboard.InProgress)
 }
 
-func (f Facts) sprintStatus(statuses ...string) bool {
+func (f Observation) sprintStatus(statuses ...string) bool {
 	return f.State != nil && f.State.Sprint != nil && slices.Contains(statuses, f.State.Sprint.Status)
 }
 
@@ -91,7 +91,7 @@ func (l *look) old(c project.Control, key string) {
 	}
 }
 
-func (f Facts) order(c project.Control) (project.Order, bool) {
+func (f Observation) order(c project.Control) (project.Order, bool) {
 	i := slices.IndexFunc(f.Orders, func(o project.Order) bool { return o.Control == c })
 	if i < 0 {
 		return project.Order{}, false
@@ -99,7 +99,7 @@ func (f Facts) order(c project.Control) (project.Order, bool) {
 	return f.Orders[i], true
 }
 
-func (f Facts) isOld(c project.Control, key string) bool {
+func (f Observation) isOld(c project.Control, key string) bool {
 	o, there := f.order(c)
 	return there && f.State != nil && f.Now.Sub(o.Modified) >= f.State.Duration(key)
 }
@@ -112,7 +112,7 @@ func goalComplete(l *look) {
 }
 
 // Deadline is that of the sprint; ok is false when it has none.
-func (f Facts) Deadline() (at time.Time, ok bool) {
+func (f Observation) Deadline() (at time.Time, ok bool) {
 	if f.State == nil || f.State.Sprint == nil || f.State.Sprint.Timeline == nil {
 		return time.Time{}, false
 	}
@@ -141,7 +141,7 @@ const DeadlineMessage = "deadline"
 
 // DeadlineDue reports whether the sprint has to be stopped for its deadline: that has passed,
 // the sprint is IN_PROGRESS, and it was not stopped for this deadline before.
-func DeadlineDue(f Facts) bool {
+func DeadlineDue(f Observation) bool {
 	end, ok := f.Deadline()
 	if !ok || !f.sprintIs(blackboard.InProgress) || f.Now.Before(end) {
 		return false
@@ -164,7 +164,7 @@ func DeadlineDue(f Facts) bool {
 
 // Escalation is the text of .liza/ESCALATION (specs/protocol.md#10.4), "" as long as no checkpoint
 // waits for too long.
-func Escalation(f Facts) string {
+func Escalation(f Observation) string {
 	if !f.isOld(project.Checkpoint, "alert_checkpoint_stuck") && !f.isOld(project.Checkpoint, "alert_checkpoint_abandoned") {
 		return ""
 	}

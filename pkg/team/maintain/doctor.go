@@ -122,7 +122,7 @@ func (x *Doctor) said(short bool) func(context.Context, *project.Project) {
 		if x.State == nil {
 			return
 		}
-		f := findings.Facts{State: x.State, Now: x.Now(), Process: x.Service.Board.Facts()}
+		f := findings.Observation{State: x.State, Now: x.Now(), Process: x.Service.Board.Facts()}
 		if x.Service.Board.Repo != nil && !short {
 			if tip, err := x.Service.Integration.TipOf(ctx, x.State); err == nil {
 				f.Tip = &tip

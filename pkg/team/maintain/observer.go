@@ -38,9 +38,9 @@ type Observer struct {
 func Observe(d *verb.Service, began time.Time) *Observer { return &Observer{service: d, began: began} }
 
 // Facts gathers the facts that alerts depend on. A fact that cannot be found out keeps its zero value.
-func (l *Observer) Facts(ctx context.Context) findings.Facts {
+func (l *Observer) Facts(ctx context.Context) findings.Observation {
 	d, cfg := l.service, l.service.Board.Config()
-	f := findings.Facts{Now: d.Board.Now(), Process: d.Board.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Board.Proc.FreeMB(d.Board.Project.Root), SpecHash: d.Board.SpecHash}
+	f := findings.Observation{Now: d.Board.Now(), Process: d.Board.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Board.Proc.FreeMB(d.Board.Project.Root), SpecHash: d.Board.SpecHash}
 	f.Violations = l.validate(ctx)
 	f.State = l.state(ctx)
 	if f.State == nil {
@@ -230,7 +230,7 @@ func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
 }
 
 // git adds what the repository says; what cannot be found out stays unknown.
-func (l *Observer) git(ctx context.Context, f *findings.Facts) {
+func (l *Observer) git(ctx context.Context, f *findings.Observation) {
 	repo, s := l.service.Board.Repo, f.State
 	if repo == nil {
 		return
@@ -255,7 +255,7 @@ func (l *Observer) git(ctx context.Context, f *findings.Facts) {
 }
 
 // gitFacts adds what git says about branches, worktrees and merges.
-func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote string, view func(context.Context) (*blackboard.State, error), f *audit.Facts) error {
+func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote string, view func(context.Context) (*blackboard.State, error), f *audit.Evidence) error {
 	f.BranchExists = func(name string) bool { _, err := repo.BranchTip(ctx, name); return err == nil }
 	f.ResolveCommit = func(short string) (string, bool) { full, err := repo.Resolve(ctx, short); return full, err == nil }
 	var err error
@@ -284,7 +284,7 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote s
 	return mergeFacts(ctx, repo, s, head, f)
 }
 
-func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head string, f *audit.Facts) error {
+func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head string, f *audit.Evidence) error {
 	var commits []string
 	for t := range s.Tasks() {
 		if t.MergeCommit != "" {
@@ -307,7 +307,7 @@ func mergeFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, head s
 }
 
 // trackedFacts warns of files of Liza that are in the index (specs/protocol.md#14, B26).
-func trackedFacts(ctx context.Context, repo *git.Repo, f *audit.Facts) error {
+func trackedFacts(ctx context.Context, repo *git.Repo, f *audit.Evidence) error {
 	tracked, err := repo.Tracked(ctx, ".liza", ".worktrees")
 	if err != nil {
 		return err

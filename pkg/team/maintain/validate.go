@@ -106,8 +106,8 @@ func (v Validated) Next() string {
 }
 
 // facts is what the rules need and the state cannot say.
-func (p *Board) facts(ctx context.Context, i *store.Inspection) (audit.Facts, error) {
-	f := audit.Facts{Now: p.Now(), Decode: i.Decode, MissingSections: i.Missing,
+func (p *Board) facts(ctx context.Context, i *store.Inspection) (audit.Evidence, error) {
+	f := audit.Evidence{Now: p.Now(), Decode: i.Decode, MissingSections: i.Missing,
 		SkipSpecFiles: p.SkipSpecFiles,
 		Line:          func(path string) int { line, _ := i.Line(path); return line }}
 	if p.Root != "" {

@@ -117,7 +117,7 @@ func (js *jobs) runJob(ctx context.Context, u *unit, st *blackboard.State, t *bl
 	}
 	how = cmp.Or(end.why, "finished")
 	x.record.result = &agent.Result{Outcome: agent.Finished, Final: end.text, ExitCode: end.code, Error: end.why, Seconds: time.Since(began).Seconds()}
-	x.outcome(outcome.Outcome{Effect: outcome.Applied, Problem: end.why})
+	x.outcome(outcome.Report{Effect: outcome.Applied, Problem: end.why})
 	return end, nil
 }
 

@@ -183,7 +183,7 @@ func (e *errands) writeMessage(ctx context.Context, u *unit, st *blackboard.Stat
 		text = e.Service.Board.Mask(strings.TrimSpace(t.Description)) // its run has no verb to read it with (specs/roles-and-knowledge.md#3.7)
 	}
 	if text != "" {
-		r.outcome(outcome.Outcome{Effect: outcome.Applied})
+		r.outcome(outcome.Report{Effect: outcome.Applied})
 	}
 	return text, r, nil
 }

@@ -29,7 +29,7 @@ type member struct {
 }
 
 // asked puts the question of a program that waited for somebody to answer on the board.
-func (m *member) asked(ctx context.Context, task string, r *run) (outcome.Outcome, error) {
+func (m *member) asked(ctx context.Context, task string, r *run) (outcome.Report, error) {
 	asks := r.result.Question
 	how := "the agent program asked on its terminal"
 	if r.result.Outcome == agent.Refused {

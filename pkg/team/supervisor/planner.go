@@ -86,7 +86,7 @@ func kinds(list []transition.Trigger) string {
 
 // planned is what came of one run of the planner.
 type planned struct {
-	outcome.Outcome
+	outcome.Report
 	again bool // another run of the same launch
 	run   *run // nil: none was begun
 }
@@ -201,7 +201,7 @@ func (pl *planner) planOutcome(ctx, soft, life context.Context, u *unit, r *run)
 		return planned{}, pl.spending.stopForLimit(ctx, u, r.over)
 	case r.result.Question != nil:
 		out, err := pl.asked(ctx, "", r)
-		return planned{Outcome: out}, err
+		return planned{Report: out}, err
 	case mayRestart(r.result, u.restarts):
 		u.restarts++
 		return planned{again: true}, nil
@@ -219,12 +219,12 @@ func (pl *planner) planOutcome(ctx, soft, life context.Context, u *unit, r *run)
 func (pl *planner) applyPlan(ctx context.Context, u *unit, r *run) (planned, error) {
 	out, err := outcome.Apply(ctx, pl.Service, outcome.Run{Kind: string(pl.Role), Before: r.before, Answer: r.answer, Answers: u.reasks + 1})
 	if err != nil {
-		return planned{Outcome: out}, err
+		return planned{Report: out}, err
 	}
 	r.outcome(out)
 	if out.Effect == outcome.Reask && pl.Interactive != nil {
 		pl.say("", closedByPerson)
-		return planned{Outcome: outcome.Outcome{Action: exitcmd.Stuck}}, nil // not woken for the same again
+		return planned{Report: outcome.Report{Action: exitcmd.Stuck}}, nil // not woken for the same again
 	}
 	if out.Again { // once
 		u.circular++
@@ -241,7 +241,7 @@ func (pl *planner) applyPlan(ctx context.Context, u *unit, r *run) (planned, err
 	if out.Effect != outcome.Reask {
 		pl.say("", "%s (%s)", out.Note, cost(r.result))
 	}
-	return planned{Outcome: out}, nil
+	return planned{Report: out}, nil
 }
 
 // planningFailed records that no answer of the planner could be used (specs/roles-and-knowledge.md#3.6).

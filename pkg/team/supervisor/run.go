@@ -65,7 +65,7 @@ func (r *run) answered() bool {
 }
 
 // outcome notes what came of the answer.
-func (r *run) outcome(out outcome.Outcome) {
+func (r *run) outcome(out outcome.Report) {
 	if r.record != nil {
 		r.record.out = &out
 	}
@@ -123,7 +123,7 @@ type recording struct {
 	begun  int // number of the request on disk; 0: it could not be written
 	task   string
 	result *agent.Result
-	out    *outcome.Outcome
+	out    *outcome.Report
 	failed string // why the program could not be started
 	state  string // of the task afterwards, as the Logist document names it
 

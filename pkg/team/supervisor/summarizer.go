@@ -101,11 +101,11 @@ func (s *summarizer) condense(ctx context.Context, job *verb.Condense) error {
 		return err
 	}
 	if refused != "" {
-		x.outcome(outcome.Outcome{Effect: outcome.Reask, Problem: refused})
+		x.outcome(outcome.Report{Effect: outcome.Reask, Problem: refused})
 		s.warn("", "the summary of the %s was refused: %s", what, refused)
 		return nil
 	}
-	x.outcome(outcome.Outcome{Effect: outcome.Applied, Action: exitcmd.Completed})
+	x.outcome(outcome.Report{Effect: outcome.Applied, Action: exitcmd.Completed})
 	s.say("", "summarized %s (%s)", what, cost(x.result))
 	return nil
 }

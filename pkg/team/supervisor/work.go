@@ -17,7 +17,7 @@ import (
 
 // applied hands a run's answer to the board, in one write with the end of the run. Work that cannot be pushed is finished: the
 // claim is kept until it can.
-func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) (outcome.Outcome, error) {
+func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) (outcome.Report, error) {
 	for {
 		out, err := outcome.Apply(ctx, u.board, r)
 		if failed := u.board.Board.Write(ctx, "run"); isLost(failed) { // when the answer wrote nothing

@@ -38,7 +38,7 @@ type Maker struct {
 	Base    string        // where folders of sockets are made (broker.Base)
 	Liza    string        // absolute path of liza
 	Spawn   func() string // absolute path of the program that enters walls, "" for liza itself; may be nil
-	Facts   func(ctx context.Context) sandbox.Facts
+	Facts   func(ctx context.Context) sandbox.Capabilities
 	Tracked func(ctx context.Context) []string     // what git tracks at the top of the main checkout
 	Merged  func(ctx context.Context) []string     // the files of the integration branch
 	Program func(name string) (agent.Needs, error) // what an agent program needs; nil: there are only commands
@@ -67,7 +67,7 @@ type Wall struct {
 	maker *Maker
 	run   Run
 	env   []string // names of variables that it gets
-	facts sandbox.Facts
+	facts sandbox.Capabilities
 	close []func() error
 }
 

@@ -25,7 +25,7 @@ func at(ago time.Duration) blackboard.Time { return blackboard.TimeOf(now.Add(-a
 
 // sound are facts under which nothing is wrong: a sprint of one merged task, a team that is
 // there, and nothing that could not be known.
-func sound() findings.Facts {
+func sound() findings.Observation {
 	agent := func(role blackboard.Role) *blackboard.Agent {
 		return &blackboard.Agent{Role: role, Status: blackboard.AgentIdle, Generation: "g-1", Host: "here", BootID: "boot", PID: 1, PIDStart: 1,
 			LeaseExpires: at(-30 * time.Minute), Heartbeat: at(0)}
@@ -37,13 +37,13 @@ func sound() findings.Facts {
 		Usage:  &blackboard.Usage{},
 		Config: blackboard.Settings{"base_ref": "main"},
 	}).With(&blackboard.Task{ID: "task-0", Status: blackboard.Merged, Created: at(time.Hour)})
-	return findings.Facts{Now: now, State: s, LastActivity: now, FreeMB: 5000, MinFreeMB: 1024,
+	return findings.Observation{Now: now, State: s, LastActivity: now, FreeMB: 5000, MinFreeMB: 1024,
 		Process:  blackboard.ProcessFacts{Host: "here", BootID: "boot", Running: func(pid int, _ int64) (bool, bool) { return pid < 100, true }},
 		SpecHash: func(string) string { return "sha256:1" }}
 }
 
 // add puts a task on the board; what every task needs is filled in.
-func add(f *findings.Facts, t blackboard.Task) *blackboard.Task {
+func add(f *findings.Observation, t blackboard.Task) *blackboard.Task {
 	if t.ID == "" {
 		t.ID = "task-1"
 	}
@@ -71,7 +71,7 @@ func found(list []watch.Alert) []string {
 }
 
 // raised are the alerts under f, as lines.
-func raised(f findings.Facts) (lines []string) {
+func raised(f findings.Observation) (lines []string) {
 	for _, x := range findings.Alerts(f) {
 		lines = append(lines, string(x.Kind)+" "+x.Subject+": "+x.Line())
 	}
@@ -120,13 +120,13 @@ func (h *heard) take() []string {
 // watching is a watcher over a folder, with facts that the test sets.
 type watching struct {
 	*watch.Watcher
-	facts findings.Facts
+	facts findings.Observation
 	sink  *heard
 }
 
 func newWatching(dir string) *watching {
 	w := &watching{facts: sound(), sink: &heard{}}
-	w.Watcher = &watch.Watcher{Files: files(dir), Look: func(context.Context) findings.Facts { return w.facts }, Sinks: []watch.Sink{w.sink}}
+	w.Watcher = &watch.Watcher{Files: files(dir), Look: func(context.Context) findings.Observation { return w.facts }, Sinks: []watch.Sink{w.sink}}
 	return w
 }
 

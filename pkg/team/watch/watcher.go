@@ -28,7 +28,7 @@ type Watcher struct {
 	Files Files
 	// Look gathers the facts. It is called under alerts.lock, so that what one watcher saw
 	// never undoes what another one, which looked later, wrote.
-	Look  func(ctx context.Context) findings.Facts
+	Look  func(ctx context.Context) findings.Observation
 	Sinks []Sink
 	// Deadline stops the sprint with the message that it is given, when DeadlineDue; nil:
 	// others do.
@@ -123,7 +123,7 @@ func (w *Watcher) Pass(ctx context.Context) ([]Alert, error) {
 }
 
 // look is Look. A mistake in Liza ends this look, not the team that is watched.
-func (w *Watcher) look(ctx context.Context) (facts findings.Facts, err error) {
+func (w *Watcher) look(ctx context.Context) (facts findings.Observation, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("cannot look for alerts: a mistake in Liza: %v\n%s", value, debug.Stack())
@@ -168,7 +168,7 @@ func (w *Watcher) each(c Change) {
 
 // escalate writes ESCALATION at the second and third step of the ladder, and removes it
 // when the checkpoint ends (specs/protocol.md#10.4).
-func (w *Watcher) escalate(f findings.Facts, changes []Change) error {
+func (w *Watcher) escalate(f findings.Observation, changes []Change) error {
 	path := w.Files.escalation()
 	_, missing := os.Lstat(path)
 	text := findings.Escalation(f)

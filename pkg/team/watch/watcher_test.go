@@ -19,7 +19,7 @@ import (
 	"liza/pkg/team/watch"
 )
 
-func blockedFacts() findings.Facts {
+func blockedFacts() findings.Observation {
 	f := sound()
 	add(&f, blackboard.Task{Status: blackboard.Blocked, BlockedReason: "why: who knows"})
 	return f
@@ -31,7 +31,7 @@ func TestSeveralWatchersWriteOneLine(t *testing.T) {
 	dir := t.TempDir()
 	const n = 8
 	watchers := make([]*watching, n)
-	round := func(f findings.Facts) {
+	round := func(f findings.Observation) {
 		var all sync.WaitGroup
 		for i := range watchers {
 			if watchers[i] == nil {
@@ -162,9 +162,9 @@ func TestACheckpointEscalates(t *testing.T) {
 		f.Lock = func(context.Context) (func() error, error) { return func() error { return nil }, nil }
 		var over atomic.Bool
 		sink := &heard{}
-		w := &watch.Watcher{Files: f, Sinks: []watch.Sink{sink}, Look: func(context.Context) findings.Facts {
+		w := &watch.Watcher{Files: f, Sinks: []watch.Sink{sink}, Look: func(context.Context) findings.Observation {
 			s := &blackboard.State{Questions: []*blackboard.Question{{ID: "q-1", Task: "task-1", Text: "Which key: A or B?", Status: "open"}}}
-			x := findings.Facts{Now: time.Now(), State: s}
+			x := findings.Observation{Now: time.Now(), State: s}
 			if !over.Load() {
 				x.Orders = order(project.Checkpoint, began, "half time")
 			}
@@ -315,7 +315,7 @@ func TestAWatcherLooksAtChangesAndEvery30Seconds(t *testing.T) {
 		f.Lock = func(context.Context) (func() error, error) { return func() error { return nil }, nil }
 		var looks atomic.Int32
 		ends := time.Now().Add(100 * time.Second)
-		w := &watch.Watcher{Files: f, Look: func(context.Context) findings.Facts {
+		w := &watch.Watcher{Files: f, Look: func(context.Context) findings.Observation {
 			looks.Add(1)
 			x := sound()
 			x.Now, x.State.Sprint.Timeline.Deadline = time.Now(), blackboard.TimeOf(ends)

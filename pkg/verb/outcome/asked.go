@@ -16,9 +16,9 @@ import (
 // which. The coder's task is
 // blocked with the question, the reviewer's review is given back, and a planner's question
 // stops the sprint at a checkpoint, as STUCK does. What the program had done by its verbs stays.
-func Asked(ctx context.Context, d *verb.Service, r Run, how string, q verb.Prompted) (Outcome, error) {
+func Asked(ctx context.Context, d *verb.Service, r Run, how string, q verb.Prompted) (Report, error) {
 	reason := how + ": " + q.Text
-	out := Outcome{Effect: Applied, Action: exitcmd.Stuck, Note: "asks: " + q.Text}
+	out := Report{Effect: Applied, Action: exitcmd.Stuck, Note: "asks: " + q.Text}
 	switch r.Kind {
 	case "planner":
 		err := d.Board.Update(ctx, "asked", func(s *blackboard.State, a transition.Actor) error {
@@ -89,8 +89,8 @@ func verdictOf(r *exitcmd.ReviewExit, task string) verb.VerdictInput {
 // Unanswered ends a unit of work whose agent gave no answer that can be used, however often
 // it was asked (specs/roles-and-knowledge.md#3.6, specs/roles-and-knowledge.md#4.6): a coder's task is BLOCKED, a review is stuck,
 // and planning stops for people to look. answers is how many there were.
-func Unanswered(ctx context.Context, d *verb.Service, r Run, problem string, answers int) (Outcome, error) {
-	out := Outcome{Effect: Applied, Problem: problem, Note: "stuck: no usable answer"}
+func Unanswered(ctx context.Context, d *verb.Service, r Run, problem string, answers int) (Report, error) {
+	out := Report{Effect: Applied, Problem: problem, Note: "stuck: no usable answer"}
 	reason := "invalid exit command: " + problem
 	switch r.Kind {
 	case "planner":

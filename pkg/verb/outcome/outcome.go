@@ -44,8 +44,8 @@ const (
 	Continue Effect = "continue"
 )
 
-// Outcome is the result of Apply.
-type Outcome struct {
+// Report is the result of Apply.
+type Report struct {
 	Effect  Effect
 	Action  string // of the exit command; "" without one
 	Summary string
@@ -76,13 +76,13 @@ func since(t *blackboard.Task, m board.Mark) (mine blackboard.HistoryEvent, hand
 }
 
 // reask asks the agent again, because of what is wrong with its answer.
-func (out Outcome) reask(problem string) Outcome {
+func (out Report) reask(problem string) Report {
 	out.Effect, out.Problem = Reask, problem
 	return out
 }
 
 // OrReask asks the agent again when a verb refused what its exit command asked for and the agent can do something about it.
-func (out Outcome) OrReask(err error) (Outcome, error) {
+func (out Report) OrReask(err error) (Report, error) {
 	if r := forAgent(err); r != nil {
 		return out.reask(r.Advice()), nil
 	}
@@ -136,12 +136,12 @@ func writesOf(s *blackboard.State, agent string) int {
 }
 
 // Apply carries out what a run's verbs and exit command say (specs/roles-and-knowledge.md#4.4, specs/roles-and-knowledge.md#4.5).
-func Apply(ctx context.Context, d *verb.Service, r Run) (Outcome, error) {
+func Apply(ctx context.Context, d *verb.Service, r Run) (Report, error) {
 	s, err := d.Board.View(ctx)
 	if err != nil {
-		return Outcome{}, err
+		return Report{}, err
 	}
-	out := Outcome{Effect: Applied}
+	out := Report{Effect: Applied}
 	if said := r.Answer.Exit; said != nil {
 		own := *said // the history of the run has the files as they were named
 		out.Action, out.Summary, r.Answer.Exit = own.Action, own.Summary, &own
@@ -162,7 +162,7 @@ func Apply(ctx context.Context, d *verb.Service, r Run) (Outcome, error) {
 	return applyCoder(ctx, d, s, r, out)
 }
 
-func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Report) (Report, error) {
 	t, exit := s.Task(r.Task), r.Answer.Exit
 	if t == nil {
 		return dropped(d, out, "the task is gone"), nil
@@ -189,7 +189,7 @@ func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run
 }
 
 // reconcile records what the exit command adds to, or how it contradicts, a verb.
-func reconcile(ctx context.Context, d *verb.Service, r Run, did blackboard.HistoryEvent, want string, out *Outcome) error {
+func reconcile(ctx context.Context, d *verb.Service, r Run, did blackboard.HistoryEvent, want string, out *Report) error {
 	out.Effect, out.Note = ByVerbs, did.Words()
 	exit, problem := r.Answer.Exit, r.Answer.Problem
 	switch {
@@ -206,13 +206,13 @@ func reconcile(ctx context.Context, d *verb.Service, r Run, did blackboard.Histo
 	return nil
 }
 
-func dropped(d *verb.Service, out Outcome, why string) Outcome {
+func dropped(d *verb.Service, out Report, why string) Report {
 	out.Effect, out.Note = Dropped, why
 	return out
 }
 
 // coderExit applies a coder's exit command to the task that it still holds.
-func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Report) (Report, error) {
 	switch exit.Action {
 	case exitcmd.Completed:
 		done, err := d.Submit(ctx, verb.SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
@@ -252,7 +252,7 @@ func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *e
 }
 
 // handOff records the handoff of an exit command; a new run goes on with it (T37).
-func handOff(ctx context.Context, d *verb.Service, task string, h *exitcmd.HandoffExit, out Outcome) (Outcome, error) {
+func handOff(ctx context.Context, d *verb.Service, task string, h *exitcmd.HandoffExit, out Report) (Report, error) {
 	_, err := d.Handoff(ctx, task, blackboard.Handoff{Summary: h.Summary, NextAction: h.NextAction, Approach: h.Approach,
 		Blockers: h.Blockers, FilesModified: h.FilesModified, NextSteps: h.NextSteps})
 	if err != nil {
@@ -263,7 +263,7 @@ func handOff(ctx context.Context, d *verb.Service, task string, h *exitcmd.Hando
 }
 
 // limitIterations blocks a task whose iterations are used up (T26).
-func limitIterations(ctx context.Context, d *verb.Service, task, last string, out Outcome) (Outcome, error) {
+func limitIterations(ctx context.Context, d *verb.Service, task, last string, out Report) (Report, error) {
 	out.Effect, out.Note = Applied, "iterations used up"
 	err := d.Board.Update(ctx, "limit", func(s *blackboard.State, a transition.Actor) error {
 		return transition.LimitIterations(s, task, a, transition.Input{Reason: last}, d.Board.Now())
@@ -272,7 +272,7 @@ func limitIterations(ctx context.Context, d *verb.Service, task, last string, ou
 	return out, err
 }
 
-func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Report) (Report, error) {
 	t, exit := s.Task(r.Task), r.Answer.Exit
 	if t == nil {
 		return dropped(d, out, "the task is gone"), nil
@@ -303,7 +303,7 @@ func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r 
 // noteReason is how many characters of a rejection's reason are on the line that tells of it.
 const noteReason = 120
 
-func reviewerExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Outcome) (Outcome, error) {
+func reviewerExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Report) (Report, error) {
 	if exit.Action == exitcmd.Retry && exit.Handoff != nil {
 		return handOff(ctx, d, t.ID, exit.Handoff, out)
 	}
@@ -329,7 +329,7 @@ func reviewerExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit
 	return out, nil
 }
 
-func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Outcome) (Outcome, error) {
+func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Report) (Report, error) {
 	exit, changed := r.Answer.Exit, writesOf(s, r.Before.Agent) != r.Before.Writes
 	switch {
 	case exit == nil && changed:
@@ -409,7 +409,7 @@ func remember(ctx context.Context, d *verb.Service, task string, exit *exitcmd.E
 
 // reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
 // way the verdict came.
-func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r Run, did blackboard.HistoryEvent, out *Outcome) error {
+func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r Run, did blackboard.HistoryEvent, out *Report) error {
 	exit := r.Answer.Exit
 	if exit == nil {
 		return reconcile(ctx, d, r, did, "", out)
@@ -434,7 +434,7 @@ func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r
 
 // handedOff goes on with a new run after `liza handoff`. An exit command that says
 // something else than "go on" contradicts it.
-func handedOff(ctx context.Context, d *verb.Service, r Run, out Outcome) (Outcome, error) {
+func handedOff(ctx context.Context, d *verb.Service, r Run, out Report) (Report, error) {
 	exit := r.Answer.Exit
 	out.Effect, out.Note = Continue, "handed off"
 	if exit == nil || exit.Action == exitcmd.Retry {

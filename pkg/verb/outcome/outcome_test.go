@@ -34,7 +34,7 @@ func unit(t *testing.T) (*verbtest.Place, *verb.Service, outcome.Run) {
 	return p, d, outcome.Run{Kind: "coder", Task: "task-1", Before: outcome.MarkOf(d, p.State(), "coder-1", "task-1")}
 }
 
-func ended(t *testing.T, d *verb.Service, r outcome.Run, output string) outcome.Outcome {
+func ended(t *testing.T, d *verb.Service, r outcome.Run, output string) outcome.Report {
 	t.Helper()
 	r.Answer = exitcmd.Read(output, r.Kind, false)
 	out, err := outcome.Apply(t.Context(), d, r)

@@ -132,17 +132,17 @@ func (d simulator) rehearseRun(ctx context.Context, in PoststepInput) (Rehearsal
 
 // rehearseAnswer is Apply on the copy. What lies outside of the board is left out: a
 // planner's checkpoint, and the worktree that a claim would make.
-func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run outcome.Run, out *Poststepped) (outcome.Outcome, error) {
+func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run outcome.Run, out *Poststepped) (outcome.Report, error) {
 	exit, problem := run.Answer.Exit, run.Answer.Problem
 	if in.Kind == role.Planner && (exit == nil || exit.Action == exitcmd.Stuck) {
 		out.StatusAfter = blackboard.AtCheckpoint
 		if exit == nil {
 			out.Problem = problem.Error()
-			return outcome.Outcome{Note: "planning failed"}, nil
+			return outcome.Report{Note: "planning failed"}, nil
 		}
-		return outcome.Outcome{Action: exit.Action, Summary: exit.Summary, Note: "stuck"}, nil
+		return outcome.Report{Action: exit.Action, Summary: exit.Summary, Note: "stuck"}, nil
 	}
-	var o outcome.Outcome
+	var o outcome.Report
 	var err error
 	if in.Kind == role.Coder && exit != nil && exit.Action == exitcmd.Completed {
 		o, err = d.rehearseSubmit(ctx, in, exit)
@@ -155,7 +155,7 @@ func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run out
 			out.StatusAfter = blackboard.AtCheckpoint
 			return o, nil
 		}
-		var ended outcome.Outcome
+		var ended outcome.Report
 		ended, err = outcome.Unanswered(ctx, d.Service, run, o.Problem, 1)
 		o.Status, o.Note = ended.Status, ended.Note
 	}
@@ -164,8 +164,8 @@ func (d simulator) rehearseAnswer(ctx context.Context, in PoststepInput, run out
 
 // rehearseSubmit hands in what the worktree would hold: what is there, or after a fresh
 // claim nothing but the base, and perhaps an empty commit.
-func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *exitcmd.Exit) (outcome.Outcome, error) {
-	out := outcome.Outcome{Effect: outcome.Applied, Action: exit.Action, Summary: exit.Summary, Note: "submitted"}
+func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *exitcmd.Exit) (outcome.Report, error) {
+	out := outcome.Report{Effect: outcome.Applied, Action: exit.Action, Summary: exit.Summary, Note: "submitted"}
 	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return out, err

@@ -250,7 +250,7 @@ func (d simulator) endSimulated(ctx context.Context, in PoststepInput, task stri
 }
 
 // recordSimulated says what came of the answer, and writes the interaction.
-func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from standing, mark board.Mark, o outcome.Outcome, before string, out *Poststepped) error {
+func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from standing, mark board.Mark, o outcome.Report, before string, out *Poststepped) error {
 	s, err := d.Service.Board.View(ctx)
 	if err != nil {
 		return err
@@ -291,7 +291,7 @@ func (d simulator) roleName(kind role.Kind, t *blackboard.Task) string {
 }
 
 // tell fills in what came of the answer.
-func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m board.Mark, o outcome.Outcome) {
+func (p *Poststepped) tell(s *blackboard.State, in PoststepInput, m board.Mark, o outcome.Report) {
 	p.Action, p.Summary = o.Action, o.Summary
 	p.Event = strings.ReplaceAll(o.Note, " ", "_")
 	if o.Effect == outcome.Continue {

@@ -175,7 +175,7 @@ func told(t *testing.T, p *verbtest.Place) []blackboard.Violation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := audit.Validate(i.State, i.Previous, audit.Facts{Now: time.Now(), Archive: p.TaskArchive, Decode: i.Decode})
+	all := audit.Validate(i.State, i.Previous, audit.Evidence{Now: time.Now(), Archive: p.TaskArchive, Decode: i.Decode})
 	return slices.DeleteFunc(all, func(v blackboard.Violation) bool { return v.Severity != blackboard.SeverityError })
 }
 

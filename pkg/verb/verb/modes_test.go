@@ -48,7 +48,7 @@ func submitted(t *testing.T, mode, failing string) *verbtest.Place {
 }
 
 // approve lets code-reviewer-1 approve task-1 after the checks, by a verb or by its exit command.
-func approve(t *testing.T, p *verbtest.Place, byExit bool) (verb.Judged, outcome.Outcome) {
+func approve(t *testing.T, p *verbtest.Place, byExit bool) (verb.Judged, outcome.Report) {
 	t.Helper()
 	d := p.Service("code-reviewer-1")
 	if _, err := d.Reviews.ClaimReview(t.Context(), "task-1"); err != nil {
@@ -62,13 +62,13 @@ func approve(t *testing.T, p *verbtest.Place, byExit bool) (verb.Judged, outcome
 		if err != nil {
 			t.Fatal(err)
 		}
-		return done, outcome.Outcome{}
+		return done, outcome.Report{}
 	}
 	return verb.Judged{}, applied(t, p, `{"status":"ok"}`)
 }
 
 // applied is what comes of a reviewer's exit command with that review.
-func applied(t *testing.T, p *verbtest.Place, review string) outcome.Outcome {
+func applied(t *testing.T, p *verbtest.Place, review string) outcome.Report {
 	t.Helper()
 	d := p.Service("code-reviewer-1")
 	out, err := outcome.Apply(t.Context(), d, outcome.Run{Kind: "code_reviewer", Task: "task-1", Before: outcome.MarkOf(d, p.State(), "code-reviewer-1", "task-1"),

@@ -111,7 +111,7 @@ func (s *scene) try(t *testing.T, c attempt, fails int) tried {
 		x.board, x.before = store.NewMemory(state), lines(state)
 	}
 	x.board.Validate = func(after, before *blackboard.State) []blackboard.Violation {
-		return audit.Validate(after, before, audit.Facts{Now: d.Board.Now(), Write: true})
+		return audit.Validate(after, before, audit.Evidence{Now: d.Board.Now(), Write: true})
 	}
 	uses := &unreliable{Store: x.board, nth: fails}
 	d.Board.Progress = func(text string) { x.told = append(x.told, text) }

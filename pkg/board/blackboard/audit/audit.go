@@ -20,7 +20,7 @@ import (
 // of the file's sections, then of tasks and agents, then of rule ids. prev is the
 // state of the last revision, or nil when there is none. Validate never changes s,
 // and accepts any state, however damaged.
-func Validate(s, prev *blackboard.State, facts Facts) []blackboard.Violation {
+func Validate(s, prev *blackboard.State, facts Evidence) []blackboard.Violation {
 	v := newValidation(s, prev, facts)
 	for i := range Rules {
 		v.rule = &Rules[i]
@@ -92,7 +92,7 @@ func (v *validation) sort() {
 	})
 }
 
-func newValidation(s, prev *blackboard.State, facts Facts) *validation {
+func newValidation(s, prev *blackboard.State, facts Evidence) *validation {
 	if s == nil {
 		s = &blackboard.State{}
 	}
@@ -241,10 +241,10 @@ func ruleOf(id string) *Rule {
 	return nil
 }
 
-// Facts is what Validate needs to know and the state cannot say. A nil func or
+// Evidence is what Validate needs to know and the state cannot say. A nil func or
 // pointer and a zero Now mean that the fact is not known: what needs it is then not
 // checked.
-type Facts struct {
+type Evidence struct {
 	Now       time.Time
 	Processes blackboard.ProcessFacts
 
@@ -288,7 +288,7 @@ type Facts struct {
 // validation is one call of Validate.
 type validation struct {
 	s, prev     *blackboard.State
-	facts       Facts
+	facts       Evidence
 	tasks       []*blackboard.Task // those that are checked for what they say about themselves
 	agents      []string           // ids, by role and number
 	byID        map[string]*blackboard.Task
@@ -416,7 +416,7 @@ func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // A Rule is one line of the table of specs/protocol.md#9. check reports what breaks it; nil means
-// that only the readers of the files can see it (Facts.Decode, Facts.JournalProblems).
+// that only the readers of the files can see it (Evidence.Decode, Evidence.JournalProblems).
 type Rule struct {
 	ID       string
 	Severity string // blackboard.SeverityError or SeverityWarning

@@ -24,10 +24,10 @@ func TestAValidStateHasNoViolation(t *testing.T) {
 	if got := Validate(s, validState(), validFacts()); len(got) != 0 {
 		t.Errorf("violations of the valid state:\n%s", lines(got))
 	}
-	if got := Validate(s, nil, Facts{}); len(got) != 0 {
+	if got := Validate(s, nil, Evidence{}); len(got) != 0 {
 		t.Errorf("violations of the valid state without facts:\n%s", lines(got))
 	}
-	if got := Validate(s, s, Facts{Write: true, Now: validNow}); len(got) != 0 {
+	if got := Validate(s, s, Evidence{Write: true, Now: validNow}); len(got) != 0 {
 		t.Errorf("violations of the valid state on a write:\n%s", lines(got))
 	}
 }
@@ -36,19 +36,19 @@ func TestAValidStateHasNoViolation(t *testing.T) {
 type mutation struct {
 	rule    string
 	name    string
-	damage  func(s *blackboard.State, f *Facts)
+	damage  func(s *blackboard.State, f *Evidence)
 	path    string
 	subject string
 	message string
 	warning bool
 }
 
-func on(id string, change func(t *blackboard.Task)) func(*blackboard.State, *Facts) {
-	return func(s *blackboard.State, _ *Facts) { change(s.Task(id)) }
+func on(id string, change func(t *blackboard.Task)) func(*blackboard.State, *Evidence) {
+	return func(s *blackboard.State, _ *Evidence) { change(s.Task(id)) }
 }
 
-func inState(change func(s *blackboard.State)) func(*blackboard.State, *Facts) {
-	return func(s *blackboard.State, _ *Facts) { change(s) }
+func inState(change func(s *blackboard.State)) func(*blackboard.State, *Evidence) {
+	return func(s *blackboard.State, _ *Evidence) { change(s) }
 }
 
 func TestEachRuleSeesItsOwnMutationAndNoOtherDoes(t *testing.T) {

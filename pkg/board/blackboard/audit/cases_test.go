@@ -33,7 +33,7 @@ func TestEveryDependencyOnACycleIsNamedAndEachCycleOnce(t *testing.T) {
 	slices.SortFunc(tasks, func(a, b *blackboard.Task) int { return strings.Compare(a.ID, b.ID) })
 	s.SetTasks(tasks, nil)
 	var got []string
-	for _, v := range Validate(s, nil, Facts{}) {
+	for _, v := range Validate(s, nil, Evidence{}) {
 		got = append(got, v.Message)
 	}
 	want := []string{"dependency cycle: a → b → c → a", "dependency cycle: a → c → a", "dependency cycle: d → e → d"}
@@ -81,7 +81,7 @@ func TestIterationMayFallOnlyAfterRerunUnblockOrAnotherCodersClaim(t *testing.T)
 		if c.entry != nil {
 			task.History = append(task.History, c.entry)
 		}
-		found := slices.Contains(rulesOf(Validate(s, prev, Facts{Write: true})), "V65")
+		found := slices.Contains(rulesOf(Validate(s, prev, Evidence{Write: true})), "V65")
 		if found == c.fine {
 			t.Errorf("%s: V65 reported is %v", name, found)
 		}
@@ -120,7 +120,7 @@ func TestHistorySynonymsAndSilentEntriesLeadToTheRightStatus(t *testing.T) {
 	} {
 		s := validState()
 		s.Task(c.id).History = append(s.Task(c.id).History, c.entry)
-		found := slices.Contains(rulesOf(Validate(s, nil, Facts{})), "V55")
+		found := slices.Contains(rulesOf(Validate(s, nil, Evidence{})), "V55")
 		if found == c.fine {
 			t.Errorf("%s: V55 reported is %v", name, found)
 		}
@@ -141,7 +141,7 @@ func TestWritersDoNotSearchTasksTheyLeaveAloneForSecrets(t *testing.T) {
 	t.Parallel()
 	s, prev := validState(), validState()
 	s.Task("claimed").Scope, prev.Task("claimed").Scope = "hunter2", "hunter2"
-	f := Facts{Now: validNow, Write: true, Secrets: findsHunter2}
+	f := Evidence{Now: validNow, Write: true, Secrets: findsHunter2}
 	if got := Validate(s, prev, f); len(got) != 0 {
 		t.Errorf("an old secret in an untouched task:\n%s", lines(got))
 	}
@@ -178,14 +178,14 @@ func TestAFolderIsNotLookedForOutsideOfTheWorktrees(t *testing.T) {
 // Who takes a task over removes its folder before making a new one, and may be killed there.
 func TestAFolderIsNotMissedWhileATaskChangesHands(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*blackboard.State, *Facts){
-		"somebody prepares it": func(s *blackboard.State, _ *Facts) {
+	for name, change := range map[string]func(*blackboard.State, *Evidence){
+		"somebody prepares it": func(s *blackboard.State, _ *Evidence) {
 			s.Task("claimed").Claiming = &blackboard.Claiming{By: "coder-2", Generation: "g-00000002", At: ago(1), Expires: ahead(1), BaseCommit: commitBase}
 		},
-		"the holder's process is gone": func(_ *blackboard.State, f *Facts) {
+		"the holder's process is gone": func(_ *blackboard.State, f *Evidence) {
 			f.Processes.Running = func(int, int64) (bool, bool) { return false, true }
 		},
-		"the holder registered again": func(s *blackboard.State, _ *Facts) { s.Agents["coder-1"].Generation = "g-00000009" },
+		"the holder registered again": func(s *blackboard.State, _ *Evidence) { s.Agents["coder-1"].Generation = "g-00000009" },
 	} {
 		s, f := validState(), validFacts()
 		f.WorktreeExists = func(path string) bool { return path != ".worktrees/claimed" }
@@ -276,7 +276,7 @@ func TestRepairLeavesAloneWhatIsNotProven(t *testing.T) {
 	if done := Repair(s, f); len(done) != 0 {
 		t.Errorf("repaired: %q", done)
 	}
-	if done := Repair(s, Facts{}); len(done) != 0 {
+	if done := Repair(s, Evidence{}); len(done) != 0 {
 		t.Errorf("repaired without facts: %q", done)
 	}
 }

@@ -61,10 +61,10 @@ func (x taskArchive) Archived() map[string]blackboard.Archived {
 }
 
 // validFacts are facts under which validState has no violation.
-func validFacts() Facts {
+func validFacts() Evidence {
 	yes := func(string) bool { return true }
 	tip := commitMerge
-	return Facts{
+	return Evidence{
 		Now:                   validNow,
 		Processes:             blackboard.ProcessFacts{Host: "devbox", BootID: "4f0c9a1d", Running: func(int, int64) (bool, bool) { return true, true }},
 		SpecExists:            yes,

@@ -8,7 +8,7 @@ import (
 
 func statusMutations() []mutation {
 	return []mutation{
-		{rule: "V01", name: "comes from the reader", damage: func(_ *blackboard.State, f *Facts) {
+		{rule: "V01", name: "comes from the reader", damage: func(_ *blackboard.State, f *Evidence) {
 			f.Decode = []blackboard.Violation{{Rule: "V01", Subjects: []string{"file"}, Message: "cannot parse: tab"}}
 		}, subject: "file", message: "cannot parse: tab"},
 		{rule: "V02", name: "another version", damage: inState(func(s *blackboard.State) { s.Version = "2" }),
@@ -19,19 +19,19 @@ func statusMutations() []mutation {
 			path: "goal", subject: "goal", message: "missing section 'goal'"},
 		{rule: "V03", name: "no sprint", damage: inState(func(s *blackboard.State) { s.Sprint = nil }),
 			path: "sprint", subject: "sprint", message: "missing section 'sprint'"},
-		{rule: "V03", name: "no tasks, as the reader says", damage: func(_ *blackboard.State, f *Facts) { f.MissingSections = []string{"tasks"} },
+		{rule: "V03", name: "no tasks, as the reader says", damage: func(_ *blackboard.State, f *Evidence) { f.MissingSections = []string{"tasks"} },
 			path: "tasks", subject: "tasks", message: "missing section 'tasks'"},
 		{rule: "V04", name: "negative priority", damage: on("claimed", func(t *blackboard.Task) { *t.Priority = -1 }),
 			path: "tasks[claimed].priority", subject: "claimed", message: "task claimed: 'priority' must be an integer of 0 or more, is -1"},
 		{rule: "V04", name: "unknown kind", damage: on("draft", func(t *blackboard.Task) { t.Kind = "shell" }),
 			path: "tasks[draft].kind", subject: "draft", message: `task draft: 'kind' must be code, exec, msg or skill, is "shell"`},
-		{rule: "V05", name: "id twice", damage: func(s *blackboard.State, f *Facts) {
+		{rule: "V05", name: "id twice", damage: func(s *blackboard.State, f *Evidence) {
 			s.AddTasks(validTask("draft"))
 			f.Line = func(path string) int { return map[string]int{"tasks[#1].id": 10, "tasks[#16].id": 40}[path] }
 		}, path: "tasks[#16].id", subject: "draft", message: "task id 'draft' appears in lines 10 and 40"},
 		{rule: "V05", name: "id twice but for case", damage: inState(func(s *blackboard.State) { s.AddTasks(validTask("DRAFT")) }),
 			path: "tasks[DRAFT].id", subject: "draft", message: "task ids 'draft' and 'DRAFT' differ in case only"},
-		{rule: "V05", name: "id of the archive", damage: func(_ *blackboard.State, f *Facts) {
+		{rule: "V05", name: "id of the archive", damage: func(_ *blackboard.State, f *Evidence) {
 			f.Archive = taskArchive{"archived": blackboard.Merged, "Draft": blackboard.Merged}
 		},
 			path: "tasks[draft].id", subject: "draft", message: "task id 'draft' appears in the archive too: 'Draft' (MERGED)"},
@@ -55,7 +55,7 @@ func statusMutations() []mutation {
 			path: "tasks[claimed].base_commit", subject: "claimed", message: "task claimed: CLAIMED without base_commit"},
 		{rule: "V11", name: "no lease", damage: on("claimed", func(t *blackboard.Task) { t.LeaseExpires = "null" }),
 			path: "tasks[claimed].lease_expires", subject: "claimed", message: "task claimed: CLAIMED without lease_expires"},
-		{rule: "V12", name: "no folder", damage: func(_ *blackboard.State, f *Facts) {
+		{rule: "V12", name: "no folder", damage: func(_ *blackboard.State, f *Evidence) {
 			f.WorktreeExists = func(path string) bool { return path != ".worktrees/claimed" }
 		}, path: "tasks[claimed].worktree", subject: "claimed",
 			message: "task claimed: worktree .worktrees/claimed does not exist; next: liza worktree create claimed"},
@@ -101,14 +101,14 @@ func linkMutations() []mutation {
 			path: "tasks[draft].depends_on", subject: "draft", message: "dependency cycle: draft → draft"},
 		{rule: "V24", name: "claimed too early", damage: on("claimed", func(t *blackboard.Task) { t.DependsOn = blackboard.List{"blocked"} }),
 			path: "tasks[claimed].depends_on", subject: "blocked", message: "task claimed: CLAIMED but depends on blocked (BLOCKED)"},
-		{rule: "V25", name: "waits for what was archived as abandoned", warning: true, damage: func(s *blackboard.State, f *Facts) {
+		{rule: "V25", name: "waits for what was archived as abandoned", warning: true, damage: func(s *blackboard.State, f *Evidence) {
 			s.Task("unclaimed").DependsOn = blackboard.List{"archived"}
 			f.Archive = taskArchive{"archived": blackboard.Abandoned}
 		},
 			path: "tasks[unclaimed].depends_on", subject: "archived", message: "task unclaimed: waits for abandoned archived for ever; next: liza unblock or supersede"},
 		{rule: "V25", name: "waits for ever", damage: on("draft", func(t *blackboard.Task) { t.DependsOn = blackboard.List{"abandoned"} }), warning: true,
 			path: "tasks[draft].depends_on", subject: "abandoned", message: "task draft: waits for abandoned abandoned for ever; next: liza unblock or supersede"},
-		{rule: "V26", name: "two claims", damage: func(s *blackboard.State, _ *Facts) {
+		{rule: "V26", name: "two claims", damage: func(s *blackboard.State, _ *Evidence) {
 			s.Agents["coder-1"].CurrentTask, s.Agents["coder-1"].Status = "", blackboard.AgentIdle
 			s.Task("fixing").AssignedTo, s.Task("fixing").ClaimGeneration = "coder-1", "g-00000001"
 		}, path: "tasks[fixing].assigned_to", subject: "coder-1", message: "coder-1 holds claimed and fixing"},
@@ -145,15 +145,15 @@ func fieldMutations() []mutation {
 			path: "tasks[claimed].description", subject: "claimed", message: "task claimed: missing description"},
 		{rule: "V29", name: "no scope", damage: on("claimed", func(t *blackboard.Task) { t.Scope = "" }), warning: true,
 			path: "tasks[claimed].scope", subject: "claimed", message: "task claimed: missing scope"},
-		{rule: "V30", name: "no spec file", damage: func(s *blackboard.State, f *Facts) {
+		{rule: "V30", name: "no spec file", damage: func(s *blackboard.State, f *Evidence) {
 			s.Task("claimed").SpecRef = "specs/x.md#y"
 			f.SpecExists = func(path string) bool { return path != "specs/x.md" }
 		}, path: "tasks[claimed].spec_ref", subject: "claimed", message: "task claimed: spec file specs/x.md does not exist"},
-		{rule: "V30", name: "no spec file of what is merged", damage: func(s *blackboard.State, f *Facts) {
+		{rule: "V30", name: "no spec file of what is merged", damage: func(s *blackboard.State, f *Evidence) {
 			s.Task("merged").SpecRef = "specs/x.md"
 			f.SpecExists = func(path string) bool { return path != "specs/x.md" }
 		}, warning: true, path: "tasks[merged].spec_ref", subject: "merged", message: "task merged: spec file specs/x.md does not exist"},
-		{rule: "V31", name: "no spec file", damage: func(s *blackboard.State, f *Facts) {
+		{rule: "V31", name: "no spec file", damage: func(s *blackboard.State, f *Evidence) {
 			s.Goal.SpecRef = "specs/x.md"
 			f.SpecExists = func(path string) bool { return path != "specs/x.md" }
 		}, path: "goal.spec_ref", subject: "goal", message: "goal: spec file specs/x.md does not exist"},
@@ -248,7 +248,7 @@ func sectionMutations() []mutation {
 			path: "anomalies[anom-2].details.what", subject: "anomalies", message: "anomaly anom-2: workaround needs details.what"},
 		{rule: "V53", name: "reporter", damage: inState(func(s *blackboard.State) { s.Anomalies[1].Reporter = "coder-1" }), warning: true,
 			path: "anomalies[anom-2].reporter", subject: "anomalies", message: "anomaly anom-2: coder-1 may not report workaround"},
-		{rule: "V60", name: "work left", damage: func(s *blackboard.State, f *Facts) {
+		{rule: "V60", name: "work left", damage: func(s *blackboard.State, f *Evidence) {
 			s.Goal.Status = blackboard.Completed
 			justOne(s)
 			f.TaskBranches, f.Worktrees = nil, nil
@@ -268,48 +268,48 @@ func justOne(s *blackboard.State) {
 
 func outsideMutations() []mutation {
 	return []mutation{
-		{rule: "V56", name: "branch missing", damage: func(_ *blackboard.State, f *Facts) {
+		{rule: "V56", name: "branch missing", damage: func(_ *blackboard.State, f *Evidence) {
 			f.BranchExists = func(name string) bool { return name != "task/rejected" }
 		},
 			warning: true, path: "tasks[rejected]", subject: "rejected", message: "task rejected: branch task/rejected is missing"},
-		{rule: "V56", name: "branch of nobody", damage: func(_ *blackboard.State, f *Facts) { f.TaskBranches = []string{"task/x"} },
+		{rule: "V56", name: "branch of nobody", damage: func(_ *blackboard.State, f *Evidence) { f.TaskBranches = []string{"task/x"} },
 			warning: true, subject: "x", message: "branch task/x belongs to no task; next: liza gc"},
-		{rule: "V56", name: "worktree of nobody", damage: func(_ *blackboard.State, f *Facts) { f.Worktrees = []string{".worktrees/x"} },
+		{rule: "V56", name: "worktree of nobody", damage: func(_ *blackboard.State, f *Evidence) { f.Worktrees = []string{".worktrees/x"} },
 			warning: true, subject: "x", message: "worktree .worktrees/x belongs to no task; next: liza gc"},
-		{rule: "V57", name: "comes from the reader", damage: func(_ *blackboard.State, f *Facts) {
+		{rule: "V57", name: "comes from the reader", damage: func(_ *blackboard.State, f *Evidence) {
 			f.JournalProblems = []blackboard.Violation{{Rule: "V57", Subjects: []string{"log"}, Message: "log.yaml line 3: rev 50 > revision 42"}}
 		}, subject: "log", message: "log.yaml line 3: rev 50 > revision 42"},
 		{rule: "V58", name: "went back", damage: inState(func(s *blackboard.State) { s.Revision = 40 }),
 			path: "revision", subject: "revision", message: "revision 40 is older than 42; next: liza restore --list"},
-		{rule: "V59", name: "lost merge", damage: func(_ *blackboard.State, f *Facts) { f.MergedIntoIntegration = func(string) bool { return false } },
+		{rule: "V59", name: "lost merge", damage: func(_ *blackboard.State, f *Evidence) { f.MergedIntoIntegration = func(string) bool { return false } },
 			path: "tasks[merged].merge_commit", subject: "merged", message: "task merged: merge commit 77aa01b is not in integration; next: liza merge --again merged"},
-		{rule: "V61", name: "comes from the reader", damage: func(_ *blackboard.State, f *Facts) {
+		{rule: "V61", name: "comes from the reader", damage: func(_ *blackboard.State, f *Evidence) {
 			f.Decode = []blackboard.Violation{{Rule: "V61", Path: "tasks[claimed].assignee", Subjects: []string{"claimed"}, Message: "task claimed: unknown key 'assignee'; nearest: assigned_to"}}
 		}, warning: true, path: "tasks[claimed].assignee", subject: "claimed", message: "task claimed: unknown key 'assignee'; nearest: assigned_to"},
-		{rule: "V66", name: "comes from the store", damage: func(_ *blackboard.State, f *Facts) {
+		{rule: "V66", name: "comes from the store", damage: func(_ *blackboard.State, f *Evidence) {
 			f.Decode = []blackboard.Violation{{Rule: "V66", Path: "tasks[merging].status", Subjects: []string{"merging"}, Message: "task merging: APPROVED was not reached by a verb"}}
 		}, path: "tasks[merging].status", subject: "merging", message: "task merging: APPROVED was not reached by a verb"},
-		{rule: "V67", name: "comes from the store", damage: func(_ *blackboard.State, f *Facts) {
+		{rule: "V67", name: "comes from the store", damage: func(_ *blackboard.State, f *Evidence) {
 			f.Decode = []blackboard.Violation{{Rule: "V67", Path: "tasks[claimed].status", Subjects: []string{"claimed"}, Message: "task claimed: CLAIMED was changed to REJECTED by hand"}}
 		}, path: "tasks[claimed].status", subject: "claimed", message: "task claimed: CLAIMED was changed to REJECTED by hand"},
-		{rule: "V68", name: "comes from the journal", damage: func(_ *blackboard.State, f *Facts) {
+		{rule: "V68", name: "comes from the journal", damage: func(_ *blackboard.State, f *Evidence) {
 			f.JournalProblems = []blackboard.Violation{{Rule: "V68", Subjects: []string{"log.yaml"}, Line: 3, Message: "this entry was changed after Liza wrote it"}}
 		}, subject: "log.yaml", message: "this entry was changed after Liza wrote it"},
 		{rule: "V69", name: "no scope", damage: on("unclaimed", func(t *blackboard.Task) { t.ClaimSeq, t.Scope = 0, "" }),
 			path: "tasks[unclaimed]", subject: "unclaimed", message: "task unclaimed: missing: scope; nobody can claim it: liza edit"},
-		{rule: "V62", name: "in a task", damage: func(s *blackboard.State, f *Facts) {
+		{rule: "V62", name: "in a task", damage: func(s *blackboard.State, f *Evidence) {
 			s.Task("claimed").Scope = "use hunter2 here"
 			f.Secrets = findsHunter2
 		}, path: "tasks[claimed].scope", subject: "claimed", message: "task claimed: contains the value of secret 'github_token'"},
-		{rule: "V62", name: "in a section", damage: func(s *blackboard.State, f *Facts) {
+		{rule: "V62", name: "in a section", damage: func(s *blackboard.State, f *Evidence) {
 			s.HumanNotes[0].Message = "hunter2"
 			f.Secrets = findsHunter2
 		}, path: "human_notes[#1].message", subject: "human_notes", message: "human_notes: contains the value of secret 'github_token'"},
-		{rule: "V63", name: "another tip", damage: func(_ *blackboard.State, f *Facts) { tip := commitBase; f.IntegrationTip = &tip },
+		{rule: "V63", name: "another tip", damage: func(_ *blackboard.State, f *Evidence) { tip := commitBase; f.IntegrationTip = &tip },
 			path: "integration.tip", subject: "integration", message: "integration is at 6f0c0a5b7, which Liza did not make; Liza left it at 77aa01b2c; next: liza integration accept, or liza integration restore"},
-		{rule: "V63", name: "branch gone", damage: func(_ *blackboard.State, f *Facts) { f.IntegrationTip = new(string) },
+		{rule: "V63", name: "branch gone", damage: func(_ *blackboard.State, f *Evidence) { f.IntegrationTip = new(string) },
 			path: "integration.tip", subject: "integration", message: "integration does not exist any more; Liza left it at 77aa01b2c; next: liza integration restore"},
-		{rule: "V63", name: "branch missing", damage: func(s *blackboard.State, f *Facts) { s.Integration, f.IntegrationTip = nil, new(string) },
+		{rule: "V63", name: "branch missing", damage: func(s *blackboard.State, f *Evidence) { s.Integration, f.IntegrationTip = nil, new(string) },
 			path: "config.integration_branch", subject: "config", message: "branch integration does not exist; next: git branch integration <commit>"},
 	}
 }

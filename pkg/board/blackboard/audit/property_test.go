@@ -60,8 +60,8 @@ func TestADamagedStateIsReportedAndNeverPanics(t *testing.T) {
 			}
 		}
 		Repair(s, f)
-		Validate(s, nil, Facts{})
-		Validate(nil, prev, Facts{Now: validNow})
+		Validate(s, nil, Evidence{})
+		Validate(nil, prev, Evidence{Now: validNow})
 	}
 }
 
@@ -103,7 +103,7 @@ func TestEveryTimeOfTheModelIsLookedAt(t *testing.T) {
 		seen++
 		was := v.String()
 		v.SetString("tomorrow")
-		if !slices.Contains(rulesOf(Validate(s, nil, Facts{Write: true})), "V39") {
+		if !slices.Contains(rulesOf(Validate(s, nil, Evidence{Write: true})), "V39") {
 			t.Errorf("a time that was %q is not looked at", was)
 		}
 		v.SetString(was)

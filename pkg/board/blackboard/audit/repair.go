@@ -9,7 +9,7 @@ import (
 // Repair mends what is marked F in specs/protocol.md#9 and is provably safe, and returns one
 // sentence for each repair. It changes s; what it is not sure of it leaves alone.
 // The journal (V57) is repaired by the writer of the state.
-func Repair(s *blackboard.State, facts Facts) []string {
+func Repair(s *blackboard.State, facts Evidence) []string {
 	r := &repairer{s: s, facts: facts}
 	for t := range s.Tasks() {
 		r.task(s.Task(t.ID))
@@ -22,7 +22,7 @@ func Repair(s *blackboard.State, facts Facts) []string {
 
 type repairer struct {
 	s     *blackboard.State
-	facts Facts
+	facts Evidence
 	done  []string
 }
 

@@ -63,7 +63,7 @@ func v1State() *blackboard.State {
 	}).With(claimed, fixing, submitted, approved, merged, failed, blocked, rejected, superseded, draft)
 }
 
-func v1Facts() Facts {
+func v1Facts() Evidence {
 	f := validFacts()
 	f.Archive = nil
 	f.SpecExists = func(path string) bool { return path == "specs/vision.md" }

@@ -23,7 +23,7 @@ import (
 type Source struct {
 	Service *verb.Service // of a person
 	// Facts is what a view shows besides the state.
-	Facts func(*blackboard.State) dashboard.Facts
+	Facts func(*blackboard.State) dashboard.Input
 
 	mu     sync.Mutex
 	last   *blackboard.State // what was read last: the store gives the same state for the same revision

@@ -25,8 +25,8 @@ import (
 
 func of(p *verbtest.Place) *source.Source {
 	d := p.Service("")
-	return &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts {
-		return dashboard.Facts{Now: d.Board.Now(), Process: d.Board.Facts()}
+	return &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Input {
+		return dashboard.Input{Now: d.Board.Now(), Process: d.Board.Facts()}
 	}}
 }
 

@@ -200,7 +200,7 @@ func midSprint() *fake {
 		Intent: []string{"add a flag", "test it"}, DependsOn: []dashboard.Link{{ID: "task-1", Title: "Print a greeting", Status: blackboard.Merged}}, Dependents: []dashboard.Link{{ID: "task-6", Title: "Release notes", Status: blackboard.Unclaimed}},
 		Attempts: []dashboard.Attempt{{Seq: 1, Agent: "coder-2", Kind: "work", CLI: "claude", Outcome: "COMPLETED", Summary: "Added the flag.", Ended: at(-10), Seconds: 312, CostCents: cents(44)},
 			{Seq: 2, Agent: "code-reviewer-1", Kind: "review", CLI: "codex", Outcome: "COMPLETED", Summary: "Rejected: empty names.", Ended: at(-2), Seconds: 61}},
-		Findings:  []dashboard.Finding{{Severity: "error", By: "code-reviewer-1", Path: "greet.go", Line: 14, Text: "panics when the name is empty", Fix: "return early"}, {Severity: "warning", By: "vet", Path: "greet_test.go", Text: hostile}},
+		Findings:  []dashboard.Remark{{Severity: "error", By: "code-reviewer-1", Path: "greet.go", Line: 14, Text: "panics when the name is empty", Fix: "return early"}, {Severity: "warning", By: "vet", Path: "greet_test.go", Text: hostile}},
 		Rejection: "greet.go:14 panics when the name is empty", Checks: []string{"tests: passed, 3 s"}, Commit: "4f2a91c0ffee", Base: "1111111",
 		History: []dashboard.Happening{{At: at(-30), Who: "coder-2", Action: "claimed"}, {At: at(-2), Who: "code-reviewer-1", Action: "rejected", Text: "greet.go:14 panics when the name is empty"}}}
 	for i, t := range f.view.Tasks {
@@ -210,9 +210,9 @@ func midSprint() *fake {
 	}
 	f.diffs["task-2"] = &dashboard.Diff{Base: "1111111", Commit: "4f2a91c0ffee", Added: 4, Removed: 1, Files: []dashboard.DiffFile{
 		{Path: "greet.go", Status: "modified", Added: 3, Removed: 1, Patch: "@@ -11,4 +11,6 @@ func main() {\n \tname := flag.Arg(0)\n-\tfmt.Println(\"Hello\")\n+\tif name[0] == ' ' {\n+\t\tname = name[1:]\n+\t}\n+\tfmt.Println(\"Hello, \" + name)\n }\n",
-			Findings: []dashboard.Finding{{Severity: "error", By: "code-reviewer-1", Path: "greet.go", Line: 12, Text: "panics when the name is empty", Fix: "return early"}}},
+			Findings: []dashboard.Remark{{Severity: "error", By: "code-reviewer-1", Path: "greet.go", Line: 12, Text: "panics when the name is empty", Fix: "return early"}}},
 		{Path: "notes.txt", Status: "added", Added: 1, Patch: "@@ -0,0 +1 @@\n+" + hostile + "\n"},
-	}, Findings: []dashboard.Finding{{Severity: "warning", By: "vet", Text: "no test of the empty name"}}}
+	}, Findings: []dashboard.Remark{{Severity: "warning", By: "vet", Text: "no test of the empty name"}}}
 	f.events["coder-1"] = []activity.Event{
 		{At: noon.Add(-4 * time.Minute), Kind: activity.Run, Agent: "coder-1", Task: "task-3", Program: "claude", Model: "sonnet"},
 		{At: noon.Add(-3 * time.Minute), Kind: activity.Text, Text: "I look at the code first.\nThen I write a test."},

@@ -44,7 +44,7 @@ func TestHostileTextsAreText(t *testing.T) {
 	long := strings.Repeat("long ", 5000) + hostile
 	for i := range f.view.Tasks {
 		f.view.Tasks[i].Title, f.view.Tasks[i].Note, f.view.Tasks[i].Who = hostile, long, hostile
-		f.pages[f.view.Tasks[i].ID] = &dashboard.TaskPage{Description: long, Rejection: hostile, Criteria: []string{hostile}, Findings: []dashboard.Finding{{Severity: hostile, By: hostile, Path: hostile, Text: hostile}},
+		f.pages[f.view.Tasks[i].ID] = &dashboard.TaskPage{Description: long, Rejection: hostile, Criteria: []string{hostile}, Findings: []dashboard.Remark{{Severity: hostile, By: hostile, Path: hostile, Text: hostile}},
 			Attempts: []dashboard.Attempt{{Agent: hostile, Kind: hostile, Outcome: hostile, Summary: long}}, History: []dashboard.Happening{{Who: hostile, Action: hostile, Text: hostile}}, SpecRef: hostile, Spec: long}
 	}
 	for i := range f.view.Agents {

@@ -17,7 +17,7 @@ type diffRow struct {
 	path    string
 	head    *dashboard.DiffFile // of a file, or
 	line    dashboard.DiffLine  // a line, or
-	finding *dashboard.Finding
+	finding *dashboard.Remark
 }
 
 func diffRowsOf(d *dashboard.Diff) *diffRows {

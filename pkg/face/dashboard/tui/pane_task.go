@@ -127,7 +127,7 @@ func (p *page) links(head string, list []dashboard.Link) {
 	}
 }
 
-func (p *page) findings(list []dashboard.Finding) {
+func (p *page) findings(list []dashboard.Remark) {
 	for i, f := range list {
 		if i == 0 {
 			p.head("Said about it")
@@ -140,7 +140,7 @@ func (p *page) findings(list []dashboard.Finding) {
 	}
 }
 
-func severity(f dashboard.Finding) paint {
+func severity(f dashboard.Remark) paint {
 	switch {
 	case f.Person:
 		return accent
@@ -152,7 +152,7 @@ func severity(f dashboard.Finding) paint {
 	return faint
 }
 
-func placeOf(f dashboard.Finding) string {
+func placeOf(f dashboard.Remark) string {
 	if f.Line > 0 {
 		return fmt.Sprintf("%s:%d", f.Path, f.Line)
 	}

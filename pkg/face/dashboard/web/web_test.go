@@ -36,8 +36,8 @@ func serve(t *testing.T, p *verbtest.Place, change func(*web.Options)) *httptest
 			}
 			return web.Problem{Code: "failure", Message: err.Error(), Next: "liza status"}
 		},
-		Source: &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Facts {
-			return dashboard.Facts{Now: d.Board.Now(), Process: d.Board.Facts()}
+		Source: &source.Source{Service: d, Facts: func(*blackboard.State) dashboard.Input {
+			return dashboard.Input{Now: d.Board.Now(), Process: d.Board.Facts()}
 		}},
 		Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
 			return dashboard.MetricsOf(s, s.SprintTasks(nil), nil, d.Board.Now()), nil

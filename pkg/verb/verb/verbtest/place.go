@@ -95,7 +95,7 @@ func (p *Place) Open() {
 	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true, Mask: p.Secrets.Mask, At: p.At,
 		Seals: verb.Seals(p.keys(), p.Project.GitDir, p.Dir),
 		Validate: func(after, before *blackboard.State) []blackboard.Violation {
-			return audit.Validate(after, before, audit.Facts{Now: time.Now(), Write: true, Archive: p.TaskArchive})
+			return audit.Validate(after, before, audit.Evidence{Now: time.Now(), Write: true, Archive: p.TaskArchive})
 		}})
 	if err != nil {
 		tb.Fatal(err)
@@ -284,7 +284,7 @@ func (p *Place) AddTask(id string, after ...string) {
 func (p *Place) Sound(worktrees ...string) {
 	p.TB.Helper()
 	s := p.State()
-	for _, v := range audit.Validate(s, nil, audit.Facts{Now: time.Now(), Write: true, Archive: p.TaskArchive}) {
+	for _, v := range audit.Validate(s, nil, audit.Evidence{Now: time.Now(), Write: true, Archive: p.TaskArchive}) {
 		p.TB.Errorf("the board is invalid: %s", v)
 	}
 	if entries, err := (history.Journal{Path: p.Project.Journal()}).Read(history.Filter{}); err != nil {
