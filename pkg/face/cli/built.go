@@ -11,6 +11,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/code/git"
 	"liza/pkg/face/dashboard"
+	"liza/pkg/team/findings"
 
 	"liza/pkg/verb/integration"
 )
@@ -72,7 +73,7 @@ type openTask struct {
 }
 
 // openTasks are what waits for the person, and then the other tasks that are not done.
-func openTasks(v dashboard.View) []openTask {
+func openTasks(s *blackboard.State, v dashboard.View) []openTask {
 	list, told := []openTask{}, map[string]bool{}
 	status := map[string]blackboard.Status{}
 	for _, t := range v.Tasks {
@@ -89,8 +90,11 @@ func openTasks(v dashboard.View) []openTask {
 			continue
 		}
 		next := "liza run"
-		if len(t.WaitsFor) > 0 {
+		switch {
+		case len(t.WaitsFor) > 0:
 			next = ""
+		case t.Status == blackboard.Approved:
+			next = cmp.Or(findings.MergesWait(s), next)
 		}
 		list = append(list, openTask{t.ID, t.Status, cmp.Or(t.Note, strings.ToLower(strings.ReplaceAll(string(t.Status), "_", " "))), next})
 	}
@@ -158,7 +162,7 @@ func (c *factory) summary(ctx context.Context, began time.Time) ran {
 		r.Unverified = blackboard.UnverifiedText(tasks)
 	}
 	if v, err := sourceOf(c.service, "liza").View(ctx); err == nil {
-		r.Open = openTasks(v)
+		r.Open = openTasks(s, v)
 	}
 	r.cost = costLine(s.Usage)
 	r.titles = map[string]string{}

@@ -54,7 +54,7 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 		what = task + " merged with " + s.IntegrationBranch()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s at %.9s, in %s\n", what, done.Commit, filepath.Dir(d.Board.Rel(d.Board.Project.Worktree("x")))+"/")
+	fmt.Fprintf(&b, "%s at %.9s, checked out in a folder of its own below %s\n", what, done.Commit, filepath.Dir(d.Board.Rel(d.Board.Project.Worktree("x"))))
 	if len(done.Ends) == 0 {
 		b.WriteString("no command of a check is configured, and none was detected; next: edit review.checks in .liza/config.yaml\n")
 	}

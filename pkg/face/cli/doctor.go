@@ -68,11 +68,11 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 		return o.env.inside.forPeople("doctor --checks")
 	}
 	p, err := o.env.System.Find(ctx)
-	if err != nil {
-		return err
-	}
 	x := &maintain.Doctor{Project: p, CLI: o.cli, Now: o.env.System.Now, Explain: sentence,
 		Say: func(text string) { o.env.System.Log().Info(text) }, Try: o.env.inside == nil}
+	if err != nil {
+		return o.machine(ctx, x, err)
+	}
 	openConfig(o.env.System.Environ, x)
 	openBoard(ctx, o.env.System, x)
 	if x.Service != nil {
@@ -84,6 +84,18 @@ func (o *doctorOptions) run(ctx context.Context, _ []string) error {
 	if x.Service != nil {
 		examineWall(ctx, &o.env.System, x)
 	}
+	return o.show(x.Found)
+}
+
+// machine looks at what a team needs of the machine where there is no project yet, and why.
+func (o *doctorOptions) machine(ctx context.Context, x *maintain.Doctor, why error) error {
+	r := explain(why)
+	x.Add("project", findings.Error, "project", r.next, "", "%s", r.message)
+	x.Config, _ = config.LoadTolerant(filepath.Join(o.env.System.Dir, ".liza"), o.env.System.Environ)
+	if err := x.Machine(ctx, o.env.System.Dir); err != nil {
+		return err
+	}
+	examineLevel(ctx, &wall.Maker{Config: func() *config.Config { return x.Config }, Facts: sandbox.Detect}, x)
 	return o.show(x.Found)
 }
 
@@ -214,17 +226,10 @@ func examineWall(ctx context.Context, system *assembly.Environment, x *maintain.
 	if x.Service.Board.Repo == nil { // a wall is made around the worktrees, which nobody can list
 		return
 	}
-	cfg := x.Service.Board.Config()
-	level, reason, err := system.Walls(x.Service, nil).Level(ctx, "")
-	if bad, ok := errors.AsType[*sandbox.Unavailable](err); ok {
-		x.Add("sandbox", findings.Error, "level", bad.Next, "", "level %s is required, and %s is the strongest here: %s; no program is started", bad.Want, bad.Have, bad.Why)
+	level, ok := examineLevel(ctx, system.Walls(x.Service, nil), x)
+	if !ok {
 		return
 	}
-	if err != nil {
-		x.Add("sandbox", findings.Error, "level", "liza config show --origin", "", "%v", err)
-		return
-	}
-	sayLevel(x, cfg, level, reason)
 	examineSettings(ctx, system, x)
 	if level != sandbox.Closed && level != sandbox.Partial {
 		return
@@ -235,6 +240,21 @@ func examineWall(ctx context.Context, system *assembly.Environment, x *maintain.
 		return
 	}
 	sayAttempts(x, level, tried)
+}
+
+// examineLevel says which level of sandbox this machine reaches. It reports whether that is enough.
+func examineLevel(ctx context.Context, maker *wall.Maker, x *maintain.Doctor) (sandbox.Level, bool) {
+	level, reason, err := maker.Level(ctx, "")
+	if bad, ok := errors.AsType[*sandbox.Unavailable](err); ok {
+		x.Add("sandbox", findings.Error, "level", bad.Next, "", "level %s is required, and %s is the strongest here: %s; no program is started", bad.Want, bad.Have, bad.Why)
+		return level, false
+	}
+	if err != nil {
+		x.Add("sandbox", findings.Error, "level", "liza config show --origin", "", "%v", err)
+		return level, false
+	}
+	sayLevel(x, maker.Config(), level, reason)
+	return level, true
 }
 
 // examineSettings tells what the person's own settings of the program name and its runs do not get.

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
+	"slices"
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
 	"liza/pkg/board/history"
 	"liza/pkg/board/store"
 	"liza/pkg/board/store/postgres"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/dashboard/source"
+	"liza/pkg/run/agent"
 	"liza/pkg/team/findings"
 	"liza/pkg/verb/verb"
 )
@@ -37,10 +41,22 @@ func gaveUp(d *verb.Service) []findings.GaveUp {
 	return findings.GaveUps(entries)
 }
 
+// hasProgram reports whether an agent program is installed, or the project has one of its own.
+func hasProgram(cfg *config.Config) bool {
+	return len(cfg.Agents.Custom) > 0 || slices.ContainsFunc(agent.Names(), func(name string) bool {
+		a, err := agent.Lookup(name, agent.Options{})
+		if err != nil || name == agent.Scripted {
+			return false
+		}
+		_, err = exec.LookPath(a.Info().Binary)
+		return err == nil
+	})
+}
+
 // viewFacts is what a view shows besides the state.
 func viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Input {
 	cfg := d.Board.Config()
-	f := dashboard.Input{Now: d.Board.Now(), Process: d.Board.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view, Checking: d.Merges.MergeChecks()}
+	f := dashboard.Input{Now: d.Board.Now(), Process: d.Board.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view, Checking: d.Merges.MergeChecks(), NoProgram: !hasProgram(cfg)}
 	for _, o := range d.Board.Orders(s) {
 		f.Control = append(f.Control, dashboard.Control{Name: string(o.Control), Since: o.Since, Reason: o.Reason})
 	}

@@ -18,7 +18,7 @@ func TestWhatWaitsForAPersonNamesTheCommand(t *testing.T) {
 		got[w.Kind+" "+w.Task] = w.Next
 	}
 	want := map[string]string{
-		"control ": "liza resume", "question ": `liza answer q-2 "TEXT"`, "blocked task-4": `liza answer q-1 "en | de"`, "blocked task-5": "liza resubmit task-5 --limit cost_cents=2024",
+		"control ": "liza resume", "question ": `liza answer q-2 "TEXT"`, "blocked task-4": `liza answer q-1 "en"`, "blocked task-5": "liza resubmit task-5 --limit cost_cents=2024",
 		"merge_approval task-7": "liza approve-merge task-7", "hold task-8": "liza unhold task-8",
 	}
 	for k, next := range want {

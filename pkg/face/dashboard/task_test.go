@@ -60,7 +60,7 @@ func TestAPageTellsWhatIsToBeKnownOfATask(t *testing.T) {
 	if p.Rejection != "no test" || p.Base != "b" || p.Commit != "c" || p.Criteria[0] != "exits 0" {
 		t.Errorf("%+v", p)
 	}
-	if p := BuildTask(s, s.Task("task-4"), facts()); len(p.Questions) != 1 || p.Questions[0].ID != "q-1" || len(p.Waits) != 1 || p.Waits[0].Next != `liza answer q-1 "en | de"` {
+	if p := BuildTask(s, s.Task("task-4"), facts()); len(p.Questions) != 1 || p.Questions[0].ID != "q-1" || len(p.Waits) != 1 || p.Waits[0].Next != `liza answer q-1 "en"` {
 		t.Errorf("questions %+v, waits %+v", p.Questions, p.Waits)
 	}
 	if p := BuildTask(s, s.Task("task-6"), facts()); p.DependsOn[2] != (Link{ID: "gone"}) {

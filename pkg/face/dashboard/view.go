@@ -38,6 +38,7 @@ type Input struct {
 	Doing       map[string]Doing         // what the programs of agents do, by agent
 	Offline     *Offline                 // the state is a copy of the board
 	Checking    map[string]time.Duration // how long the checks of a task's merge have run
+	NoProgram   bool                     // no agent program is installed
 }
 
 // Offline says that the board's database cannot be reached: the view is of this host's copy, and nothing can be decided.

@@ -14,7 +14,7 @@ const reasonInLists = 160
 
 // board returns what waits for a person, and warnings, from the findings about the board.
 func (b builder) board() (waits []Waiting, warnings []string) {
-	f := findings.Observation{Now: b.f.Now, State: b.s, Process: b.f.Process, ReviewMode: b.f.ReviewMode, HumanReview: b.f.HumanReview, Tip: b.f.Tip}
+	f := findings.Observation{Now: b.f.Now, State: b.s, Process: b.f.Process, ReviewMode: b.f.ReviewMode, HumanReview: b.f.HumanReview, Tip: b.f.Tip, NoProgram: b.f.NoProgram}
 	f.Triggers.HumanReview = b.f.HumanReview
 	for _, c := range b.f.Control {
 		f.Orders = append(f.Orders, project.Order{Control: project.Control(c.Name), Since: c.Since, Reason: c.Reason})

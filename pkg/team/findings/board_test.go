@@ -98,7 +98,8 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 		"a planner without a plan": {make: func(f *Observation) {
 			f.State.Planner = &blackboard.Planner{Triggers: map[string]*blackboard.TriggerRecord{string(transition.TriggerInitialPlanning): {Fingerprint: "of the spec", Launches: 3, Suppressed: true}}}
 		}, warns: []string{"INITIAL_PLANNING: the planner was launched 3 times without effect for goal-1; next: liza note TEXT"}, same: blackboard.AlertPlannerStuck},
-		"nobody at work": {make: func(f *Observation) { f.State.Agents = nil }, warns: []string{"no agent is at work; next: liza run, or liza-agent ROLE"}},
+		"nobody at work, and no program": {make: func(f *Observation) { f.State.Agents, f.NoProgram = nil, true }, warns: []string{"no agent is at work, and no agent program is installed; next: liza doctor"}},
+		"nobody at work":                 {make: func(f *Observation) { f.State.Agents = nil }, warns: []string{"no agent is at work; next: liza run, or liza-agent ROLE"}},
 		"a crash": {make: func(f *Observation) {
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Unclaimed, Attempts: []*blackboard.Attempt{{Outcome: "finished"}, {Outcome: "crashed"}, {Outcome: "crashed", Agent: "coder-2", Summary: "segmentation fault"}}})
 		}, warns: []string{"a: the last 2 runs crashed (coder-2): segmentation fault; next: liza show a"}},

@@ -109,6 +109,7 @@ type Observation struct {
 	FreeMB       int
 	MinFreeMB    int
 	Lock         *Lock         // of the state
+	NoProgram    bool          // no agent program is installed
 	ClockJump    time.Duration // of this machine's clock, while Process.ClockJumped holds
 }
 

@@ -157,6 +157,16 @@ func baselineRed(l *look) {
 	}
 }
 
+// MergesWait returns the command that lets work be merged although a check verifies nothing; "" where nobody is asked or has said stop.
+func MergesWait(s *blackboard.State) string {
+	for _, q := range s.Questions {
+		if q.Kind == blackboard.QuestionUnverified && (q.Status == blackboard.QuestionOpen || q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop) {
+			return question(q).Next
+		}
+	}
+	return ""
+}
+
 // unverified tells what a person has to decide, or has decided, about checks that have never passed here. An open question is
 // among the questions of a board as well.
 func unverified(l *look) {

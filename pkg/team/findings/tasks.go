@@ -133,12 +133,12 @@ func QuestionsOf(s *blackboard.State, t *blackboard.Task) (list []Question) {
 }
 
 func question(q *blackboard.Question) Question {
-	text, choices := q.Text, "TEXT"
+	text, answer := q.Text, "TEXT"
 	if len(q.Options) > 0 {
 		text += " [" + strings.Join(q.Options, " / ") + "]"
-		choices = strings.Join(q.Options, " | ")
+		answer = q.Options[0]
 	}
-	return Question{ID: q.ID, Text: text, Next: fmt.Sprintf("liza answer %s %q", q.ID, choices)}
+	return Question{ID: q.ID, Text: text, Next: fmt.Sprintf("liza answer %s %q", q.ID, answer)}
 }
 
 // AwaitsMerge reports whether t is approved and waits for a person's approval of its merge.

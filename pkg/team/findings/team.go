@@ -154,6 +154,10 @@ func pausedPrograms(l *look) {
 
 func noTeam(l *look) {
 	if len(l.State.Agents) == 0 && l.State.Goal != nil && l.State.Goal.Status == blackboard.InProgress {
+		if l.NoProgram {
+			l.raise("", "liza doctor", "no agent is at work, and no agent program is installed")
+			return
+		}
 		l.raise("", "liza run, or liza-agent ROLE", "no agent is at work")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
@@ -26,6 +27,11 @@ import (
 // reviews and merges on the head of the integration branch, unless their result is known.
 func (x *Doctor) Examine(ctx context.Context, checks bool) error {
 	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.said(false), x.left, x.refusedCommits, x.journal, x.locks, x.snapshots, x.disk, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks))
+}
+
+// Machine looks at what a team needs of the machine, where folder has no project yet.
+func (x *Doctor) Machine(ctx context.Context, folder string) error {
+	return x.all(ctx, func(ctx context.Context, _ *project.Project) { x.git(ctx, &project.Project{Root: folder}) }, x.programs)
 }
 
 // Preflight is the short form at the start of a team, which starts nothing but the checks and takes some tens of milliseconds. It
@@ -174,6 +180,7 @@ type Doctor struct {
 	Project   *project.Project
 	Service   *verb.Service          // nil when the project cannot be opened
 	State     *blackboard.State      // the last valid one; nil when there is none
+	Config    *config.Config         // without a Service
 	Programs  map[string]agent.Entry // of the project's own settings
 	Reviewers int                    // of the team that starts; 0: none does
 	CLI       string                 // the program that was named for it, "" for none

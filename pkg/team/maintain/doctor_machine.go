@@ -31,7 +31,7 @@ func (x *Doctor) git(ctx context.Context, p *project.Project) {
 		x.Add("git", findings.Error, "git", "install git 2.38 or newer", "", "the git command is not found; reading commands work without it, nothing else does")
 	case errors.Is(err, git.ErrVersion):
 		x.Add("git", findings.Error, "git", "git --version", "git "+version, "git 2.38 or newer is needed, for merges without a checkout")
-	case err != nil:
+	case err != nil && (x.Project != nil || !errors.Is(err, git.ErrNoRepository)):
 		x.Add("git", findings.Error, "repository", "git status", "git "+version, "git refuses the repository: %v", err)
 	default:
 		x.Add("git", findings.OK, "git", "", "", "version %s", version)
@@ -166,11 +166,13 @@ func (x *Doctor) control(_ context.Context, p *project.Project) {
 // programs looks for the agent programs that the configuration names, and asks them for
 // their version. None is asked to do anything.
 func (x *Doctor) programs(ctx context.Context, _ *project.Project) {
-	if x.Service == nil {
+	cfg, options := x.Config, agent.Options{Custom: x.Programs}
+	if x.Service != nil {
+		cfg, options.Root = x.Service.Board.Config(), x.Service.Board.Project.Root
+	}
+	if cfg == nil {
 		return
 	}
-	cfg := x.Service.Board.Config()
-	options := agent.Options{Custom: x.Programs, Root: x.Service.Board.Project.Root}
 	wanted := map[string]string{cmp.Or(x.CLI, cfg.Agents.Default): findings.Error}
 	if x.CLI == "" && !cfg.IsSet("agents.default") {
 		wanted[cfg.Agents.Default] = findings.Warning // --cli may name another one
