@@ -88,14 +88,41 @@ func UnverifiedText(tasks []*Task) string {
 	return fmt.Sprintf("%d of %d merges not verified", bare, merged)
 }
 
+// A Gap is a field of a task that keeps the task from being claimed.
+type Gap struct {
+	Field string // done_when, spec_ref, …
+	Wrong string // what is wrong with its value; "" when it has none
+}
+
+func (g Gap) String() string {
+	switch {
+	case g.Wrong == "":
+		return "missing: " + g.Field
+	case g.Field == "legacy_tests":
+		return g.Wrong
+	}
+	return g.Field + " " + g.Wrong
+}
+
+// Gaps is a list of gaps.
+type Gaps []Gap
+
+func (g Gaps) String() string {
+	var texts []string
+	for _, one := range g {
+		texts = append(texts, one.String())
+	}
+	return strings.Join(texts, "; ")
+}
+
 // Gates applies the planner's self-validation gates to one task (specs/roles-and-knowledge.md#3.3,
-// gate by gate, and 3.4 for done_when) and returns what is missing or wrong, one text each.
+// gate by gate, and 3.4 for done_when) and returns what is missing or wrong.
 // Whether the spec file exists and the dependencies are sound is checked elsewhere.
-func (t *Task) Gates() []string {
-	var bad []string
+func (t *Task) Gates() Gaps {
+	var bad Gaps
 	missing := func(name, value string) bool {
 		if strings.TrimSpace(value) == "" {
-			bad = append(bad, "missing: "+name)
+			bad = append(bad, Gap{Field: name})
 			return true
 		}
 		return false
@@ -105,17 +132,17 @@ func (t *Task) Gates() []string {
 	noCriterion := missing("done_when", t.DoneWhen)
 	if !noCriterion && (t.ChangesFiles() || t.ReviewRequired) {
 		if why := LintDoneWhen(t.DoneWhen, t.Description, t.TitleText()); why != "" {
-			bad = append(bad, "done_when "+why)
+			bad = append(bad, Gap{"done_when", why})
 		}
 	}
 	if !t.ChangesFiles() {
 		return bad
 	}
 	if !missing("scope", t.Scope) && sameText(t.Scope, t.Description) {
-		bad = append(bad, "scope repeats the description; say what is in and what is out")
+		bad = append(bad, Gap{"scope", "repeats the description; say what is in and what is out"})
 	}
 	if t.KindOf() == CodeTask && t.testsOnly() && strings.TrimSpace(t.LegacyTests) == "" {
-		bad = append(bad, "tests belong to the task whose code they test; a task of its own needs legacy_tests (--legacy-tests WHY)")
+		bad = append(bad, Gap{"legacy_tests", "tests belong to the task whose code they test; a task of its own needs legacy_tests (--legacy-tests WHY)"})
 	}
 	return bad
 }

@@ -2,7 +2,6 @@ package transition
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"liza/pkg/board/blackboard"
@@ -117,7 +116,7 @@ var gatesStillPass = Guard{"G12", "nobody has claimed the task before, then the 
 		return nil
 	}
 	if missing := m.task.Gates(); len(missing) > 0 {
-		return m.refuseNext("liza edit", "G12", ExitRefused, "task %s cannot be claimed: %s", m.task.ID, strings.Join(missing, "; "))
+		return m.refuseNext("liza edit", "G12", ExitRefused, "task %s cannot be claimed: %s", m.task.ID, missing)
 	}
 	return nil
 }}

@@ -53,9 +53,9 @@ var gatesPass = Guard{"G12", "the gates pass: description, spec_ref, done_when, 
 		return nil
 	}
 	if m.rule.Event == evCreate {
-		return refuse("G12", ExitUsage, "liza help add-task", "cannot create %s: %s", m.task.ID, strings.Join(missing, "; "))
+		return refuse("G12", ExitUsage, "liza help add-task", "cannot create %s: %s", m.task.ID, missing)
 	}
-	return refuse("G12", ExitRefused, "liza show "+m.task.ID, "%s: %s", m.task.ID, strings.Join(missing, "; "))
+	return refuse("G12", ExitRefused, "liza show "+m.task.ID, "%s: %s", m.task.ID, missing)
 }}
 
 var specExists = Guard{"G13", "the spec file exists", func(m *move) error {

@@ -95,7 +95,7 @@ func TestTheGates(t *testing.T) {
 				t.Fatalf("%q, want %q", got, x.want)
 			}
 			for i := range got {
-				if !strings.HasPrefix(got[i], x.want[i]) {
+				if !strings.HasPrefix(got[i].String(), x.want[i]) {
 					t.Errorf("%q, want %q", got[i], x.want[i])
 				}
 			}

@@ -54,8 +54,8 @@ func EditTask(s *blackboard.State, id string, e TaskEdit, a Actor, now time.Time
 	if len(changed) == 0 {
 		return refuse("G09", ExitNothing, "liza show "+id, "task %s is like that already", id)
 	}
-	if worse := slices.DeleteFunc(t.Gates(), func(gap string) bool { return slices.Contains(before, gap) }); len(worse) > 0 && t.Status != blackboard.Draft {
-		return refuse("G12", ExitUsage, "liza help edit", "cannot edit %s: %s", id, strings.Join(worse, "; "))
+	if worse := slices.DeleteFunc(t.Gates(), func(gap blackboard.Gap) bool { return slices.Contains(before, gap) }); len(worse) > 0 && t.Status != blackboard.Draft {
+		return refuse("G12", ExitUsage, "liza help edit", "cannot edit %s: %s", id, worse)
 	}
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionTaskEdited, Task: id, Detail: strings.Join(changed, ", "), Extra: via(a)})
 	return nil

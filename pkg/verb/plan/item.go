@@ -237,23 +237,14 @@ func (b item) limits(t *blackboard.Task) {
 // gates are the planner's own checks of a task that is not a draft (specs/roles-and-knowledge.md#3.3).
 func (b item) gates(t *blackboard.Task) {
 	for _, gap := range t.Gates() {
-		key, text := "detail", gap
+		key := gap.Field
 		switch {
-		case gap == "missing: done_when" && t.KindOf() != blackboard.CodeTask:
+		case key == "done_when" && gap.Wrong == "" && t.KindOf() != blackboard.CodeTask:
 			continue // reviewed has told it
-		case strings.HasPrefix(gap, "missing: "):
-			key, text = strings.TrimPrefix(gap, "missing: "), "is missing"
-		case strings.HasPrefix(gap, "done_when "):
-			key, text = "done_when", strings.TrimPrefix(gap, "done_when ")
-		case strings.HasPrefix(gap, "scope "):
-			key, text = "scope", strings.TrimPrefix(gap, "scope ")
-		case strings.HasPrefix(gap, "tests "):
-			key = "legacy_tests"
-		}
-		if key == "description" && b.x.Description == "" {
+		case key == "description" && b.x.Description == "":
 			key = "detail"
 		}
-		b.bad(key, "%s", text)
+		b.bad(key, "%s", cmp.Or(gap.Wrong, "is missing"))
 	}
 	if t.SpecRef != "" && b.Input.SpecExists != nil && !b.Input.SpecExists(t.SpecRef) {
 		b.bad("spec_ref", "the spec file %s does not exist in the project", cmp.Or(strings.SplitN(t.SpecRef, "#", 2)[0], "''"))

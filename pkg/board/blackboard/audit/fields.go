@@ -53,9 +53,9 @@ func checkClaimable(v *validation, t *blackboard.Task) {
 	if !blackboard.Unplanned(t) {
 		return
 	}
-	gates := slices.DeleteFunc(t.Gates(), func(why string) bool { return strings.HasPrefix(why, "missing") && why != "missing: scope" }) // V29
+	gates := slices.DeleteFunc(t.Gates(), func(g blackboard.Gap) bool { return g.Wrong == "" && g.Field != "scope" }) // V29
 	if len(gates) > 0 {
-		v.task(t, "", "%s; nobody can claim it: liza edit", strings.Join(gates, "; "))
+		v.task(t, "", "%s; nobody can claim it: liza edit", gates)
 	}
 }
 
