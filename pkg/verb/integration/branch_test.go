@@ -180,6 +180,13 @@ func TestWhatTheBranchLacksAndHasTooMuch(t *testing.T) {
 			t.Errorf("%s: missing %q, next %q, %v; want %q, %q", c.name, what, next, err, c.what, c.next)
 		}
 	}
+	// A board that was put back from elsewhere may name a commit that nobody has: that is said of the tip, and nothing else fails.
+	strange := s.Clone()
+	strange.Integration.Tip = strings.Repeat("1", 40)
+	put(t, d, "integration", h["ma"])
+	if b, err := d.Integration.LookAtIntegration(ctx, strange); err != nil || !b.Moved || len(b.Ahead) != 0 {
+		t.Errorf("with a known tip that is gone: %+v, %v", b, err)
+	}
 	// A tip that was accepted without the work of a merged task is told with the verb that brings it back.
 	put(t, d, "integration", h["main"])
 	if err := d.Board.AsSystem(ctx, func(s *blackboard.State) { s.Integration.Tip = h["main"] }); err != nil {
