@@ -256,7 +256,7 @@ func TestWhichCommentsAreOpen(t *testing.T) {
 		return &Note{ID: of + commit, For: of, Commit: commit, Timestamp: seconds(at), By: "ada", Message: "m", File: "a.go", Line: 3}
 	}
 	x := &Task{ID: "a", ReviewCommit: "c2", History: []*HistoryEntry{{Event: HistoryReadyForReview, Time: seconds(-60)}}}
-	s := &State{HumanNotes: []*Note{note("a", "c1", -90), note("a", "c1", -30), note("a", "c2", -90), note("b", "c2", 0), note("a", "", 0)}}
+	s := &State{HumanNotes: []*Note{note("a", "c1", -90), note("a", "c1", -60), note("a", "c1", -30), note("a", "c2", -90), note("b", "c2", 0), note("a", "", 0)}}
 	var got []string
 	for _, n := range s.OpenComments(x) {
 		got = append(got, n.Commit+"@"+string(n.Timestamp)[14:19])
