@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -50,7 +51,14 @@ type Spec struct {
 	// Below a Reaper it ends with it.
 	Contain func(path string, argv, env []string) (Contained, error)
 
-	tied bool // all of it ends with this process
+	// Keep lets the run outlive this process, below a Reaper and without a Terminal; nil: it ends with it.
+	Keep *Keep
+	// Adopted is a run under way, which is followed instead of a start.
+	Adopted *Adopted
+
+	tied     bool // all of it ends with this process
+	prompted bool // the program gets the prompt on its stdin
+	run      string
 
 	// Terminal is that of a person who works with the program; nil: nobody does. Then there is
 	// neither a Timeout nor a Stall, and no Output and no Event.
@@ -249,12 +257,27 @@ func Run(ctx context.Context, a Adapter, s Spec) Result {
 	if err != nil {
 		return notStarted(Unusable, err)
 	}
-	c, res := start(a.Reader(s), cmd, s)
+	s.prompted = cmd.Stdin
+	var repeats atomic.Bool
+	if hear := s.Event; hear != nil && s.Adopted != nil {
+		s.Event = func(e Event) {
+			e.Again = repeats.Load()
+			hear(e)
+		}
+	}
+	var c *child
+	var res Result
+	if s.Adopted != nil {
+		c = s.Adopted.follow(a.Reader(s), s, &repeats)
+	} else {
+		c, res = start(a.Reader(s), cmd, s)
+	}
 	if c == nil {
 		return res
 	}
 	cause, why := c.begin(s)
 	if cause == "" {
+		c.out.caught.Wait() // how an adopted run ends is not asked before what it has said is known
 		cause, why = c.watch(ctx, cmd, s)
 	}
 	if cause == Asked {
@@ -284,10 +307,11 @@ const (
 // Event is one thing that an agent program tells while it runs. The readers of all programs
 // make the same events, so nobody else has to know a program's format.
 type Event struct {
-	Kind EventKind
-	Line int    // of stdout, from 1
-	Text string // the words, at most MaxFinal bytes
-	More bool   // text: goes on where the text before ended
+	Kind  EventKind
+	Again bool   // it was told to the process from which the run was adopted
+	Line  int    // of stdout, from 1
+	Text  string // the words, at most MaxFinal bytes
+	More  bool   // text: goes on where the text before ended
 
 	Input string // of a tool, in one line; paths below the working folder are relative to it
 

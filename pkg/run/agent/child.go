@@ -3,7 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
-	"os"
+	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -18,13 +18,13 @@ type child struct {
 	cmd     *exec.Cmd
 	began   time.Time
 	family  *family
-	out     *output       // nil when it has a terminal
-	asks    *Question     // what it was stopped for
-	prompt  *os.File      // write end of its stdin; nil when it gets none
-	reaper  *reaper       // what it runs below; nil when it is our own child
-	exited  chan struct{} // closed when it has ended
-	stopped chan struct{} // gets a value when its terminal has stopped it
-	reap    func()        // waits for it; to be called once it has ended
+	out     *output        // nil when it has a terminal
+	asks    *Question      // what it was stopped for
+	prompt  io.WriteCloser // its stdin; nil when it gets none
+	reaper  *reaper        // what it runs below; nil when it is our own child
+	exited  chan struct{}  // closed when it has ended
+	stopped chan struct{}  // gets a value when its terminal has stopped it
+	reap    func()         // waits for it; to be called once it has ended
 }
 
 // begin reports the process and then hands over the prompt, in this order: the program must not
@@ -38,7 +38,7 @@ func (c *child) begin(s Spec) (Outcome, string) {
 	if c.prompt != nil {
 		go func() {
 			// A program may end, or close its input, without reading all of the prompt.
-			_, _ = c.prompt.WriteString(s.Prompt)
+			_, _ = io.WriteString(c.prompt, s.Prompt)
 			c.prompt.Close()
 		}()
 	}

@@ -31,6 +31,11 @@ type output struct {
 	heard sync.Mutex // of the reader and of event: what each stream says is told by one at a time
 	event func(Event)
 
+	again   [2]int64       // how much of each stream was read by another process before: it was written to Output
+	repeats *atomic.Bool   // set while the reader gets that; may be nil
+	behind  [2]int64       // how much of each stream there was before the reading began
+	caught  sync.WaitGroup // until that is read
+
 	mu     sync.Mutex // of what both streams write to
 	to     io.Writer
 	failed error
@@ -43,25 +48,38 @@ const (
 	stderr
 )
 
-func newOutput(reader Reader, to io.Writer, began time.Time, from [2]*os.File, event func(Event)) *output {
-	o := &output{reader: reader, began: began, to: to, from: from, change: make(chan struct{}, 1), done: make(chan struct{}), event: event}
+// start begins to read.
+func (o *output) start() {
+	o.change, o.done = make(chan struct{}, 1), make(chan struct{})
 	o.kept[stdout].limit, o.kept[stderr].limit, o.tail.limit, o.after.limit = MaxFinal, stderrSize, tailLines*tailLineSize, stderrSize
 	var copiers sync.WaitGroup
-	for which := range from {
+	for which := range o.from {
+		o.caught.Add(1)
 		copiers.Go(func() { o.copy(which) })
 	}
 	go func() { copiers.Wait(); close(o.done) }()
-	return o
 }
 
 // copy reads one stream to its end.
 func (o *output) copy(which int) {
 	defer o.from[which].Close()
+	caughtUp := sync.OnceFunc(o.caught.Done)
+	defer caughtUp()
 	var line []byte // a line that is not complete yet
 	cut := false    // its beginning was too long to be kept and has been passed on
 	chunk := make([]byte, 32<<10)
 	for {
-		n, err := o.from[which].Read(chunk)
+		if o.behind[which] <= 0 {
+			caughtUp()
+		}
+		again := o.again[which] > 0
+		most := int64(len(chunk))
+		if again { // no line is partly told: the rest of one is read as new
+			most = min(most, o.again[which])
+		}
+		n, err := o.from[which].Read(chunk[:most])
+		o.again[which] -= int64(n)
+		o.behind[which] -= int64(n)
 		if n > 0 {
 			o.last.Store(int64(time.Since(o.began)))
 			o.kept[which].add(chunk[:n])
@@ -69,7 +87,7 @@ func (o *output) copy(which int) {
 		whole := bytes.LastIndexByte(chunk[:n], '\n') + 1
 		if whole > 0 {
 			line = append(line, chunk[:whole]...)
-			o.pass(which, line, cut)
+			o.pass(which, line, cut, again)
 			line, cut = line[:0], false
 			if cap(line) > stderrSize {
 				line = nil
@@ -77,7 +95,7 @@ func (o *output) copy(which int) {
 		}
 		line = append(line, chunk[whole:n]...)
 		if len(line) > MaxLine {
-			o.pass(which, line, true)
+			o.pass(which, line, true, again)
 			line, cut = nil, true
 		}
 		begun := ""
@@ -87,17 +105,17 @@ func (o *output) copy(which int) {
 		o.open[which].Store(&begun)
 		if err != nil {
 			if len(line) > 0 { // the end is a line too, so that the next one begins at its beginning
-				o.pass(which, append(line, '\n'), cut)
+				o.pass(which, append(line, '\n'), cut, again)
 			}
 			return
 		}
 	}
 }
 
-// pass hands on lines; of a line that was cut the reader gets nothing.
-func (o *output) pass(which int, lines []byte, cut bool) {
+// pass hands on lines; of a line that was cut the reader gets nothing. Lines that are read again are not written again.
+func (o *output) pass(which int, lines []byte, cut, again bool) {
 	o.mu.Lock()
-	if o.to != nil && o.failed == nil {
+	if o.to != nil && o.failed == nil && !again {
 		_, o.failed = o.to.Write(lines)
 	}
 	o.tail.add(lines)
@@ -109,6 +127,9 @@ func (o *output) pass(which int, lines []byte, cut bool) {
 	o.mu.Unlock()
 	o.heard.Lock()
 	defer o.heard.Unlock()
+	if o.repeats != nil {
+		o.repeats.Store(again)
+	}
 	for line := range bytes.Lines(lines) {
 		if cut {
 			cut = false

@@ -27,7 +27,8 @@ func TestOutputKnowsWhatStderrSaidAfterTheLastLineOfStdout(t *testing.T) {
 		}
 	}
 	said := make(chan string, 9)
-	o := newOutput(heard{lines: said}, writerFunc(func(p []byte) { said <- string(p) }), time.Now(), from, nil)
+	o := &output{reader: heard{lines: said}, to: writerFunc(func(p []byte) { said <- string(p) }), began: time.Now(), from: from}
+	o.start()
 	say := func(which int, text string) {
 		t.Helper()
 		if _, err := to[which].WriteString(text); err != nil {

@@ -123,5 +123,8 @@ type reaping struct {
 	control *os.File
 	changes chan os.Signal     // SIGCHLD
 	stop    chan time.Duration // the order to end, with its grace
-	lost    chan struct{}      // closed when the supervisor is gone
+	lost    chan *os.File      // the connection of a supervisor that is gone
+	held    bool               // a supervisor has the run
+	late    <-chan time.Time   // when nobody has come for it; nil: nobody is waited for
+	kept    *keeping           // for who comes; nil: nothing is
 }

@@ -34,8 +34,8 @@ func Reap() int {
 		return 2
 	}
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it marks have to do
-	_ = os.WriteFile("/proc/self/comm", []byte("liza-reap"), 0)
-	r := &reaping{order: o, control: control, changes: make(chan os.Signal, 1), stop: make(chan time.Duration, 2), lost: make(chan struct{})}
+	_ = os.WriteFile("/proc/self/comm", []byte(reaperName), 0)
+	r := &reaping{order: o, control: control, held: true, changes: make(chan os.Signal, 1), stop: make(chan time.Duration, 2), lost: make(chan *os.File, 1)}
 	signal.Notify(r.changes, syscall.SIGCHLD)
 	asked := make(chan os.Signal, 1)
 
@@ -54,16 +54,12 @@ func Reap() int {
 	}
 	letGo()
 	r.say(note{Pid: r.program})
-	go func() {
-		var o order
-		for orders.Decode(&o) == nil && !o.End {
-		}
-		if !o.End {
-			close(r.lost)
-			return
-		}
-		r.stop <- o.Grace
-	}()
+	go r.heed(control, orders)
+	if k := r.kept; k != nil {
+		go k.streams[0].pass()
+		go k.streams[1].pass()
+		go r.hearSuccessors(k.files[0])
+	}
 	go func() {
 		<-asked
 		r.stop <- r.order.Grace / 2 // who stops the run of a dead supervisor kills us after the whole
@@ -75,10 +71,39 @@ func Reap() int {
 // with it. The program inside hears them.
 var askedToEnd = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP}
 
+// heed follows the orders of the supervisor that has the run, until it is gone.
+func (r *reaping) heed(control *os.File, orders *json.Decoder) {
+	for {
+		var o order
+		switch {
+		case orders.Decode(&o) != nil:
+			r.lost <- control
+			return
+		case o.End:
+			r.stop <- o.Grace
+			return
+		case r.kept != nil && !r.kept.given.Swap(true):
+			r.kept.input <- o.Input
+			r.kept.input <- nil
+		}
+	}
+}
+
 // start starts the program, in a process group of its own and in its control groups.
 func (r *reaping) start() (pid int, err error) {
 	o := r.order
 	attr := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
+	if o.Kept > 0 {
+		theirs, err := r.keep()
+		if err != nil {
+			r.step = "cannot keep its streams"
+			return 0, err
+		}
+		for i, fd := range theirs {
+			attr.Files[i] = uintptr(fd)
+			defer unix.Close(fd)
+		}
+	}
 	if o.Terminal {
 		attr.Sys = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
 	}
@@ -127,12 +152,15 @@ func (r *reaping) run() int {
 	if r.order.Terminal {
 		go r.follow()
 	}
-	lost := r.lost
 	count, stop := r.counting()
 	defer stop()
+	var successors chan *successor
+	if r.kept != nil {
+		successors = r.kept.came
+	}
 	for {
 		r.collectOrphans()
-		if r.ended && lost == nil {
+		if r.ended && !r.held && r.late == nil {
 			return r.end(r.order.Grace)
 		}
 		select {
@@ -142,11 +170,18 @@ func (r *reaping) run() int {
 				r.say(note{TooMany: n})
 				return r.end(0)
 			}
-		case <-lost:
+		case control := <-r.lost:
 			if r.order.Tied {
 				return r.end(r.order.Grace)
 			}
-			lost = nil
+			if _ = control.Close(); r.kept != nil {
+				r.late = time.After(r.order.Wait)
+			}
+			r.held = false
+		case s := <-successors:
+			r.take(s)
+		case <-r.late:
+			return r.end(r.order.Grace)
 		case grace := <-r.stop:
 			return r.end(grace)
 		}
@@ -267,6 +302,9 @@ func (r *reaping) end(grace time.Duration) int {
 		status, last.Status = told, &told
 	}
 	leaveNoGroups(r.order.Groups)
+	if r.kept != nil {
+		r.kept.drain()
+	}
 	r.say(last)
 	if status.Signaled() {
 		return 128 + int(status.Signal())

@@ -15,3 +15,8 @@ func Reap() int { return 2 }
 func startReaper(*exec.Cmd, Spec, Contained) (*reaper, Process, error) {
 	return nil, Process{}, errors.ErrUnsupported
 }
+
+func leaveNoGroups([]string) {}
+
+// Adopt is known on Linux only.
+func Adopt(string) (*Adopted, error) { return nil, ErrNotKept }

@@ -40,7 +40,15 @@ type order struct {
 	Processes int
 	Files     int // how many more files are passed on
 
-	End bool // every other: end what runs, with Grace
+	Kept  int    // how many files behind them are kept, a socket for successors first; 0: the run is not kept for any
+	Stdin bool   // the program gets what comes as Input
+	Run   string // runVariable, and Facts: for a successor
+	Facts []byte
+	Wait  time.Duration // for it
+
+	Adopt bool   // the first order of a successor: it wants the run
+	Input []byte // what the program gets on its stdin, all of it: the second order
+	End   bool   // the last: end what runs, with Grace
 }
 
 // note is one of: Pid or Errno, Stopped any number of times, Exited, Over.
@@ -57,11 +65,27 @@ type note struct {
 	Over   bool // nothing runs any more but Left
 	Status *syscall.WaitStatus
 	Left   []Process
+
+	Reaper   int    // the first note to a successor: our pid, Pid, and what follows
+	Run      string // this and the next two as in the order
+	Groups   []string
+	Facts    []byte
+	Began    time.Time
+	Given    bool     // the program has its Input
+	Behind   [2]int64 // how much of the streams there is, which come from the beginning
+	Again    [2]int64 // and how much of that was read before
+	Held     bool     // another supervisor has the run
+	Settling bool     // not for long
 }
+
+// reaperName is the name of its process.
+const reaperName = "liza-reap"
 
 // reaper is a supervisor's side of it.
 type reaper struct {
-	cmd     *exec.Cmd
+	cmd     *exec.Cmd // nil: another process has started it
+	process Process
+	orders  sync.Mutex
 	control *os.File
 	exited  chan struct{} // closed when the program or the reaper has ended
 	stopped chan struct{}
@@ -74,11 +98,14 @@ type reaper struct {
 // answerWait is how much longer than it is given a reaper may take for its last word.
 const answerWait = 2 * time.Second
 
-// listen takes the notes after the first.
-func (r *reaper) listen(notes *json.Decoder) {
+// listen takes the notes after the first, which said whether the program has ended.
+func (r *reaper) listen(notes *json.Decoder, ended bool) {
 	defer close(r.gone)
 	exited := sync.OnceFunc(func() { close(r.exited) })
 	defer exited()
+	if ended {
+		exited()
+	}
 	for {
 		var n note
 		if notes.Decode(&n) != nil {
@@ -107,10 +134,17 @@ func tell(to chan struct{}) {
 	}
 }
 
+// order gives the reaper an order.
+func (r *reaper) order(o order) error {
+	r.orders.Lock()
+	defer r.orders.Unlock()
+	return json.NewEncoder(r.control).Encode(o)
+}
+
 // end has everything ended and waits for that. It returns how much time to leave to what is
 // found afterwards: none when the reaper does not answer.
 func (r *reaper) end(grace time.Duration) time.Duration {
-	_ = json.NewEncoder(r.control).Encode(order{End: true, Grace: grace}) // it may have ended
+	_ = r.order(order{End: true, Grace: grace}) // it may have ended
 	limit := time.NewTimer(grace + sweepGrace + killWait + answerWait)
 	defer limit.Stop()
 	select {
@@ -126,10 +160,12 @@ func (r *reaper) wait() {
 	select {
 	case <-r.gone:
 	default:
-		_ = r.cmd.Process.Kill()
+		_ = signalOne(r.process, syscall.SIGKILL)
 	}
 	r.control.Close()
-	_ = r.cmd.Wait()
+	if r.cmd != nil {
+		_ = r.cmd.Wait()
+	}
 	<-r.gone
 	r.leave()
 }
@@ -144,7 +180,7 @@ func (r *reaper) status() (syscall.WaitStatus, bool) {
 }
 
 func statusOf(x *exec.Cmd) (syscall.WaitStatus, bool) {
-	if x.ProcessState == nil {
+	if x == nil || x.ProcessState == nil {
 		return 0, false
 	}
 	status, ok := x.ProcessState.Sys().(syscall.WaitStatus)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -28,15 +29,25 @@ func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 	r := &reaper{control: ours, exited: make(chan struct{}), stopped: make(chan struct{}, 1), gone: make(chan struct{}), leave: func() { leaveNoGroups(c.Groups) }}
 	r.cmd = &exec.Cmd{Path: cmp.Or(s.Spawn, "/proc/self/exe"), Args: s.Reaper, Dir: x.Dir, Env: x.Env,
 		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, ExtraFiles: append([]*os.File{theirs}, x.ExtraFiles...)}
+	kept := 0
+	if s.Keep != nil {
+		r.cmd.ExtraFiles = slices.Concat(r.cmd.ExtraFiles, []*os.File{s.Keep.Socket}, s.Keep.Files)
+		kept = 1 + len(s.Keep.Files)
+	}
 	r.cmd.WaitDelay = x.WaitDelay
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: s.Terminal == nil, Setpgid: s.Terminal != nil}
 	if err := r.cmd.Start(); err != nil {
 		ours.Close()
 		return nil, Process{}, err
 	}
+	start, _ := ProcessStart(r.cmd.Process.Pid)
+	r.process = Process{Pid: r.cmd.Process.Pid, Start: start}
 	theirs.Close()
 	first := order{Path: x.Path, Argv: x.Args, Terminal: s.Terminal != nil, Grace: s.KillGrace, Tied: s.tied, Files: len(x.ExtraFiles),
-		Wrapper: c.Wrapper, Groups: c.Groups, Processes: c.Processes}
+		Wrapper: c.Wrapper, Groups: c.Groups, Processes: c.Processes, Kept: kept}
+	if s.Keep != nil {
+		first.Stdin, first.Run, first.Facts, first.Wait = s.prompted, s.run, s.Keep.Facts, s.Keep.Wait
+	}
 	notes := json.NewDecoder(ours)
 	var n note
 	if err = json.NewEncoder(ours).Encode(first); err == nil {
@@ -58,8 +69,8 @@ func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 		r.wait()
 		return nil, Process{}, err
 	}
-	go r.listen(notes)
-	start, _ := ProcessStart(n.Pid)
+	go r.listen(notes, false)
+	start, _ = ProcessStart(n.Pid)
 	return r, Process{Pid: n.Pid, Start: start, Pgid: n.Pid}, nil
 }
 

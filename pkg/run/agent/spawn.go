@@ -22,7 +22,8 @@ func start(r Reader, cmd Command, s Spec) (*child, Result) {
 			return nil, notStarted(Crashed, fmt.Errorf("cannot start %s: its working folder %s is missing", name, s.Dir))
 		}
 	}
-	pipes, err := openPipes(cmd.Stdin)
+	keeps := s.Keep != nil && canReap && len(s.Reaper) > 0 // then the reaper has the program's ends
+	pipes, err := openPipes(cmd.Stdin && !keeps)
 	if err != nil {
 		return nil, notStarted(Crashed, fmt.Errorf("cannot start %s: %v", name, err))
 	}
@@ -34,7 +35,7 @@ func start(r Reader, cmd Command, s Spec) (*child, Result) {
 	// there fails at once instead of being halted by the terminal until the stall limit.
 	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	x.Stdout, x.Stderr = pipes.out[1], pipes.err[1]
-	if cmd.Stdin {
+	if pipes.in[0] != nil {
 		x.Stdin = pipes.in[0]
 	}
 	c, err := launch(x, s, run)
@@ -43,8 +44,13 @@ func start(r Reader, cmd Command, s Spec) (*child, Result) {
 		pipes.closeOurEnds()
 		return nil, notStarted(startOutcome(err, s.Contain != nil), fmt.Errorf("cannot start %s: %v", name, plainStartError(err)))
 	}
-	c.prompt = pipes.in[1]
-	c.out = newOutput(r, s.Output, c.began, [2]*os.File{pipes.out[0], pipes.err[0]}, s.Event)
+	if pipes.in[1] != nil {
+		c.prompt = pipes.in[1]
+	} else if cmd.Stdin {
+		c.prompt = &input{reaper: c.reaper}
+	}
+	c.out = &output{reader: r, to: s.Output, began: c.began, from: [2]*os.File{pipes.out[0], pipes.err[0]}, event: s.Event}
+	c.out.start()
 	return c, Result{}
 }
 
@@ -59,14 +65,14 @@ func launch(x *exec.Cmd, s Spec, run string) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	if canReap && len(s.Reaper) > 0 {
+	if s.run = run; canReap && len(s.Reaper) > 0 {
 		r, leader, err := startReaper(x, s, wall)
 		if err != nil {
 			return nil, err
 		}
 		c.reaper, c.exited, c.stopped, c.reap = r, r.exited, r.stopped, sync.OnceFunc(r.wait)
 		c.family = newFamily(leader, marks)
-		c.family.above = r.cmd.Process.Pid
+		c.family.above = r.process.Pid
 		return c, nil
 	}
 	if s.Terminal != nil {

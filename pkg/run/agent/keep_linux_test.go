@@ -1,0 +1,253 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func init() {
+	linuxPrograms["keep"] = keepRun
+	linuxPrograms["adopt"] = func() {
+		_, err := Adopt(os.Args[1])
+		fmt.Println(err)
+		os.Exit(0)
+	}
+}
+
+// listen returns a socket that listens.
+func listen(path string) *os.File {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		panic(err)
+	}
+	l.SetUnlinkOnClose(false)
+	f, err := l.File()
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// keepRun is a supervisor that keeps a run: of the script DIR/agent, with its output in DIR/log. It dies when the run has begun and
+// DIR/die is there, before the program has its prompt.
+func keepRun() {
+	dir := os.Args[1]
+	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	spare, err := os.Create(filepath.Join(dir, "spare"))
+	if err != nil {
+		panic(err)
+	}
+	wait, err := time.ParseDuration(os.Getenv("LIZA_TEST_WAIT"))
+	if err != nil {
+		panic(err)
+	}
+	Run(context.Background(), fakeAdapter{script: "exec sh " + dir + "/agent", cmd: Command{Stdin: true}}, Spec{Reaper: reaperOfTests, Prompt: "a prompt", Output: log, KillGrace: time.Second,
+		Started: func(Process) error {
+			if _, err := os.Stat(filepath.Join(dir, "die")); err == nil {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			return nil
+		},
+		Keep: &Keep{Socket: listen(filepath.Join(dir, "s")), Files: []*os.File{spare}, Facts: []byte("facts"), Wait: wait}})
+	_ = os.WriteFile(filepath.Join(dir, "survived"), nil, 0o600)
+	os.Exit(0)
+}
+
+// orphaned starts such a supervisor, and kills it when the file killed is in its folder.
+func orphaned(t *testing.T, script, killed string, wait time.Duration) (dir string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "liza-keep-") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	scriptFile(t, dir, "agent", "echo begun >> DIR/begins\n"+script)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if killed == "die" {
+		scriptFile(t, dir, "die", "")
+	}
+	supervisor := exec.Command(self, dir)
+	supervisor.Env = append(os.Environ(), programVariable+"=keep", "LIZA_TEST_WAIT="+wait.String())
+	supervisor.Stderr = os.Stderr
+	if err := supervisor.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if killed != "die" {
+		eventually(t, killed, func() bool { _, err := os.Stat(filepath.Join(dir, killed)); return err == nil })
+		_ = supervisor.Process.Kill()
+	}
+	_ = supervisor.Wait()
+	if _, err := os.Stat(filepath.Join(dir, "survived")); err == nil {
+		t.Fatal("the supervisor came to its end")
+	}
+	return dir
+}
+
+func textIn(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// adopt adopts the run, as soon as its reaper knows that the supervisor is gone.
+func adopt(t *testing.T, dir string) *Adopted {
+	t.Helper()
+	var a *Adopted
+	eventually(t, "the run is adopted", func() (done bool) {
+		var err error
+		if a, err = Adopt(filepath.Join(dir, "s")); err != nil && !errors.Is(err, ErrHeld) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	return a
+}
+
+func TestARunOutlivesItsSupervisorAtEachMoment(t *testing.T) {
+	t.Parallel()
+	for killed, script := range map[string]string{
+		"die":    `read -r p; echo "$p"; echo one; echo two >&2; echo three`,
+		"begins": `read -r p; until [ -e DIR/go ]; do sleep 0.01; done; echo "$p"; echo one; echo two >&2; echo three`,
+		"within": `read -r p; echo "$p"; echo one; until [ -s DIR/log ]; do sleep 0.01; done; : > DIR/within; until [ -e DIR/go ]; do sleep 0.01; done; echo two >&2; echo three`,
+	} {
+		t.Run(killed, func(t *testing.T) {
+			t.Parallel()
+			dir := orphaned(t, script+"; exit 7", killed, time.Minute)
+			a := adopt(t, dir)
+			if string(a.Facts) != "facts" || len(a.Files) != 1 {
+				t.Errorf("got %q and %d files", a.Facts, len(a.Files))
+			}
+			if _, err := Adopt(filepath.Join(dir, "s")); !errors.Is(err, ErrSettling) {
+				t.Errorf("a second one may have it, too: %v", err)
+			}
+			scriptFile(t, dir, "go", "")
+			var rest strings.Builder
+			var first Process
+			res := Run(t.Context(), fakeAdapter{cmd: Command{Stdin: true}}, Spec{Prompt: "a prompt", Adopted: a, Output: &rest, Started: func(p Process) error { first = p; return nil }})
+			if res.Outcome != Crashed || res.ExitCode != 7 || res.Final != "a prompt\none\nthree\n" || first.Pid == 0 || len(res.Left) > 0 {
+				t.Errorf("got %+v", res)
+			}
+			all := textIn(t, dir, "log") + rest.String()
+			for _, line := range []string{"a prompt\n", "one\n", "two\n", "three\n"} {
+				if strings.Count(all, line) != 1 {
+					t.Errorf("%q is in the log of both, %q and %q, %d times", line, textIn(t, dir, "log"), rest.String(), strings.Count(all, line))
+				}
+			}
+			if begins := textIn(t, dir, "begins"); begins != "begun\n" {
+				t.Errorf("the program began more than once: %q", begins)
+			}
+			if _, err := Adopt(filepath.Join(dir, "s")); !errors.Is(err, ErrNotKept) {
+				t.Errorf("when it is over: %v", err)
+			}
+		})
+	}
+}
+
+func TestARunThatEndsWithoutASupervisorIsAdopted(t *testing.T) {
+	t.Parallel()
+	dir := orphaned(t, "read -r p; echo one; : > DIR/one; until [ -e DIR/go ]; do sleep 0.01; done; echo two; : > DIR/two", "one", time.Minute)
+	scriptFile(t, dir, "go", "")
+	eventually(t, "the program is over", func() bool { _, err := os.Stat(filepath.Join(dir, "two")); return err == nil })
+	a := adopt(t, dir)
+	a.Release()
+	if a = adopt(t, dir); !a.first.Given {
+		t.Error("the prompt was not given")
+	}
+	if res := Run(t.Context(), fakeAdapter{}, Spec{Adopted: a}); res.Outcome != Finished || res.Final != "one\ntwo\n" {
+		t.Errorf("got %+v", res)
+	}
+}
+
+func TestAKeptRunForWhichNobodyComesIsEnded(t *testing.T) {
+	t.Parallel()
+	dir := orphaned(t, "echo $$ > DIR/pid; : > DIR/ready; exec sleep 1000", "ready", 200*time.Millisecond)
+	var pid int
+	if _, err := fmt.Sscan(textIn(t, dir, "pid"), &pid); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of the program", func() bool { return !Alive(pid, 0) })
+	eventually(t, "the end of the reaper", func() bool { _, err := Adopt(filepath.Join(dir, "s")); return errors.Is(err, ErrNotKept) })
+}
+
+func TestAnAdoptedRunIsEnded(t *testing.T) {
+	t.Parallel()
+	dir := orphaned(t, "echo $$ > DIR/pid; : > DIR/ready; while :; do echo much; done", "ready", time.Minute)
+	var pid int
+	if _, err := fmt.Sscan(textIn(t, dir, "pid"), &pid); err != nil {
+		t.Fatal(err)
+	}
+	adopt(t, dir).End(time.Second)
+	if Alive(pid, 0) {
+		t.Error("the program runs on")
+	}
+}
+
+// What runs agent programs start may not take over a run, their own or another.
+func TestARunCannotBeAdoptedFromWithinARun(t *testing.T) {
+	t.Parallel()
+	dir := orphaned(t, "echo $$ > DIR/pid; : > DIR/ready; exec sleep 1000", "ready", time.Minute)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := Run(t.Context(), script(programVariable+"=adopt exec "+self+" "+dir+"/s"), Spec{Reaper: reaperOfTests})
+	if !strings.HasPrefix(res.Final, ErrNotKept.Error()) {
+		t.Errorf("got %+v", res)
+	}
+	adopt(t, dir).End(time.Second)
+}
+
+func TestOfVeryMuchOutputTheEndIsKept(t *testing.T) {
+	t.Parallel()
+	dir := orphaned(t, "read -r p; yes 0123456789012345678901234567890123456789012345678901234567890123456789012345678 | head -c 50000000; : > DIR/ready; until [ -e DIR/go ]; do sleep 0.01; done; echo end", "ready", time.Minute)
+	scriptFile(t, dir, "go", "")
+	a := adopt(t, dir)
+	a.Retell = true
+	var rest strings.Builder
+	res := Run(t.Context(), fakeAdapter{}, Spec{Adopted: a, Output: &rest})
+	if n := rest.Len(); res.Outcome != Finished || !strings.HasSuffix(res.Final, "5678\nend\n") || n < keptHalf || n > 2*keptHalf+100 {
+		t.Errorf("got %d bytes, and %s with %q", n, res.Outcome, res.Final[max(0, len(res.Final)-20):])
+	}
+}
+
+// What a kept run prints goes through its reaper.
+func BenchmarkOutputOfAKeptRun(b *testing.B) {
+	for _, kept := range []bool{false, true} {
+		b.Run(fmt.Sprintf("kept=%t", kept), func(b *testing.B) {
+			dir, err := os.MkdirTemp("/tmp", "liza-keep-")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			b.SetBytes(50_000_000)
+			for n := range b.N {
+				s := Spec{Reaper: reaperOfTests, Output: io.Discard}
+				if kept {
+					s.Keep = &Keep{Socket: listen(filepath.Join(dir, fmt.Sprint(n))), Wait: time.Minute}
+				}
+				if res := Run(b.Context(), script("yes 0123456789012345678901234567890123456789012345678901234567890123456789012345678 | head -c 50000000"), s); res.Outcome != Finished {
+					b.Fatalf("got %+v", res)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,303 @@
+package agent
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A keeping is what a reaper keeps of its run, so that another supervisor can go on where one was killed: what the program printed,
+// the write end of its stdin, the files of the supervisor, and its facts.
+type keeping struct {
+	began   time.Time
+	input   chan []byte // what the program gets on its stdin; an empty one ends that
+	given   atomic.Bool // its prompt has come
+	streams [2]*stream
+	files   []int // of the supervisor
+	came    chan *successor
+	settled time.Time // until then a successor has had no time to make itself known
+}
+
+// keptHalf is how many bytes of a stream are kept at least; of more output the end is kept, up to twice as much.
+const keptHalf = 16 << 20
+
+// settling is how long a run that has a new supervisor is nobody else's, also when the board does not know it yet.
+const settling = time.Minute
+
+// keep makes the streams of the program, which the reaper passes on. theirs are stdin, stdout and stderr of the program.
+func (r *reaping) keep() (theirs [3]int, err error) {
+	k := &keeping{began: time.Now(), input: make(chan []byte, 256), came: make(chan *successor)}
+	var in [2]int
+	if k.given.Store(!r.order.Stdin); r.order.Stdin {
+		if err := unix.Pipe2(in[:], unix.O_CLOEXEC); err != nil {
+			return theirs, err
+		}
+		theirs[0] = in[0]
+		go feed(in[1], k.input)
+	}
+	for i := range k.streams {
+		var out [2]int
+		if err := unix.Pipe2(out[:], unix.O_CLOEXEC); err != nil {
+			return theirs, err
+		}
+		to, err := unix.FcntlInt(uintptr(i+1), unix.F_DUPFD_CLOEXEC, 3)
+		if err != nil {
+			return theirs, err
+		}
+		k.streams[i], theirs[i+1] = &stream{from: out[0], to: to, over: make(chan struct{})}, out[1]
+	}
+	for i := range r.order.Kept {
+		fd := controlFD + 1 + r.order.Files + i
+		unix.CloseOnExec(fd)
+		k.files = append(k.files, fd)
+	}
+	r.kept = k
+	return theirs, nil
+}
+
+// feed writes what comes to the program's stdin.
+func feed(fd int, input <-chan []byte) {
+	for data := range input {
+		if len(data) == 0 {
+			break
+		}
+		_, _ = writeAll(fd, data) // a program may end, or close its input, without reading all of it
+	}
+	_ = unix.Close(fd)
+	for range input { // nobody waits for room
+	}
+}
+
+func writeAll(fd int, data []byte) (n int, err error) {
+	for n < len(data) && (err == nil || err == unix.EINTR) {
+		var more int
+		more, err = unix.Write(fd, data[n:])
+		n += max(more, 0)
+	}
+	return n, err
+}
+
+// A stream is what a program prints on one of its streams, on its way to the supervisor.
+type stream struct {
+	from int
+	over chan struct{} // closed when the program's end is
+
+	mu      sync.Mutex
+	to      int    // of the supervisor; -1: there is none
+	kept    [2]int // memory files, the older one first; 0: none yet
+	size    [2]int64
+	dropped int64 // how much there was before them
+	at      int64 // up to where the supervisor was given the stream
+	told    int64 // up to where one has read it
+	ended   bool
+}
+
+// pass reads the stream to its end.
+func (s *stream) pass() {
+	defer close(s.over)
+	chunk := make([]byte, 64<<10)
+	for {
+		n, err := unix.Read(s.from, chunk)
+		if err == unix.EINTR {
+			continue
+		}
+		if n <= 0 {
+			break
+		}
+		s.mu.Lock()
+		s.add(chunk[:n])
+		if s.to >= 0 {
+			s.give(chunk[:n])
+		}
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended = true; s.to >= 0 {
+		_ = unix.Close(s.to) // what is in the pipe can still be read
+	}
+}
+
+// give hands data to the supervisor, and reports whether it is there.
+func (s *stream) give(data []byte) bool {
+	n, err := writeAll(s.to, data)
+	s.at += int64(n)
+	if err != nil {
+		s.release()
+	}
+	return err == nil
+}
+
+// add keeps data. Memory that cannot be had is output that a successor does not see.
+func (s *stream) add(data []byte) {
+	if s.kept[1] == 0 || s.size[1]+int64(len(data)) > keptHalf {
+		next, err := unix.MemfdCreate("liza-output", unix.MFD_CLOEXEC)
+		if err != nil {
+			return
+		}
+		if s.dropped += s.size[0]; s.kept[0] != 0 {
+			_ = unix.Close(s.kept[0])
+		}
+		s.kept[0], s.size[0], s.kept[1], s.size[1] = s.kept[1], s.size[1], next, 0
+	}
+	n, _ := writeAll(s.kept[1], data)
+	s.size[1] += int64(n)
+}
+
+// release drops the end of a supervisor that is gone, and notes what it has not read.
+func (s *stream) release() {
+	if s.to < 0 {
+		return
+	}
+	unread, err := unix.IoctlGetInt(s.to, unix.TIOCINQ)
+	if err != nil {
+		unread = 0
+	}
+	s.told = max(s.told, s.at-int64(unread))
+	if !s.ended {
+		_ = unix.Close(s.to)
+	}
+	s.to = -1
+}
+
+// leave ends the use by the supervisor before. It returns how many bytes are kept, and how many of them were told already.
+func (s *stream) leave() (kept, told int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release()
+	return s.size[0] + s.size[1], max(0, s.told-s.dropped)
+}
+
+// replay gives a successor the stream from its beginning, as far as it is kept.
+func (s *stream) replay(to int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to, s.at = to, s.dropped
+	chunk := make([]byte, 64<<10)
+	for i, fd := range s.kept {
+		for off := int64(0); off < s.size[i]; {
+			n, err := unix.Pread(fd, chunk, off)
+			if n <= 0 || err != nil || !s.give(chunk[:n]) {
+				return
+			}
+			off += int64(n)
+		}
+	}
+	if s.ended {
+		_ = unix.Close(s.to)
+	}
+}
+
+// A successor is a supervisor that asks for the run.
+type successor struct {
+	control *os.File
+	orders  *json.Decoder
+}
+
+// hearSuccessors takes those who connect to the socket.
+func (r *reaping) hearSuccessors(socket int) {
+	_ = unix.SetNonblock(socket, false)
+	for {
+		fd, _, err := unix.Accept4(socket, unix.SOCK_CLOEXEC)
+		if err == unix.EINTR || err == unix.ECONNABORTED {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		go func() {
+			control := os.NewFile(uintptr(fd), "successor")
+			s := &successor{control, json.NewDecoder(control)}
+			var o order
+			if !maySucceed(fd) || s.orders.Decode(&o) != nil || !o.Adopt {
+				_ = control.Close() // one who looks whether somebody listens says nothing
+				return
+			}
+			r.kept.came <- s
+		}()
+	}
+}
+
+// maySucceed reports whether the process at the other end may have the run: it is of the same user, and not a part of a run itself.
+func maySucceed(fd int) bool {
+	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil || int(peer.Uid) != os.Geteuid() || peer.Pid <= 0 {
+		return false
+	}
+	ours := Ancestors(os.Getpid())
+	for _, p := range append([]Process{{Pid: int(peer.Pid)}}, Ancestors(int(peer.Pid))...) {
+		if slices.ContainsFunc(ours, func(o Process) bool { return o.Pid == p.Pid }) {
+			return true
+		}
+		if p.Pid == os.Getpid() || isReaper(p.Pid) {
+			return false
+		}
+	}
+	return true
+}
+
+func isReaper(pid int) bool {
+	name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	return strings.TrimSpace(string(name)) == reaperName
+}
+
+// take gives the run to a successor, or says that another one has it.
+func (r *reaping) take(s *successor) {
+	k := r.kept
+	refuse := func(n note) {
+		_ = unix.Sendmsg(int(s.control.Fd()), []byte{'\n'}, nil, nil, unix.MSG_NOSIGNAL)
+		_ = json.NewEncoder(s.control).Encode(n)
+		_ = s.control.Close()
+	}
+	if r.held {
+		refuse(note{Held: true, Settling: time.Now().Before(k.settled)})
+		return
+	}
+	hands := []int{}
+	var outs [2]int
+	var behind, again [2]int64
+	for i, stream := range k.streams {
+		var pipe [2]int
+		if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+			refuse(note{})
+			return
+		}
+		defer unix.Close(pipe[0])
+		hands, outs[i] = append(hands, pipe[0]), pipe[1]
+		behind[i], again[i] = stream.leave()
+	}
+	hands = append(hands, k.files[1:]...)
+	n := note{Pid: r.program, Reaper: os.Getpid(), Run: r.order.Run, Groups: r.order.Groups, Facts: r.order.Facts, Began: k.began, Behind: behind, Again: again, Given: k.given.Load(), Exited: r.ended}
+	if unix.Sendmsg(int(s.control.Fd()), []byte{'\n'}, unix.UnixRights(hands...), nil, unix.MSG_NOSIGNAL) != nil {
+		_ = s.control.Close()
+		for _, fd := range outs {
+			_ = unix.Close(fd)
+		}
+		return
+	}
+	r.control, r.held, r.late, k.settled = s.control, true, nil, time.Now().Add(settling)
+	r.say(n)
+	for i, stream := range k.streams {
+		go stream.replay(outs[i])
+	}
+	go r.heed(s.control, s.orders)
+}
+
+// drain waits for what the program has printed, when everything that could print has ended.
+func (k *keeping) drain() {
+	late := time.After(drainWait)
+	for _, s := range k.streams {
+		select {
+		case <-s.over:
+		case <-late:
+			return
+		}
+	}
+}
