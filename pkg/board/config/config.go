@@ -130,6 +130,7 @@ type CustomAgent struct {
 	ResumeCommand []string   `key:"resume_command"`
 	Interactive   []string   `key:"interactive"`
 	MCP           []string   `key:"mcp"`
+	Schema        []string   `key:"schema"`
 	RootEnv       Names      `key:"root_env"`
 	Unset         []string   `key:"unset"`
 	Version       []string   `key:"version"`
@@ -188,6 +189,7 @@ type Plan struct {
 
 // Exit concerns the exit command of agents; Strict allows nothing around it.
 type Exit struct {
+	Schema bool `key:"schema" about:"Programs that can hold a model to a JSON Schema get that of the exit command."`
 	Strict bool `key:"strict" about:"Nothing but the JSON object may be printed."`
 }
 

@@ -18,6 +18,7 @@ func Default() *Config {
 		Version:       1,
 		Protocol:      defaultProtocol(),
 		Orchestration: Orchestration{MaxConcurrentAgents: 3},
+		Exit:          Exit{Schema: true},
 		Agents:        Agents{Default: "claude", Custom: map[string]CustomAgent{}},
 		Models: Names{
 			"default": "", "planner": "", "coder": "", "code_reviewer": "", "messenger": "", "summarizer": "",

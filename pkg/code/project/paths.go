@@ -129,6 +129,11 @@ func (p *Project) Tmp() string { return p.in("tmp") }
 // ExitSchema has the JSON Schema of the exit command, for programs that are told of it.
 func (p *Project) ExitSchema() string { return p.in("tmp", "exit-schema.json") }
 
+// StrictSchema has that of one kind of agent in the strict form.
+func (p *Project) StrictSchema(kind string) string {
+	return p.in("tmp", "exit-schema-"+kind+".json")
+}
+
 // Secrets is the folder of secrets (mode 0700).
 func (p *Project) Secrets() string { return p.in("secrets") }
 

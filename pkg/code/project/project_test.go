@@ -208,6 +208,7 @@ func TestPathsAreThoseOfTheProtocol(t *testing.T) {
 		p.SummarizeLock():             "/r/.liza/summarize.lock",
 		p.Tmp():                       "/r/.liza/tmp",
 		p.ExitSchema():                "/r/.liza/tmp/exit-schema.json",
+		p.StrictSchema("coder"):       "/r/.liza/tmp/exit-schema-coder.json",
 		p.Secrets():                   "/r/.liza/secrets",
 		p.Worktree("task-1"):          "/r/.worktrees/task-1",
 		p.ReviewWorktree("task-1"):    "/r/.worktrees/.review-task-1",

@@ -22,12 +22,16 @@ import (
 
 // Spec describes one run of an agent program.
 type Spec struct {
-	Dir        string   // working folder
-	Prompt     string   // the exact bytes handed over
-	PromptFile string   // the file that holds them, for programs that read a file
-	SchemaFile string   // the file with the exit command's JSON Schema, for programs that enforce one
-	Env        []string // NAME=value, added last: the LIZA_* variables of this run (specs/cli.md#5)
-	Unset      []string // names of inherited variables to leave out; a trailing * stands for any ending
+	Dir        string // working folder
+	Prompt     string // the exact bytes handed over
+	PromptFile string // the file that holds them, for programs that read a file
+	SchemaFile string // the file with the exit command's JSON Schema, for programs whose arguments name it
+
+	// The JSON Schema of this run's answer, for programs that enforce one; "" for none.
+	Schema           string
+	StrictSchemaFile string   // the file with its strict form
+	Env              []string // NAME=value, added last: the LIZA_* variables of this run (specs/cli.md#5)
+	Unset            []string // names of inherited variables to leave out; a trailing * stands for any ending
 
 	Model    string // "" = the program's own default
 	Role     string
@@ -190,6 +194,7 @@ type Info struct {
 	Output      string // its reader
 	Resumes     bool   // Spec.Session is of use
 	Schema      bool   // Spec.SchemaFile is of use
+	Enforces    bool   // Spec.Schema and Spec.StrictSchemaFile are
 	Interactive bool   // it can be opened in a terminal with the prompt ready
 	Overridden  bool   // the project has changed keys of the built-in entry
 	Needs       Needs  // where it is contained
@@ -239,6 +244,12 @@ const restartCode = 42
 
 // schemaFile stands for the file with the exit command's JSON Schema.
 const schemaFile = "{{.SchemaFile}}"
+
+// What stands for Spec.Schema and Spec.StrictSchemaFile.
+const (
+	answerSchema     = "{{.Schema}}"
+	strictSchemaFile = "{{.StrictSchemaFile}}"
+)
 
 // Run starts the program, watches it, and returns when it and everything that it started has
 // ended. The end of ctx stops it: Outcome Killed. Run never returns an error: what could not

@@ -39,6 +39,7 @@ type Entry struct {
 	ResumeCommand []string          `yaml:"resume_command"`
 	Interactive   []string          `yaml:"interactive"`
 	MCP           []string          `yaml:"mcp"`
+	Schema        []string          `yaml:"schema"`
 	Env           map[string]string `yaml:"env"`
 	RootEnv       map[string]string `yaml:"root_env"`
 	Unset         []string          `yaml:"unset"`
@@ -118,7 +119,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 		for _, err := range e.problems() {
 			errs = append(errs, fmt.Errorf("%s.%v", name, err))
 		}
-		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP, []string{e.LongPrompt}) {
+		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP, e.Schema, []string{e.LongPrompt}) {
 			for _, p := range placeholder().FindAllString(text, -1) {
 				if !slices.Contains(placeholders, p) {
 					errs = append(errs, fmt.Errorf("%s: %s is not known", name, p))
@@ -132,7 +133,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 var (
 	programName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 	placeholder  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[^}]*\}\}`) })
-	placeholders = []string{"{{.PromptFile}}", schemaFile, "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
+	placeholders = []string{"{{.PromptFile}}", schemaFile, answerSchema, strictSchemaFile, "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
 )
 
 // problems lists what is wrong with an entry; each begins with the key.
@@ -163,6 +164,9 @@ func (e Entry) problems() []error {
 	}
 	if len(e.MCP) > 0 && !mentions(e.MCP, "{{.MCPConfig}}") && !mentions(e.MCP, "{{.Liza}}") {
 		bad("mcp has no {{.MCPConfig}} and no {{.Liza}}")
+	}
+	if len(e.Schema) > 0 && !mentions(e.Schema, answerSchema) && !mentions(e.Schema, strictSchemaFile) {
+		bad("schema has no %s and no %s", answerSchema, strictSchemaFile)
 	}
 	for key, args := range map[string][]string{"resume": e.Resume, "resume_command": e.ResumeCommand} {
 		if len(args) > 0 && !mentions(args, "{{.Session}}") {
@@ -228,7 +232,7 @@ func (e Entry) at(root string) Entry {
 	for _, argv := range []*[]string{&e.Command, &e.ResumeCommand, &e.Interactive, &e.Version, &e.Help} {
 		*argv = argumentsAt(root, *argv, true)
 	}
-	for _, more := range []*[]string{&e.Model, &e.Resume, &e.MCP} {
+	for _, more := range []*[]string{&e.Model, &e.Resume, &e.MCP, &e.Schema} {
 		*more = argumentsAt(root, *more, false)
 	}
 	return e

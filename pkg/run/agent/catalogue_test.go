@@ -192,6 +192,37 @@ func TestAProgramIsToldOfTheMCPServerUnlessTheProjectSaysNo(t *testing.T) {
 	}
 }
 
+// A program that enforces a schema gets that of its run, and without one no option for it; so does a resumed conversation.
+func TestAProgramIsHeldToTheSchemaOfItsRun(t *testing.T) {
+	t.Parallel()
+	with := Spec{Prompt: "p", Schema: `{"type":"object"}`, StrictSchemaFile: "/p/strict.json"}
+	for name, want := range map[string][]string{"claude": {"--json-schema", with.Schema}, "codex": {"--output-schema", "/p/strict.json"}, "opencode": nil} {
+		a, err := Lookup(name, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Info().Enforces != (want != nil) {
+			t.Errorf("%s: Enforces is %v", name, a.Info().Enforces)
+		}
+		for _, session := range []string{"", "s-1"} {
+			spec := with
+			spec.Session = session
+			held, err := a.Command(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.Schema, spec.StrictSchemaFile = "", ""
+			free, err := a.Command(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := held.Argv[len(free.Argv):]; !slices.Equal(got, want) || !slices.Equal(held.Argv[:len(free.Argv)], free.Argv) {
+				t.Errorf("%s, session %q: the schema adds %q to %q, want %q", name, session, got, free.Argv, want)
+			}
+		}
+	}
+}
+
 func TestAProjectChangesABuiltInProgram(t *testing.T) {
 	t.Parallel()
 	change := Entry{

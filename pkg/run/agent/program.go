@@ -33,8 +33,9 @@ type entryProgram struct {
 func (p *entryProgram) Info() Info {
 	e := p.entry
 	return Info{Name: p.name, Binary: e.Command[0], About: e.About, Provider: e.Provider, Status: e.Status, Checked: e.Checked, Output: e.Output,
-		Schema:  slices.ContainsFunc([][]string{e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP}, func(argv []string) bool { return mentions(argv, schemaFile) }),
-		Resumes: len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden,
+		Schema:   slices.ContainsFunc([][]string{e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP}, func(argv []string) bool { return mentions(argv, schemaFile) }),
+		Enforces: len(e.Schema) > 0,
+		Resumes:  len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden,
 		Needs: p.needs()}
 }
 
@@ -67,6 +68,9 @@ func (p *entryProgram) Command(s Spec) (Command, error) {
 	}
 	atEnd := e.Prompt == promptArgv && !mentions(argv, "{{.Prompt}}")
 	argv = slices.Concat(p.withModel(argv, s, len(argv)), p.tools(s), after)
+	if s.Schema != "" {
+		argv = append(argv, e.Schema...)
+	}
 	if atEnd {
 		argv = append(argv, "{{.Prompt}}")
 	}
@@ -155,6 +159,8 @@ func (p *entryProgram) values(s Spec, prompt string) *strings.Replacer {
 	return strings.NewReplacer(
 		"{{.PromptFile}}", s.PromptFile,
 		schemaFile, s.SchemaFile,
+		answerSchema, s.Schema,
+		strictSchemaFile, s.StrictSchemaFile,
 		"{{.Prompt}}", prompt,
 		"{{.Model}}", s.Model,
 		"{{.MCPConfig}}", mcpConfig(s.Liza),

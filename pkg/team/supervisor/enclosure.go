@@ -69,8 +69,10 @@ func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task
 // readable is what of .liza is meant for a run: its prompt, and the logs of its own task, which a prompt may name.
 func (e *enclosure) readable(ctx context.Context, spec *agent.Spec, task string) []string {
 	files := []string{spec.PromptFile}
-	if spec.SchemaFile != "" {
-		files = append(files, spec.SchemaFile)
+	for _, schema := range []string{spec.SchemaFile, spec.StrictSchemaFile} {
+		if schema != "" {
+			files = append(files, schema)
+		}
 	}
 	if task != "" {
 		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(e.Service.Board.Project.Output(task)), task+".*"))

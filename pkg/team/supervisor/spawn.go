@@ -139,12 +139,12 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 
 // equip gives a program what its kind has. A messenger and a summarizer have no id, no broker and no verbs.
 func (l *launcher) equip(ctx context.Context, adapter agent.Adapter, spec *agent.Spec, r *run, st *blackboard.State, task string) (err error) {
-	if adapter != nil && adapter.Info().Schema {
-		if spec.SchemaFile, err = l.saveSchema(); err != nil {
+	kind, file := r.brief.role.Role.Kind, spec.PromptFile
+	if adapter != nil {
+		if err := l.addSchemas(adapter.Info(), spec, string(kind)); err != nil {
 			return err
 		}
 	}
-	kind, file := r.brief.role.Role.Kind, spec.PromptFile
 	if kind != role.Kind(l.Role) {
 		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + l.Service.Board.Project.Root, "LIZA_BIN=" + l.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + r.mark}
 		spec.Timeout = l.Service.Board.Config().Limits.Timeout.Messenger
@@ -245,14 +245,31 @@ func pathOf(environ []string) string {
 	return "/usr/local/bin:/usr/bin:/bin"
 }
 
-// saveSchema writes what `liza help schema` prints, and tells where. All runs share the file;
-// each rewrites it, so that it is never old enough to be taken for a left-over (verb.GC).
-func (l *launcher) saveSchema() (string, error) {
-	path := l.Service.Board.Project.ExitSchema()
-	text, err := l.Schema()
-	if err == nil {
-		err = safefile.MakeFolder(filepath.Dir(path), 0o755)
+// addSchemas gives a program that enforces a schema that of the exit command: whole in a file where its arguments name that, and
+// of its kind of agent, unless the project says no (specs/configuration.md#programs-that-enforce-a-schema).
+func (l *launcher) addSchemas(program agent.Info, spec *agent.Spec, kind string) (err error) {
+	if program.Schema {
+		text, err := l.Schema()
+		if err != nil {
+			return err
+		}
+		if spec.SchemaFile, err = l.saveSchema(l.Service.Board.Project.ExitSchema(), text); err != nil {
+			return err
+		}
 	}
+	strict := exitcmd.AnswerSchema(kind, true)
+	if !program.Enforces || !l.Service.Board.Config().Exit.Schema || strict == nil {
+		return nil
+	}
+	spec.Schema = string(exitcmd.AnswerSchema(kind, false))
+	spec.StrictSchemaFile, err = l.saveSchema(l.Service.Board.Project.StrictSchema(kind), strict)
+	return err
+}
+
+// saveSchema writes a schema and returns its path. All runs share the file; each rewrites it, so
+// that it is never old enough to be taken for a left-over (verb.GC).
+func (l *launcher) saveSchema(path string, text []byte) (string, error) {
+	err := safefile.MakeFolder(filepath.Dir(path), 0o755)
 	if err == nil {
 		err = safefile.Replace(path, text, 0o644)
 	}
