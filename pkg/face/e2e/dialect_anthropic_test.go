@@ -3,6 +3,8 @@ package e2e_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 )
 
 var anthropic = dialect{name: "anthropic messages", read: readAnthropic, stream: streamAnthropic, whole: wholeAnthropic, refuse: refuseAnthropic}
@@ -50,6 +52,22 @@ func readAnthropic(_ *http.Request, body []byte) (request, error) {
 	return r, nil
 }
 
+// structured is the tool by which a program has the last answer in the form of a schema.
+const structured = "StructuredOutput"
+
+// inForm is an answer of a request that offers that tool: one with an exit command calls it.
+func (a answer) inForm(r request) answer {
+	begin, end := strings.Index(a.text, "{"), strings.LastIndex(a.text, "}")
+	if a.tool != "" || begin < 0 || end < begin || !slices.ContainsFunc(r.tools, func(t tool) bool { return t.name == structured }) {
+		return a
+	}
+	var args map[string]any
+	if json.Unmarshal([]byte(a.text[begin:end+1]), &args) == nil {
+		a.tool, a.args = structured, args
+	}
+	return a
+}
+
 func (a answer) anthropicBlock() (block map[string]any, stop string) {
 	if a.tool != "" {
 		return map[string]any{"type": "tool_use", "id": "toolu_" + a.id, "name": a.tool, "input": a.args}, "tool_use"
@@ -58,12 +76,14 @@ func (a answer) anthropicBlock() (block map[string]any, stop string) {
 }
 
 func wholeAnthropic(r request, a answer) any {
+	a = a.inForm(r)
 	block, stop := a.anthropicBlock()
 	return map[string]any{"id": "msg_" + a.id, "type": "message", "role": "assistant", "model": r.model, "content": []any{block}, "stop_reason": stop, "stop_sequence": nil,
 		"usage": map[string]any{"input_tokens": tokensIn, "output_tokens": tokensOut}}
 }
 
 func streamAnthropic(r request, a answer) []event {
+	a = a.inForm(r)
 	block, stop := a.anthropicBlock()
 	var deltas []any
 	if a.tool != "" {
