@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -302,7 +301,7 @@ func (s *stage) startNeighbour(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the neighbour's run does not begin\n%s", out.String())
 		}
-		runtime.Gosched()
+		<-time.After(20 * time.Millisecond)
 	}
 }
 

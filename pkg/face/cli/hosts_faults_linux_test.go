@@ -81,15 +81,15 @@ type faultyHost struct {
 }
 
 // FAULTS faults while three hosts work (make hosts-faults): nothing is lost, nothing doubled, no program of an agent goes on
-// without a lease. With 12 or fewer there are nine tasks and no long cuts of links; that takes a minute. Without FAULTS each of
-// these faults happens once.
+// without a lease. With 12 or fewer there are nine tasks and no long cuts of links. Without FAULTS there are five of these
+// faults, others in each run.
 func TestFaultsOnThreeHostsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv(faultsCount), "10"))
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(faultsCount), "5"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed, err := strconv.ParseUint(cmp.Or(os.Getenv(faultsSeed), "1"), 10, 64)
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv(faultsSeed), strconv.FormatInt(time.Now().UnixNano(), 10)), 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}

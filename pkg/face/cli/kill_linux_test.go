@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +121,7 @@ func (k *killed) begin(t *testing.T, args ...string) []int {
 		t.Fatal(err)
 	}
 	ready := filepath.Join(k.Repo.WorktreePath("mine"), "ready")
-	for deadline := time.Now().Add(30 * time.Second); ; runtime.Gosched() {
+	for deadline := time.Now().Add(30 * time.Second); ; <-time.After(10 * time.Millisecond) {
 		if _, err := os.Stat(ready); err == nil {
 			return []int{k.cmd.Process.Pid}
 		}

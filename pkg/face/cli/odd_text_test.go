@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +62,7 @@ func TestWhatAgentsWriteDoesNothingToATerminal(t *testing.T) {
 	if err := team.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); time.Since(began) < 50*time.Second; runtime.Gosched() {
+	for began := time.Now(); time.Since(began) < 50*time.Second; <-time.After(20 * time.Millisecond) {
 		if st := s.State(); st.Task("asks").Status == blackboard.Blocked && st.Task("task-1").Hold != nil {
 			break
 		}

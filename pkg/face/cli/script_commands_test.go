@@ -21,6 +21,9 @@ import (
 )
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"liza":      cmdLiza,
+	"race":      program("race"),
+	"repeat":    program("repeat"),
 	"exits":     cmdExits,
 	"commit":    cmdCommit,
 	"state":     cmdState,
@@ -46,8 +49,26 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	if got := exitCode(ts.Exec(args[1], args[2:]...)); got != want {
+	got, argv := 0, args[1:]
+	if argv[0] == "liza" {
+		got = liza(ts, argv[1:]...)
+	} else {
+		if argv[0] == "exec" {
+			argv = argv[1:]
+		}
+		got = exitCode(ts.Exec(argv[0], argv[1:]...))
+	}
+	if got != want {
 		ts.Fatalf("%s ended with exit code %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// program is a command that starts the program of the same name.
+func program(name string) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if err := ts.Exec(name, args...); (err != nil) != neg {
+			ts.Fatalf("%s %q ended with %v", name, args, err)
+		}
 	}
 }
 
@@ -96,11 +117,11 @@ func cmdApproved(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: approved ID FILE…")
 	}
 	id := args[0]
-	ts.Check(ts.Exec("liza", "claim", id, "--as", "coder-1"))
+	cmdLiza(ts, false, []string{"claim", id, "--as", "coder-1"})
 	cmdCommit(ts, false, args)
-	ts.Check(ts.Exec("liza", "submit", id, "--as", "coder-1", "--no-tests", "a test of the protocol"))
-	ts.Check(ts.Exec("liza", "claim-review", id, "--as", "code-reviewer-1"))
-	ts.Check(ts.Exec("liza", "verdict", id, "approve", "--as", "code-reviewer-1"))
+	cmdLiza(ts, false, []string{"submit", id, "--as", "coder-1", "--no-tests", "a test of the protocol"})
+	cmdLiza(ts, false, []string{"claim-review", id, "--as", "code-reviewer-1"})
+	cmdLiza(ts, false, []string{"verdict", id, "approve", "--as", "code-reviewer-1"})
 }
 
 func cmdState(ts *testscript.TestScript, neg bool, args []string) {

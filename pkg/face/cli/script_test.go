@@ -3,11 +3,13 @@ package cli_test
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +31,9 @@ import (
 //
 // Besides testscript's own there are these commands:
 //
-//	exits CODE CMD…      runs CMD and wants exactly that exit code
+//	liza …               a command of liza in the script's worker; `exec liza` is one in a process of its own,
+//	                     where the process matters: its signals, its terminal, what it reads, what it leaves
+//	exits CODE CMD…      runs CMD, which may be liza or exec, and wants exactly that exit code
 //	race N CMD…          runs CMD N times at once, with %d replaced by 1 to N, and prints
 //	                     one line "exit CODE: COUNT" for each code
 //	repeat N liza …      one process that runs liza's main N times, with %n replaced
@@ -72,13 +76,24 @@ func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], []string{"reap"}) && !strings.HasPrefix(filepath.Base(os.Args[0]), "liza") {
 		panic("a test has started a reaper of a program that is not a main")
 	}
-	testscript.Main(plainly{m}, map[string]func(){
-		"liza":       func() { os.Exit(cli.Liza(os.Args[1:], strict())) },
-		"liza-agent": func() { os.Exit(cli.Agent(os.Args[1:], strict())) },
-		"race":       func() { os.Exit(race(os.Args[1:])) },
-		"repeat":     func() { os.Exit(repeat(os.Args[1:])) },
-		"act-probe":  func() { os.Exit(actProbe(os.Args[1:])) },
-	})
+	if program := programs[filepath.Base(os.Args[0])]; program != nil {
+		os.Exit(program(os.Args[1:]))
+	}
+	testscript.Main(plainly{m}, nil)
+}
+
+// programs are those that tests and scripts start: this one, under other names.
+var programs = map[string]func(args []string) int{
+	"liza": func(args []string) int {
+		if os.Getenv(workerMark) != "" && len(args) == 0 {
+			return work()
+		}
+		return cli.Liza(args, strict())
+	},
+	"liza-agent": func(args []string) int { return cli.Agent(args, strict()) },
+	"race":       race,
+	"repeat":     repeat,
+	"act-probe":  func(args []string) int { return actProbe(args) },
 }
 
 // plainly runs the tests with programs that are built without the race detector: a process of a
@@ -86,22 +101,47 @@ func TestMain(m *testing.M) {
 type plainly struct{ m *testing.M }
 
 func (p plainly) Run() int {
-	if norace.Raced {
-		// The first folder of PATH has been made for the programs by testscript.
-		bin := filepath.SplitList(os.Getenv("PATH"))[0]
-		plain, err := norace.Program()
-		for _, name := range []string{"liza", "liza-agent", "race", "repeat", "act-probe"} {
-			if err == nil {
-				err = errors.Join(os.Remove(filepath.Join(bin, name)), os.Link(plain, filepath.Join(bin, name)))
-			}
+	bin := filepath.SplitList(os.Getenv("PATH"))[0] // testscript has made it for programs
+	plain, err := norace.Program()
+	for name := range programs {
+		if err == nil {
+			err = install(plain, filepath.Join(bin, name))
 		}
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "cannot make the programs of the scripts: %v\n", err)
-			return 1
-		}
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "cannot make the programs of the scripts: %v\n", err)
+		return 1
+	}
+	if err := oftenWaiting(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	defer closeDatabase()
 	return norace.Run(p.m)
+}
+
+// oftenWaiting has more tests run at a time than there are processors, unless -parallel was given: most of them wait for a
+// process, a lease or a time limit.
+func oftenWaiting() error {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+}
+
+// install gives a program another name, as a copy where the folder is on another file system.
+func install(program, path string) error {
+	if os.Link(program, path) == nil {
+		return nil
+	}
+	data, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o755)
 }
 
 // setUp makes the repository. Nothing of the machine's or the user's git configuration,
@@ -138,6 +178,7 @@ func setUp(env *testscript.Env) error {
 		env.Setenv("TERM", "dumb")
 	}
 	env.Defer(func() { possible(env) })
+	newWorker(env)
 	return repository(env, tmp)
 }
 

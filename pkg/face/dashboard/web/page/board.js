@@ -56,7 +56,7 @@ function newTask() {
 export function show(root, { query }) {
   let from = board, past = null, dirty = new Set(), cards = new Map(), limit = lanes.map(() => first);
   const filter = h("input", { type: "search", placeholder: "Filter tasks  ( / )", "aria-label": "Filter tasks", value: sought, oninput: () => { sought = filter.value; draw(true); } });
-  const progress = h("div", { class: "progress", role: "img" });
+  const progress = h("div", { class: "progress", role: "img", "aria-label": "no task yet" });
   const travel = h("a", { class: "button", href: "#/board", title: "the board as it was (t)" }, "Time travel");
   const time = h("div", { class: "past", hidden: true }), before = h("div", {});
   const columns = lanes.map((title, i) => {
