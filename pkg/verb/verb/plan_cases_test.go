@@ -289,10 +289,19 @@ func TestTheFormOfItems(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	d := p.Service("planner-1")
+	for path, text := range map[string]string{"quiet/skill.yaml": "name: quiet\nsummary: says nothing\nrun: [\"true\"]\nargs: {times: {type: int, default: 2}, file: {type: path}}\n",
+		"bare/run.sh": "echo bare\n", "dead/skill.yaml": "name: dead\nsummary: cannot be started\nrun: [./run.sh]\n", "dead/run.sh": "echo dead\n"} {
+		verbtest.Write(t, filepath.Join(p.Project.Skills(), path), text)
+	}
 	for _, c := range []struct {
 		item string
 		want []string
 	}{
+		{`{"kind": "exec", "detail": "x", "command": " "}`, []string{"tasks[0].command"}},
+		{`{"kind": "exec", "detail": "echo $(echo $(rm -rf /))"}`, []string{"tasks[0].command: denied"}},
+		{`{"kind": "skill", "skill": "bare"}`, []string{"tasks[0].skill"}},
+		{`{"kind": "skill", "skill": "dead"}`, []string{"tasks[0].skill", "run.sh is not executable"}},
+		{`{"kind": "skill", "skill": "quiet", "args": {"times": "3", "file": "../x", "colour": "red"}}`, []string{"'times' of the skill quiet", "'file' of the skill quiet", "'colour'"}},
 		{`{"kind": "exec", "detail": "x", "review": true}`, []string{"tasks[0].expect"}},
 		{`{"kind": "exec", "detail": "x", "review": true, "expect": "works correctly"}`, []string{"tasks[0].done_when: is vague"}},
 		{item("a", `, "expect": "prints bye"`), []string{"tasks[0].expect: differs from done_when"}},

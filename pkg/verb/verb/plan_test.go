@@ -117,6 +117,10 @@ func TestAnInvalidPlanChangesNothingAndSaysEverything(t *testing.T) {
 		{"bad secrets", `{"goal": "x", "secrets": {"K": "hunter22", "a b": "hunter22", "empty": " "}, "tasks": [` + item("a", "") + `]}`,
 			[]string{"secrets.K: the name must match", "secrets.a b: the name", "secrets.empty: is empty"}},
 		{"a secret that is not known any more", `{"goal": "x", "secrets": {"k": "[REDACTED:k]"}, "tasks": [` + item("a", "") + `]}`, []string{"secrets.k is masked"}},
+		{"a list", "[]", []string{"must be an object"}},
+		{"too many items", planOf(strings.TrimSuffix(strings.Repeat(`{"kind": "exec", "detail": "x"}, `, 21), ", ")), []string{"tasks: has 21 items; 20 is the limit"}},
+		{"the same id in other letters", planOf(`{"id": "a", "kind": "exec", "detail": "x"}`, `{"id": "A", "kind": "exec", "detail": "x"}`), []string{"tasks[1].id: 'A' is that of tasks[0] too"}},
+		{"a spec outside", planOf(`{"id": "a", "detail": "x", "expect": "prints 42", "scope": "a", "spec_ref": "../x"}`), []string{"tasks[0].spec_ref"}},
 		{"nothing", `{"goal": "x", "tasks": []}`, []string{"tasks or decisions"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
