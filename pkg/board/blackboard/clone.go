@@ -34,8 +34,8 @@ func (t *Task) Clone() *Task {
 	return &c
 }
 
-// Fork makes a copy for one change at the cost of what is changed: it shares the tasks
-// with s until Task is asked for one of them. Nobody may change s from then on.
+// Fork returns a copy for one change. It shares the tasks with s until Task returns one of them, so it costs only the changed
+// part. s must not be changed any more.
 func (s *State) Fork() *State {
 	if s == nil {
 		return nil
@@ -48,20 +48,20 @@ func (s *State) Fork() *State {
 	return &c
 }
 
-// Made when the first copy is: most commands only read.
+// stateCopier is made with the first copy: most commands only read.
 var (
 	stateCopier = sync.OnceValue(func() *copier { return newCopiers().of(reflect.TypeFor[State]()) })
 	taskCopier  = sync.OnceValue(func() *copier { return newCopiers().of(reflect.TypeFor[Task]()) })
 	entryCopier = sync.OnceValue(func() *copier { return newCopiers().of(reflect.TypeFor[Entry]()) })
 )
 
-// A copier makes values of one type own all that they refer to. It is made once, for a
-// state is copied at each write and most fields refer to nothing.
+// A copier makes values of one type own all that they refer to. It is made once, because each write copies a state and most
+// fields refer to nothing.
 type copier struct {
 	kind   reflect.Kind
 	elem   *copier // of a pointer, slice or map; nil when its elements refer to nothing
 	fields []fieldCopier
-	block  reflect.Type // of a slice of pointers: the slice of what they point to
+	block  reflect.Type // of a slice of pointers: a slice of their targets
 }
 
 // maxBlock is how many elements of a list are copied into one piece of memory. Who keeps
@@ -154,7 +154,7 @@ func (c *copier) own(v reflect.Value) {
 	}
 }
 
-// ownBlock copies what the pointers of a slice point to.
+// ownBlock copies the targets of a slice of pointers.
 func (c *copier) ownBlock(twin reflect.Value) {
 	block := reflect.MakeSlice(c.block, twin.Len(), twin.Len())
 	for i := range twin.Len() {
@@ -167,22 +167,21 @@ func (c *copier) ownBlock(twin reflect.Value) {
 	}
 }
 
-// Record notes a journal entry of the change that is being made. The store writes the
-// entries with the change; the revision is the store's to fill in.
+// Record adds journal entries to the present change. The store writes them with the change and sets their revision.
 func (s *State) Record(entries ...Entry) { s.entries = append(s.entries, entries...) }
 
-// Entries are the journal entries recorded since the state was read.
+// Entries returns the journal entries recorded since the state was read.
 func (s *State) Entries() []Entry { return s.entries }
 
-// TakeEntries removes the recorded entries from the given place on, and returns them.
+// TakeEntries removes the recorded entries from index from on, and returns them.
 func (s *State) TakeEntries(from int) []Entry {
 	taken := s.entries[from:]
 	s.entries = append([]Entry(nil), s.entries[:from]...)
 	return taken
 }
 
-// Same compares two entries; empty lists and maps are the same as none. It is
-// written out because every writer compares every entry.
+// Same reports whether two entries are equal; an empty list or map equals none. It is written out because every writer
+// compares every entry.
 func Same(a *HistoryEntry, b *HistoryEntry) bool {
 	if a == nil || b == nil || a == b {
 		return a == b
@@ -200,7 +199,7 @@ func Same(a *HistoryEntry, b *HistoryEntry) bool {
 		(len(a.Extra) == 0 && len(b.Extra) == 0 || reflect.DeepEqual(a.Extra, b.Extra))
 }
 
-// SamePointed compares what two pointers lead to; nil is the same as nil alone.
+// SamePointed reports whether two pointers have equal targets, or are both nil.
 func SamePointed[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -208,7 +207,7 @@ func SamePointed[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// SameIntent compares two intents; empty lists are the same as none.
+// SameIntent reports whether two intents are equal; an empty list equals none.
 func SameIntent(a, b *Intent) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -217,11 +216,9 @@ func SameIntent(a, b *Intent) bool {
 		slices.Equal(a.Risks, b.Risks) && slices.Equal(a.FilesToModify, b.FilesToModify)
 }
 
-// Mask replaces every text of a change by what mask makes of it: those of the tasks that are
-// not before's too, and of all other sections (specs/roles-and-knowledge.md#9.6). before is the state
-// that s was forked from, nil when s shares nothing. Names by which things find each other
-// stay: one that holds a secret is refused instead (V62). So does the configuration, which is
-// a person's own.
+// Mask applies mask to every text of a change: the tasks that s does not share with before, the state that it was forked from
+// (nil: none), and all other sections (specs/roles-and-knowledge.md#9.6). Ids stay: one that holds a secret is refused
+// instead (V62). The configuration stays too, because it is a person's own.
 func (s *State) Mask(before *State, mask func(string) string) {
 	for _, t := range s.changedSince(before) {
 		maskTexts(reflect.ValueOf(t), mask)
@@ -260,8 +257,7 @@ func (s *State) changedSince(before *State) []*Task {
 	return changed
 }
 
-// OwnHolding makes the tasks of a fork its own that have a text which mask changes, so that
-// Mask gets to them.
+// OwnHolding makes the tasks of a fork that have a text which mask changes its own, so that Mask reaches them.
 func (s *State) OwnHolding(mask func(string) string) {
 	for t := range s.Tasks() {
 		holds := false
@@ -329,8 +325,8 @@ func isName(key string) bool {
 	return false
 }
 
-// EachText calls visit with every text below value, keys of open maps included, and
-// the path by which state.yaml names it.
+// EachText calls visit with every text below value, keys of open maps included, and with its path in state.yaml, which begins
+// with at.
 func EachText(value reflect.Value, at string, visit func(field, text string)) {
 	below := func(name string) string {
 		if at == "" {
@@ -371,7 +367,7 @@ func EachText(value reflect.Value, at string, visit func(field, text string)) {
 	}
 }
 
-// KeyOf is the key of a field in state.yaml, "" when it has none.
+// KeyOf returns the key of a field in state.yaml, or "" if it has none.
 func KeyOf(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 	if !field.IsExported() || name == "-" {
@@ -380,8 +376,7 @@ func KeyOf(field reflect.StructField) string {
 	return name
 }
 
-// Normalize gives the spellings that readers accept (specs/protocol.md#2) their present form, as
-// they were written by hand or by Liza v1.
+// Normalize replaces older spellings, by hand or by Liza v1, with the present ones (specs/protocol.md#2).
 func (s *State) Normalize() {
 	if !Normal(s.Version) {
 		s.Version = "1"
@@ -401,7 +396,7 @@ func (s *State) Normalize() {
 	}
 }
 
-// Normal reports whether Normalize leaves a section, or an entry of one, as it is.
+// Normal reports whether Normalize would not change a section, or an entry of one.
 func Normal(part any) bool {
 	switch p := part.(type) {
 	case Raw:

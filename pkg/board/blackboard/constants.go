@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// A HistoryEvent names what an entry of a task's history records (specs/protocol.md#4.6). Boards of
-// other versions may have words that are not here.
+// A HistoryEvent is the event of an entry in a task's history (specs/protocol.md#4.6). Boards of other versions may have
+// other words.
 type HistoryEvent string
 
 // The words that Liza writes or reacts to.
@@ -21,9 +21,9 @@ const (
 	HistoryHandoff             HistoryEvent = "handoff"
 	HistoryRetried             HistoryEvent = "retried"
 	HistoryReadyForReview      HistoryEvent = "ready_for_review"
-	HistorySubmittedForReview  HistoryEvent = "submitted_for_review" // by version 1
+	HistorySubmittedForReview  HistoryEvent = "submitted_for_review" // written by version 1
 	HistoryReviewClaimed       HistoryEvent = "review_claimed"
-	HistoryReviewClaimReleased HistoryEvent = "review_claim_released" // by version 1
+	HistoryReviewClaimReleased HistoryEvent = "review_claim_released" // written by version 1
 	HistoryReviewAskedAgain    HistoryEvent = "review_asked_again"
 	HistoryApproved            HistoryEvent = "approved"
 	HistoryApprovalRecorded    HistoryEvent = "approval_recorded"
@@ -34,7 +34,7 @@ const (
 	HistoryIntegrationFailed   HistoryEvent = "integration_failed"
 	HistoryBlocked             HistoryEvent = "blocked"
 	HistoryUnblocked           HistoryEvent = "unblocked"
-	HistoryClaimReleased       HistoryEvent = "coder_claim_released" // by version 1
+	HistoryClaimReleased       HistoryEvent = "coder_claim_released" // written by version 1
 	HistoryReleased            HistoryEvent = "released"
 	HistoryRetargeted          HistoryEvent = "retargeted"
 	HistorySuperseded          HistoryEvent = "superseded"
@@ -43,11 +43,10 @@ const (
 	HistoryUnheld              HistoryEvent = "unheld"
 )
 
-// Words is the event as people read it.
+// Words returns the event in plain words.
 func (e HistoryEvent) Words() string { return strings.ReplaceAll(string(e), "_", " ") }
 
-// LeadsTo returns the statuses that a history entry leaves a task in; none for an
-// entry that sets no status.
+// LeadsTo returns the statuses that a task may have after a history entry; none for an entry that sets no status.
 func (e *HistoryEntry) LeadsTo() []Status {
 	if e == nil {
 		return nil
@@ -89,7 +88,7 @@ func (e *HistoryEntry) LeadsTo() []Status {
 	return nil
 }
 
-// A TaskKind says what does a task's work (specs/protocol.md#4.5).
+// A TaskKind is the kind of work of a task (specs/protocol.md#4.5).
 type TaskKind string
 
 // Kinds of tasks.
@@ -100,10 +99,10 @@ const (
 	SkillTask   TaskKind = "skill"
 )
 
-// A BlockedKind says what a BLOCKED task waits for (specs/protocol.md#4.4).
+// A BlockedKind is the reason why a task is BLOCKED (specs/protocol.md#4.4).
 type BlockedKind string
 
-// What tasks wait for.
+// The reasons why tasks are BLOCKED.
 const (
 	BlockedByQuestion   BlockedKind = "question"
 	BlockedStuck        BlockedKind = "stuck"
@@ -115,13 +114,13 @@ const (
 	BlockedByHuman      BlockedKind = "human"
 )
 
-// Words is the kind as people read it.
+// Words returns the kind in plain words.
 func (k BlockedKind) Words() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// A QuestionStatus says how far a question of an agent is.
+// A QuestionStatus is the status of an agent's question.
 type QuestionStatus string
 
-// What becomes of a question.
+// The statuses of a question.
 const (
 	QuestionOpen      QuestionStatus = "open"
 	QuestionAnswered  QuestionStatus = "answered"
@@ -129,7 +128,7 @@ const (
 	QuestionExpired   QuestionStatus = "expired"
 )
 
-// Kinds and answers of the question whether work may be merged that a check has not verified.
+// The kind of the question whether to merge work that a check has not verified, and its answers.
 const (
 	QuestionUnverified = "unverified"
 	QuestionPrompted   = "prompted"
@@ -156,28 +155,28 @@ var (
 // Kinds are the known kinds of tasks.
 var Kinds = []string{string(CodeTask), string(ExecTask), string(MessageTask), string(SkillTask)}
 
-// A PriorState says what became of a point of the last rejection.
+// A PriorState is the state of a point of the last rejection.
 type PriorState string
 
-// What can have become of it.
+// The states of such a point.
 const (
 	PriorResolved     PriorState = "RESOLVED"
 	PriorPartial      PriorState = "PARTIAL"
 	PriorStillPresent PriorState = "STILL_PRESENT"
 )
 
-// A ReviewMode says who releases what a reviewer has approved (review.mode); empty: the approval does.
+// A ReviewMode determines who releases approved work for its merge (review.mode); empty: the approval does.
 type ReviewMode string
 
-// The modes besides that.
+// The modes besides the empty one.
 const (
-	ReviewStrict   ReviewMode = "strict"   // a person, whatever the task says
+	ReviewStrict   ReviewMode = "strict"   // a person, for every task
 	ReviewNormal   ReviewMode = "normal"   // a person, unless the task may be merged by itself
-	ReviewYolo     ReviewMode = "yolo"     // nobody has to
+	ReviewYolo     ReviewMode = "yolo"     // the approval, for every task
 	ReviewDisabled ReviewMode = "disabled" // there is no reviewer: a person decides
 )
 
-// A GateDecision is what a person has decided about an approved task that waits for one; empty: nothing yet.
+// A GateDecision is a person's decision about an approved task that waits for one; empty: none yet.
 type GateDecision string
 
 // The decisions.
@@ -186,11 +185,10 @@ const (
 	GateRejected GateDecision = "rejected"
 )
 
-// An AlertKind says what people are alerted to (specs/protocol.md#10.2). What raises each, and how severe it is, is in
-// watch.Kinds.
+// An AlertKind is the kind of an alert to people (specs/protocol.md#10.2). watch.Kinds has the cause and severity of each.
 type AlertKind string
 
-// What lasts as long as its cause does.
+// Alerts that last as long as their cause.
 const (
 	AlertInvalidState          AlertKind = "INVALID_STATE"
 	AlertForgedApproval        AlertKind = "FORGED_APPROVAL"
@@ -242,7 +240,7 @@ const (
 	AlertLockBusy              AlertKind = "LOCK_BUSY"
 )
 
-// What happened once.
+// Alerts about one event.
 const (
 	AlertSettingsChanged AlertKind = "SETTINGS_CHANGED"
 	AlertWorkNotSaved    AlertKind = "WORK_NOT_SAVED"

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Derived are the figures of specs/protocol.md#12 that are computed when asked; Sprint.Metrics has
-// the others. Times are in seconds; nil: no task has one.
+// Derived has the figures of specs/protocol.md#12 that are computed on demand; Sprint.Metrics has the others. Times are in
+// seconds; nil: no task has one.
 type Derived struct {
 	BlockedCount           int   `json:"blocked_count"`
 	IntegrationFailedCount int   `json:"integration_failed_count"`
@@ -23,13 +23,13 @@ type Derived struct {
 	Usage                  Usage `json:"-"`
 }
 
-// Times are how long one task took, in seconds. Lead and Wait are of MERGED tasks only.
+// Times are the durations of one task, in seconds. Only MERGED tasks have Lead and Wait.
 type Times struct {
 	Lead, Wait   *int
 	Work, Review int
 }
 
-// Times computes what specs/protocol.md#12 calls lead_time, work_time, review_time and wait_time.
+// Times computes lead_time, work_time, review_time and wait_time of specs/protocol.md#12.
 func (t *Task) Times(now time.Time) Times {
 	var x Times
 	var merged time.Time
@@ -68,8 +68,7 @@ func (t *Task) finalized() time.Time {
 	return at
 }
 
-// SprintTasks are the tasks of the current sprint: those on the board, and those of the
-// archive that are given.
+// SprintTasks returns the tasks of the current sprint: those on the board, and those of archived.
 func (s *State) SprintTasks(archived []*Task) []*Task {
 	var list []*Task
 	now := s.ArchivedNow()
@@ -87,7 +86,7 @@ func (s *State) SprintTasks(archived []*Task) []*Task {
 	return list
 }
 
-// Derive computes the figures over tasks of the sprint; journal are the sprint's entries.
+// Derive computes the figures of tasks, from the sprint; journal has the sprint's entries.
 func (s *State) Derive(tasks []*Task, journal []Entry, now time.Time) Derived {
 	var d Derived
 	var leads []int
@@ -149,15 +148,15 @@ func percentile(sorted []int, p int) *int {
 	return &x
 }
 
-// A Stay is a time that a task spent in one status. Reviewer is who reviewed it then.
+// A Stay is a period that a task spent in one status. Reviewer is its reviewer then.
 type Stay struct {
 	Status   Status
 	Reviewer string
 	From, To time.Time
 }
 
-// Stays are the statuses through which the task went, by its history; the last one lasts
-// until the time given unless it is terminal.
+// Stays returns the periods of the task's statuses, by its history; the last one lasts until until, unless its status is
+// terminal.
 func (t *Task) Stays(until time.Time) []Stay {
 	var stays []Stay
 	now := Stay{}
@@ -201,7 +200,7 @@ func (t *Task) Stays(until time.Time) []Stay {
 	return stays
 }
 
-// Spent is how long the task was in each status, in the order of its life: "CLAIMED 12m".
+// Spent returns how long the task was in each status, in the order of its life: "CLAIMED 12m".
 func (t *Task) Spent(until time.Time) string {
 	sum := map[Status]time.Duration{}
 	for _, x := range t.Stays(until) {
@@ -234,9 +233,8 @@ func shortDuration(d time.Duration) string {
 	return strconv.Itoa(m/60/24) + "d " + strconv.Itoa(m/60%24) + "h"
 }
 
-// Nearest returns the known word that is most like word, for "did you mean"; the
-// first of several, and "" when none is near enough to be meant. Case, blanks and
-// hyphens do not count.
+// Nearest returns the known word most similar to word, for "did you mean": the first of several, or "" if none is similar
+// enough. Case, blanks and hyphens do not count.
 func Nearest(word string, known []string) string {
 	folded := foldWord(word)
 	best, least := "", max(2, len([]rune(folded))/2)+1
@@ -277,7 +275,7 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
-// NearestHint is the end of a message: "; nearest: Y", or "".
+// NearestHint returns the end of a message: "; nearest: Y", or "".
 func NearestHint(word string, known []string) string {
 	if near := Nearest(word, known); near != "" {
 		return "; nearest: " + near
@@ -285,11 +283,11 @@ func NearestHint(word string, known []string) string {
 	return ""
 }
 
-// SandboxLevels are the levels at which a run can be contained, the weakest first (specs/security.md).
+// SandboxLevels are the levels of containment of a run, the weakest first (specs/security.md).
 var SandboxLevels = []string{"open", "wrap", "partial", "closed"}
 
-// WeakestSandbox is the weakest level among the runs of the current claim, "" when none is recorded: work
-// that was done by hand has none.
+// WeakestSandbox returns the weakest level among the runs of the current claim, or "" if none is recorded, as for work by
+// hand.
 func (t *Task) WeakestSandbox() string {
 	weakest := len(SandboxLevels)
 	for _, a := range t.Attempts {

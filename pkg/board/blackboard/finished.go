@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// OneLine says that an attempt is one line of the file.
+// OneLine marks attempts as written on one line of the file.
 func (Attempt) OneLine() {}
 
-// OneLine says that a seal is one line of the file.
+// OneLine marks seals as written on one line of the file.
 func (Seal) OneLine() {}
 
-// OneLine says that a review is one line of the file, but for what was found.
+// OneLine marks reviews as written on one line of the file, except for their findings.
 func (Review) OneLine() {}
 
-// Shorten takes from a finished task what only those who work on it need, and what it says elsewhere too.
+// Shorten removes fields from a finished task that only work on it needs, or that repeat other fields.
 func (t *Task) Shorten() {
 	t.ResolvedRole, t.SpecHash, t.ReviewSpecHash = nil, "", ""
 	if o := t.LastOutcome; o != nil && (o.Summary == "" || slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a.Summary == o.Summary })) {
@@ -53,7 +53,7 @@ func (t *Task) Shorten() {
 	t.Review = &r
 }
 
-// WholeReview is the latest review with everything that Shorten took from it; nil without one.
+// WholeReview returns the latest review with the fields that Shorten removed, or nil.
 func (t *Task) WholeReview() *Review {
 	if t.Review == nil {
 		return nil
@@ -80,7 +80,7 @@ func (t *Task) WholeReview() *Review {
 	return &r
 }
 
-// RoleName is the role file of the latest coder's run, "" before the first one.
+// RoleName returns the role file of the latest coder run, or "" before the first.
 func (t *Task) RoleName() string {
 	if t.ResolvedRole != nil {
 		return t.ResolvedRole.Name
@@ -93,7 +93,7 @@ func (t *Task) RoleName() string {
 	return ""
 }
 
-// LastSummary is the summary of the latest run that ended with an exit command, and when it came.
+// LastSummary returns summary and time of the latest run that ended with an exit command.
 func (t *Task) LastSummary() (text string, at Time) {
 	if o := t.LastOutcome; o != nil {
 		return o.Summary, o.At

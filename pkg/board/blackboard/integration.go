@@ -10,14 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// MoveKinds are the kinds of MoveIntent.
+// The kinds of a MoveIntent.
 const (
 	MoveSync  = "sync"
 	MoveAgain = "again"
 )
 
-// Tip is where Liza left the integration branch, "" when that is not known: the board is older
-// than this record.
+// Tip returns the commit at which Liza left the integration branch, or "" if unknown: the board is older than this record.
 func (s *State) Tip() string {
 	if s.Integration == nil {
 		return ""
@@ -25,8 +24,8 @@ func (s *State) Tip() string {
 	return s.Integration.Tip
 }
 
-// ForeignTip reports whether the integration branch is where Liza did not put it; tip is ""
-// when the branch does not exist. A tip that is the intent of an interrupted merge is Liza's.
+// ForeignTip reports whether tip, the present commit of the integration branch or "" if there is no branch, was not made by
+// Liza. The target of an interrupted merge was.
 func (s *State) ForeignTip(tip string) bool {
 	known := s.Tip()
 	if known == "" || tip == known {
@@ -43,7 +42,7 @@ func (s *State) ForeignTip(tip string) bool {
 	return true
 }
 
-// MovedText returns a line that names the tip of the integration branch and the tip at which Liza left it.
+// MovedText returns a line with tip, the present commit of the integration branch, and the commit at which Liza left it.
 func MovedText(s *State, tip string) string {
 	branch, known := s.IntegrationBranch(), ShortCommit(s.Tip())
 	if tip == "" {
@@ -52,7 +51,7 @@ func MovedText(s *State, tip string) string {
 	return branch + " is at " + ShortCommit(tip) + ", which Liza did not make; Liza left it at " + known
 }
 
-// DecideTip returns the command with which a person decides about a branch that was moved to tip.
+// DecideTip returns the command for a person's decision about a branch that was moved to tip.
 func DecideTip(tip string) string {
 	if tip == "" {
 		return "liza integration restore"
@@ -60,8 +59,8 @@ func DecideTip(tip string) string {
 	return "liza integration accept, or liza integration restore"
 }
 
-// UnverifiedQuestion returns the question whether work may be merged that a command has not verified, or nil: it was not asked,
-// or the command has passed since.
+// UnverifiedQuestion returns the question whether to merge work that command has not verified, or nil if it was not asked, or
+// the command has passed since.
 func (s *State) UnverifiedQuestion(command string) *Question {
 	for _, q := range s.Questions {
 		if q.Kind == QuestionUnverified && q.Check == command && (q.Status == QuestionOpen || q.Status == QuestionAnswered) {
@@ -71,7 +70,7 @@ func (s *State) UnverifiedQuestion(command string) *Question {
 	return nil
 }
 
-// UnverifiedText says how many of the merges of tasks were not verified by the checks, "" for none.
+// UnverifiedText returns how many merges of the tasks no check verified, or "" if none.
 func UnverifiedText(tasks []*Task) string {
 	merged, bare := 0, 0
 	for _, t := range tasks {
@@ -115,9 +114,9 @@ func (g Gaps) String() string {
 	return strings.Join(texts, "; ")
 }
 
-// Gates applies the planner's self-validation gates to one task (specs/roles-and-knowledge.md#3.3,
-// gate by gate, and 3.4 for done_when) and returns what is missing or wrong.
-// Whether the spec file exists and the dependencies are sound is checked elsewhere.
+// Gates applies the planner's self-validation gates to one task (specs/roles-and-knowledge.md#3.3, gate by gate, and 3.4 for
+// done_when) and returns one text for each gap. It does not check whether the spec exists and whether the dependencies are
+// sound.
 func (t *Task) Gates() Gaps {
 	var bad Gaps
 	missing := func(name, value string) bool {
@@ -211,8 +210,8 @@ var (
 	})
 )
 
-// emptyCriteria say nothing of the task, each is the whole text. What they speak about is any task's (tests, quality),
-// or is seen by nobody (feelings, "all edge cases").
+// emptyCriteria are whole criteria without content: they hold for any task (tests, quality), or cannot be observed (feelings,
+// "all edge cases").
 var emptyCriteria = []string{
 	`(?:(?:all|the|every|unit|existing|new|relevant|our|its|integration) )*(?:tests?|test suite|checks?|ci|build|pipeline|code|lint(?:er)?|project|program)(?: and (?:the )?(?:tests?|checks?|ci|build|lint(?:er)?))*` +
 		` (?:(?:all|still|now|always|is|are|stays?|remains?) )*(?:pass(?:es|ing)?|green|succeeds?|succeed|compiles?|builds?|runs?|readable|maintainable|(?:well )?tested)`,
@@ -224,7 +223,7 @@ var emptyCriteria = []string{
 	`(?:\w+ ){0,4}(?:behaves?|runs?|performs?|looks?|feels?|responds?) (?:as it should|well|fine|ok|okay|normally|smoothly|right|great|quickly)`,
 }
 
-// LintDoneWhen says why a completion criterion is not falsifiable, or "" when it will do.
+// LintDoneWhen returns why a completion criterion is not falsifiable, or "" if it is.
 func LintDoneWhen(doneWhen, description, title string) string {
 	text := strings.TrimSpace(doneWhen)
 	lower := strings.ToLower(text)
@@ -246,8 +245,7 @@ func LintDoneWhen(doneWhen, description, title string) string {
 	return ""
 }
 
-// DoubtDoneWhen is the warning about a criterion that has a vague phrase beside something
-// concrete, "" for none.
+// DoubtDoneWhen returns a warning about a concrete criterion with a vague phrase, or "".
 func DoubtDoneWhen(doneWhen string) string {
 	if vague := vagueText().FindString(withoutNames(strings.ToLower(doneWhen))); vague != "" && isConcrete(doneWhen) {
 		return "\"" + vague + "\" says little; a reviewer will judge by the rest"
@@ -255,7 +253,7 @@ func DoubtDoneWhen(doneWhen string) string {
 	return ""
 }
 
-// namedThing matches the name of a file or the like, which may be any word.
+// namedThing matches a file name or another name, which may be any word.
 var namedThing = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:(file|folder|directory|script|branch|command) \S+ (exists?|holds?|contains?|has|says?|lists?|prints?|is (?:there|created|empty|removed))|(called|named) \S+)`)
 })
@@ -263,11 +261,11 @@ var namedThing = sync.OnceValue(func() *regexp.Regexp {
 // withoutNames leaves names out of a text: a file may be called good.
 func withoutNames(text string) string { return namedThing().ReplaceAllString(text, "$1$3 $2") }
 
-// fillers are words that say nothing about what is in the way of a task.
+// fillers are words that say nothing about the obstacle of a task.
 var fillers = strings.Fields(`a am an and at be been blocked can cant cannot continue do doesnt dont for go got help how i idea im in is it its just know me more my na need no
 	none not now of on or please progress proceed so some something stopped stuck task tbd that the there this to todo too unable unclear unknown very we what why wip with wont work works working x`)
 
-// LintReason says why the reason of a block says nothing, "" when it says something.
+// LintReason returns why the reason of a block has no content, or "" if it has some.
 func LintReason(reason string) string {
 	for _, word := range strings.FieldsFunc(strings.ReplaceAll(strings.ToLower(reason), "'", ""), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if len(word) > 1 && !slices.Contains(fillers, word) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Liveness is what an observer may conclude about who holds a lease (
-// specs/protocol.md#6.3). Only Expired and Dead let others act; Unknown never gives work away.
+// Liveness is an observer's verdict about the holder of a lease (specs/protocol.md#6.3). Only Expired and Dead let others
+// act; Unknown never gives work away.
 type Liveness string
 
 // The four verdicts.
@@ -21,22 +21,20 @@ const (
 // its length, may be before the clocks cannot be trusted.
 const farFuture = 300 * time.Second
 
-// ProcessFacts is what the observer knows about its machine. The zero value knows
-// nothing: then the leases alone decide.
+// ProcessFacts is the observer's knowledge of its machine. The zero value knows nothing, so that leases alone decide.
 type ProcessFacts struct {
 	Host, BootID string
 
-	// Running reports whether the process with this id and start time runs; known is
-	// false when that cannot be found out. It is asked about the observer's own
-	// host and boot only. Nil: nothing is known.
+	// Running reports whether the process with this id and start time runs; known is false if that cannot be determined. It
+	// is called for the observer's own host and boot only. Nil: nothing is known.
 	Running func(pid int, start int64) (running, known bool)
 
-	// ClockJumped tells that the wall clock jumped against the monotonic clock by
-	// more than 30 s less than 2 × heartbeat_interval ago.
+	// ClockJumped reports that the wall clock jumped against the monotonic clock by more than 30 s, less than 2 ×
+	// heartbeat_interval ago.
 	ClockJumped bool
 }
 
-// Liveness judges the registration of an agent, and says why.
+// Liveness judges the registration of an agent, and returns the reason.
 func (s *State) Liveness(agentID string, now time.Time, p ProcessFacts) (Liveness, string) {
 	a := s.Agents[agentID]
 	if a == nil {
@@ -54,13 +52,13 @@ func (s *State) Liveness(agentID string, now time.Time, p ProcessFacts) (Livenes
 	return s.byLease(a.LeaseExpires, now)
 }
 
-// ClaimLiveness judges who holds a claimed task: the registration that claimed it,
-// or the claim's own lease when there is no entry of that registration any more.
+// ClaimLiveness judges the holder of a claimed task: its registration, or the claim's own lease if the entry of that
+// registration is gone.
 func (s *State) ClaimLiveness(t *Task, now time.Time, p ProcessFacts) (Liveness, string) {
 	return s.holderLiveness(t.AssignedTo, t.ClaimGeneration, t.LeaseExpires, now, p)
 }
 
-// ReviewLiveness judges who holds the review claim of a task, as ClaimLiveness does.
+// ReviewLiveness judges the holder of a review claim as ClaimLiveness judges that of a claim.
 func (s *State) ReviewLiveness(t *Task, now time.Time, p ProcessFacts) (Liveness, string) {
 	return s.holderLiveness(t.ReviewingBy, t.ReviewingGeneration, t.ReviewLeaseExpires, now, p)
 }
@@ -75,8 +73,8 @@ func (s *State) holderLiveness(id, generation string, lease Time, now time.Time,
 	return s.byLease(lease, now)
 }
 
-// RegistrationOf reports whether the entry is the registration with that generation.
-// A claim of Liza v1 names none and belongs to any entry of its agent.
+// RegistrationOf reports whether the entry is the registration with that generation. A claim of Liza v1 has none and belongs
+// to any entry of its agent.
 func RegistrationOf(a *Agent, generation string) bool {
 	return a != nil && (generation == "" || a.Generation == "" || a.Generation == generation)
 }

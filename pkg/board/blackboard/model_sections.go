@@ -325,7 +325,7 @@ type Checkpoint struct {
 	DecidedAt Time   `yaml:"decided_at,omitempty"` // when | resume | not decided
 }
 
-// UntilAnswered is the Until of a checkpoint that ends with the answers to the questions that were open when it was made.
+// UntilAnswered is the Until of a checkpoint that ends when the questions that were open at its start are answered.
 const UntilAnswered = "answered"
 
 // Metrics are the stored figures of specs/protocol.md#12; nil rates are undefined (0 of 0).
@@ -397,17 +397,16 @@ type Pause struct {
 	Reason string `yaml:"reason,omitempty"` // why | pause | no reason was given
 }
 
-// Archived is what the rules need to know of a task that has left the board: it counts as
-// what it was (specs/protocol.md#3.3).
+// Archived is the part of an archived task that rules need: its status still counts (specs/protocol.md#3.3).
 type Archived struct {
 	Status     Status
-	Sprint     string // whose archive has it
+	Sprint     string // sprint of the archive
 	Supersedes List
 	AfterPlan  bool
 }
 
-// Archive gives the tasks that have left the board, by id. It may have to read files, so it
-// is only asked for what the board does not know. Nobody may change the map.
+// Archive returns the archived tasks by id. It may read files, so it is only asked about ids that are not on the board. The
+// map must not be changed.
 type Archive interface{ Archived() map[string]Archived }
 
 // settings are the keys of the config section with their built-in defaults
@@ -466,15 +465,14 @@ var settings = map[string]any{
 	"alert_pause_forgotten":      7200,
 }
 
-// BuiltIn is the built-in default of a setting, nil for an unknown key.
+// BuiltIn returns the built-in default of a setting, or nil for an unknown key.
 func BuiltIn(key string) any { return settings[key] }
 
 // SettingKeys returns the known keys of the config section, sorted.
 func SettingKeys() []string { return slices.Sorted(maps.Keys(settings)) }
 
-// Int returns an integer setting: the value of state.yaml's config section, else
-// of Defaults, else the built-in one. A value of another type or a negative one is
-// passed over (rule V47 reports it); an unknown key is 0.
+// Int returns an integer setting: the value of state.yaml's config section, else of Defaults, else the built-in one. It skips
+// negative values and values of another type, which rule V47 reports; an unknown key is 0.
 func (s *State) Int(key string) int {
 	n, _ := look(s, key, IntegerOf)
 	return n
@@ -485,7 +483,7 @@ func (s *State) Duration(key string) time.Duration {
 	return time.Duration(s.Int(key)) * time.Second
 }
 
-// Text returns a setting that is a text, looked up as in Int.
+// Text returns a text setting, looked up as by Int.
 func (s *State) Text(key string) string {
 	text, _ := look(s, key, func(value any) (string, bool) {
 		text, ok := value.(string)
@@ -494,7 +492,7 @@ func (s *State) Text(key string) string {
 	return text
 }
 
-// Bool returns a setting that is true or false, looked up as in Int.
+// Bool returns a boolean setting, looked up as by Int.
 func (s *State) Bool(key string) bool {
 	is, _ := look(s, key, func(value any) (bool, bool) {
 		is, ok := value.(bool)
@@ -519,8 +517,7 @@ func look[T any](s *State, key string, read func(any) (T, bool)) (T, bool) {
 	return read(settings[key])
 }
 
-// IntegerOf reads a number as YAML and JSON decoders give it; ok is false for
-// another type, a fraction, and a negative number.
+// IntegerOf converts a number from a YAML or JSON decoder; ok is false for another type, a fraction, and a negative number.
 func IntegerOf(value any) (n int, ok bool) {
 	switch x := value.(type) {
 	case int:

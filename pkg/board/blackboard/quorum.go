@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// ProgramsDifferent asks for another agent program of each reviewer.
+// ProgramsDifferent requires a different agent program of each reviewer.
 const ProgramsDifferent = "different"
 
-// QuorumRule asks for several reviewers of a change that touches a path.
+// QuorumRule requires several reviewers for a change of some paths.
 type QuorumRule struct {
 	Paths     []string
 	Reviewers int
 	Programs  string
 }
 
-// QuorumFor is what the rules ask for a change of those files, nil for the one reviewer that every change has. Of several
-// rules the strictest part of each holds.
+// QuorumFor returns the quorum that rules require for a change of files, or nil if one reviewer is enough. If several rules
+// apply, the strictest value of each field holds.
 func QuorumFor(rules []QuorumRule, files []string, match func(glob, file string) bool) *Quorum {
 	var q *Quorum
 	for _, r := range rules {
@@ -70,7 +70,7 @@ func (q *Quorum) Missing(given []*Approval) int {
 	return max(0, q.Reviewers-n)
 }
 
-// Describe says what is asked for: "2 reviewers with different programs (auth/**)".
+// Describe returns the quorum in words: "2 reviewers with different programs (auth/**)".
 func (q *Quorum) Describe() string {
 	text := fmt.Sprintf("%d reviewers", q.Reviewers)
 	if q.Programs == ProgramsDifferent {
@@ -82,7 +82,7 @@ func (q *Quorum) Describe() string {
 	return text
 }
 
-// Standing lists the approvals of the commit under review.
+// Standing returns the approvals of the commit under review.
 func (t *Task) Standing() []*Approval {
 	var list []*Approval
 	for _, a := range t.Approvals {
@@ -93,7 +93,7 @@ func (t *Task) Standing() []*Approval {
 	return list
 }
 
-// Given lists the standing approvals and, for a task that needed one approval only, that one.
+// Given returns the standing approvals, and those that a task without a quorum records in approved_by and merge_approval.
 func (t *Task) Given(s *State, tree string) []*Approval {
 	list := t.Standing()
 	add := func(a Approval) {
@@ -123,7 +123,8 @@ func (t *Task) Given(s *State, tree string) []*Approval {
 	return list
 }
 
-// ProgramOf is the program of the agent's run on the task, the newest when it is over, else the one that it starts.
+// ProgramOf returns the agent program of the agent's run on the task: of the present run, else of the latest one, else the
+// program that the agent starts.
 func (s *State) ProgramOf(t *Task, agent string) string {
 	e := s.Agents[agent]
 	if e != nil && e.Child != nil && e.Child.Task == t.ID && e.Child.CLI != "" {
@@ -140,7 +141,8 @@ func (s *State) ProgramOf(t *Task, agent string) string {
 	return ""
 }
 
-// UsedPrograms are the programs that approved what is submitted and cannot approve it again, because other ones have to.
+// UsedPrograms returns the programs that approved the submission and cannot approve it again, because the quorum requires
+// different ones.
 func (t *Task) UsedPrograms() List {
 	if t.Quorum == nil || t.Quorum.Programs != ProgramsDifferent {
 		return nil
@@ -154,7 +156,7 @@ func (t *Task) UsedPrograms() List {
 	return used
 }
 
-// ApprovalsText says who has approved and who is missing, "" when one reviewer is enough.
+// ApprovalsText returns who has approved and how many are missing, or "" if one reviewer is enough.
 func (t *Task) ApprovalsText() string {
 	if t.Quorum == nil && len(t.Approvals) == 0 {
 		return ""
@@ -183,7 +185,7 @@ func (t *Task) ApprovalsText() string {
 	return text
 }
 
-// MissingApprovals is how many more reviewers have to approve what is in review.
+// MissingApprovals returns how many more reviewers have to approve the submission.
 func (t *Task) MissingApprovals() int {
 	if t.Status != ReadyForReview {
 		return 0
@@ -191,7 +193,7 @@ func (t *Task) MissingApprovals() int {
 	return t.Quorum.Missing(t.Standing())
 }
 
-// NobodyLeft says why no registered reviewer can give the approval that a task misses, "" when one can.
+// NobodyLeft returns why no registered reviewer can give the missing approval, or "" if one can.
 func (s *State) NobodyLeft(t *Task) string {
 	if t.MissingApprovals() == 0 || len(t.Standing()) == 0 {
 		return ""
@@ -214,12 +216,12 @@ func (s *State) NobodyLeft(t *Task) string {
 	return "there is no other reviewer"
 }
 
-// ApprovedNow reports whether an approval of the agent is among those of what is submitted.
+// ApprovedNow reports whether the agent has a standing approval of the submission.
 func (t *Task) ApprovedNow(agent string) bool {
 	return t.Status == Approved && t.ApprovedBy == agent || (t.Status == Approved || t.Status == ReadyForReview) && t.HasApprovalBy(agent)
 }
 
-// HasApprovalBy reports whether the reviewer approved what is submitted now.
+// HasApprovalBy reports whether the reviewer approved the submission.
 func (t *Task) HasApprovalBy(reviewer string) bool {
 	return slices.ContainsFunc(t.Standing(), func(a *Approval) bool { return a.Reviewer == reviewer })
 }

@@ -7,21 +7,20 @@ import (
 	"strconv"
 )
 
-// SealHistory is the verdict of a task that was MERGED when it came onto the board: nobody's
-// approval of it is known here.
+// SealHistory is the verdict of a task that was already MERGED when it came onto the board, so that its approval is unknown.
 const SealHistory = "history"
 
 // A Sealer makes and checks seals.
 type Sealer interface {
-	Name() string // of its key
+	Name() string // returns the id of the key
 	Sign(fields ...string) string
 	Fits(mac string, fields ...string) bool
 }
 
-// NeedsSeal reports whether a task with that status has to have a seal.
+// NeedsSeal reports whether a task with that status must have a seal.
 func (s Status) NeedsSeal() bool { return s == Approved || s == Merged }
 
-// approval is what a seal says of a task besides the seal's own fields.
+// approval returns the texts of a task that its seal covers.
 func (t *Task) approval() []string {
 	a := t.MergeApproval
 	if a == nil {
@@ -39,17 +38,18 @@ func (t *Task) approval() []string {
 	return says
 }
 
-// sealed is what the seal of one approval says.
+// sealed returns the texts that the seal of one approval covers.
 func (a *Approval) sealed(task string) []string {
 	return []string{"approval", task, a.Reviewer, strconv.FormatBool(a.Person), a.Program, a.Commit, a.Tree, string(a.At)}
 }
 
-// SealFits says why the seal of an approval of that task does not count, "" when it does.
+// SealFits returns why the seal of the approval is not valid for task, or "" if it is.
 func (a *Approval) SealFits(task string, k Sealer) string {
 	return sealFits(k, a.Key, a.MAC, func() []string { return a.sealed(task) })
 }
 
-// sealFits says why a seal does not count for what it says, "" when it does. Without a key every seal counts.
+// sealFits returns why mac, made with the key named key, is no seal of the texts says, or "" if it is. If k is nil every seal
+// is valid.
 func sealFits(k Sealer, key, mac string, says func() []string) string {
 	switch {
 	case k == nil:
@@ -84,7 +84,7 @@ func (s *State) sealEach(t, before *Task, k Sealer, all bool) *Task {
 	return t
 }
 
-// SameApproval reports whether a task says the same of its approval as another version of it.
+// SameApproval reports whether the sealed texts of two versions of a task are equal.
 func (t *Task) SameApproval(old *Task) bool { return slices.Equal(old.approval(), t.approval()) }
 
 func (t *Task) sealed() []string {
@@ -92,8 +92,7 @@ func (t *Task) sealed() []string {
 	return append([]string{"verdict", s.Verdict, s.Generation, s.Tree, string(s.At)}, t.approval()...)
 }
 
-// SealFits says why the seal of a task does not count, "" when it does. Without a key every
-// seal counts.
+// SealFits returns why the seal of a task is not valid, or "" if it is. If k is nil every seal is valid.
 func (t *Task) SealFits(k Sealer) string {
 	s := cmp.Or(t.Seal, &Seal{})
 	return sealFits(k, s.Key, s.MAC, t.sealed)
@@ -105,10 +104,9 @@ func (t *Task) sign(k Sealer, verdict, generation, tree string, at Time) {
 	t.Seal.MAC = k.Sign(t.sealed()...)
 }
 
-// SealApprovals seals what a verb made of before: each task of s that came into APPROVED or
-// MERGED, or whose approval it changed. With all, tasks that have no seal that counts get one
-// as well. treeOf is asked for the tree of a commit. It returns the ids of the tasks that it
-// sealed without a verb's change.
+// SealApprovals seals each task of s that a verb brought into APPROVED or MERGED since before, or whose approval it changed.
+// With all, tasks without a valid seal get one too. treeOf returns the tree of a commit. adopted are the ids of tasks sealed
+// without a change by a verb.
 func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(commit string) (string, error), at Time) (adopted []string, err error) {
 	for i, t := range s.tasks {
 		if !all && i < len(before.tasks) && t == before.tasks[i] {
@@ -157,7 +155,7 @@ func (s *State) SealApprovals(before *State, k Sealer, all bool, treeOf func(com
 	return adopted, nil
 }
 
-// sealed is what the seal of a tip says.
+// sealed returns the texts that the seal of a tip covers.
 func (i *Integration) sealed() []string {
 	m := i.Intent
 	if m == nil {
@@ -166,8 +164,7 @@ func (i *Integration) sealed() []string {
 	return []string{"integration", i.Tip, i.By, string(i.At), i.Base, m.Kind, m.Commit, m.Old, m.Base, m.From, m.Task, string(m.At), m.By}
 }
 
-// SealAs seals where a verb left the branch. old is the integration that the verb changed, nil for a new
-// board. With all, a tip whose seal does not count gets one as well.
+// SealAs seals the tip if a verb changed it since old; nil: a new board. With all, a tip without a valid seal gets one too.
 func (i *Integration) SealAs(old *Integration, k Sealer, all bool) {
 	if i == nil || old != nil && i.SameTip(old) && !all || i.SealFits(k) == "" {
 		return
@@ -175,10 +172,10 @@ func (i *Integration) SealAs(old *Integration, k Sealer, all bool) {
 	i.Seal = &TipSeal{Key: k.Name(), MAC: k.Sign(i.sealed()...)}
 }
 
-// SameTip reports whether the branch was left in the same way as another version says.
+// SameTip reports whether the sealed texts of two versions are equal.
 func (i *Integration) SameTip(old *Integration) bool { return slices.Equal(old.sealed(), i.sealed()) }
 
-// SealFits says why the seal of the tip does not count, "" when it does.
+// SealFits returns why the seal of the tip is not valid, or "" if it is.
 func (i *Integration) SealFits(k Sealer) string {
 	s := cmp.Or(i.Seal, &TipSeal{})
 	return sealFits(k, s.Key, s.MAC, i.sealed)

@@ -14,13 +14,13 @@ const (
 	FactPending = "pending"
 )
 
-// FactCategories are what a fact may be about (specs/roles-and-knowledge.md#6.1).
+// FactCategories are the subjects that a fact may have (specs/roles-and-knowledge.md#6.1).
 var FactCategories = []string{"project", "user", "tool", "general"}
 
-// Active reports whether prompts may have the fact.
+// Active reports whether prompts may contain the fact.
 func (f *Fact) Active() bool { return f.Status == "" || f.Status == FactActive }
 
-// Number is the number of the fact's id, 0 for an id of another form.
+// Number returns the number in the fact's id, or 0 for an id of another form.
 func (f *Fact) Number() int {
 	rest, _ := strings.CutPrefix(f.ID, "fact-")
 	n, err := strconv.Atoi(rest)
@@ -30,7 +30,7 @@ func (f *Fact) Number() int {
 	return n
 }
 
-// ActiveFacts are the facts that prompts may have, in the order of the board.
+// ActiveFacts returns the facts that prompts may contain, in the order of the board.
 func (s *State) ActiveFacts() []*Fact {
 	var list []*Fact
 	for _, f := range s.Facts {
@@ -41,7 +41,7 @@ func (s *State) ActiveFacts() []*Fact {
 	return list
 }
 
-// NewNotes lists the notes for the task of an agent's run that were not in its prompt.
+// NewNotes returns the notes for the task of an agent's run that were not in its prompt.
 func (s *State) NewNotes(agent string) []*Note {
 	a := s.Agents[agent]
 	if a == nil || a.Child == nil || a.Child.Task == "" {
@@ -59,18 +59,18 @@ func (s *State) NewNotes(agent string) []*Note {
 // commentCheck comes before the name of who commented, in the place of a check.
 const commentCheck = "comment of "
 
-// IsComment reports whether the note is about a change.
+// IsComment reports whether the note is a comment on a change.
 func (n *Note) IsComment() bool { return n.Commit != "" }
 
-// Finding is a comment as coders and views get it.
+// Finding returns a comment as a finding, for coders and views.
 func (n *Note) Finding() *Finding {
 	return &Finding{Severity: "error", Check: commentCheck + n.By, File: n.File, Line: n.Line, Message: n.Message}
 }
 
-// Commenter is who commented, for a finding that was made from a comment.
+// Commenter returns the author of a finding that was made from a comment.
 func (f *Finding) Commenter() (name string, ok bool) { return strings.CutPrefix(f.Check, commentCheck) }
 
-// OpenComments lists the comments on a task that are newer than its last submission.
+// OpenComments returns the comments on a task that are newer than its last submission.
 func (s *State) OpenComments(t *Task) []*Note {
 	var list []*Note
 	submitted := t.TimeOfLast(HistoryReadyForReview, HistorySubmittedForReview)
@@ -87,7 +87,7 @@ func (s *State) OpenComments(t *Task) []*Note {
 	return list
 }
 
-// RejectedFor reports whether the last rejection of the task tells a comment.
+// RejectedFor reports whether the last rejection of the task has the comment among its findings.
 func (t *Task) RejectedFor(n *Note) bool {
 	return t.RejectionReason != nil && n.IsComment() && slices.ContainsFunc(t.RejectionReason.Findings, func(f *Finding) bool {
 		return *f == *n.Finding()
@@ -101,7 +101,7 @@ const (
 	ImportClosed = "closed"
 )
 
-// Import returns what was imported from a source, or nil. It may be changed.
+// Import returns the import from source, or nil. It may be changed.
 func (s *State) Import(source string) *Import {
 	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i.Source == source })
 	if i < 0 {
@@ -110,7 +110,7 @@ func (s *State) Import(source string) *Import {
 	return s.Imports[i]
 }
 
-// ImportOf returns the import of which a task was made, nil for other tasks.
+// ImportOf returns the import that became the task, or nil.
 func (s *State) ImportOf(task string) *Import {
 	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i.Task == task })
 	if i < 0 {
@@ -119,12 +119,12 @@ func (s *State) ImportOf(task string) *Import {
 	return s.Imports[i]
 }
 
-// Wordable reports whether a task may still get other words: nobody has begun it.
+// Wordable reports whether the texts of a task may still change: its work was not begun.
 func (t *Task) Wordable() bool {
 	return (t.Status == Draft || t.Status == Unclaimed) && t.ClaimSeq == 0
 }
 
-// Place says where an import is from: the kind of a tracker, its repository, and the key of the issue; a file has no kind.
+// Place returns the origin of an import: the kind of a tracker, its repository, and the key of the issue; a file has no kind.
 func (i *Import) Place() (kind, place, key string) {
 	rest := i.Source
 	for _, k := range []string{"github", "gitlab", "gitea", "jira", "linear"} {
@@ -138,7 +138,7 @@ func (i *Import) Place() (kind, place, key string) {
 	return kind, "", rest
 }
 
-// Question says what was changed on both sides, and how it is decided.
+// Question returns a line about fields that changed on both sides, with the command that decides.
 func (i *Import) Question() string {
 	kind, place, key := i.Place()
 	again := kind + " " + key
@@ -148,8 +148,8 @@ func (i *Import) Question() string {
 	return fmt.Sprintf("%s: the %s changed both here and in %s; next: liza import %s --keep here|outside", i.Task, i.Asks, i.Source, again)
 }
 
-// FirstIntent is when the task's coder first recorded an intent in the current attempt, and
-// whether it has (specs/protocol.md#13.11). Later ones add to it.
+// FirstIntent returns the time of the coder's first intent in the current attempt, if given (specs/protocol.md#13.11). Later
+// ones add to it.
 func (t *Task) FirstIntent() (at Time, given bool) {
 	for h := range t.Backwards() {
 		if IsClaimEvent(h.Event) {
@@ -162,8 +162,8 @@ func (t *Task) FirstIntent() (at Time, given bool) {
 	return at, given
 }
 
-// EarlierCommits are the commits that the task tells of from before its current attempt:
-// what they contain was not made in it.
+// EarlierCommits returns the commits that the task recorded before its current attempt, whose content that attempt did not
+// make.
 func (t *Task) EarlierCommits() List {
 	var list List
 	add := func(commit string) {
@@ -188,10 +188,10 @@ func (t *Task) EarlierCommits() List {
 
 // The statuses of a Request.
 const (
-	RequestOpening = "opening" // recorded before anything is pushed
+	RequestOpening = "opening" // recorded before the push
 	RequestOpen    = "open"
 	RequestMerged  = "merged"
-	RequestClosed  = "closed" // by a person, without a merge
+	RequestClosed  = "closed" // closed without a merge
 )
 
 // Request returns the request with that id, or nil. It may be changed.
@@ -207,7 +207,7 @@ func (s *State) Request(id string) *Request {
 // Under reports whether the request is neither merged nor closed.
 func (r *Request) Under() bool { return r.Status == RequestOpening || r.Status == RequestOpen }
 
-// ConflictsWith begins what a request waits for whose base branch has moved on.
+// ConflictsWith is the prefix of Waits for a request whose base branch has moved on.
 const ConflictsWith = "conflicts with "
 
 // InConflict reports whether the forge cannot merge the request, because its base branch has moved on.
@@ -215,7 +215,7 @@ func (r *Request) InConflict() bool {
 	return r.Status == RequestOpen && strings.HasPrefix(r.Waits, ConflictsWith)
 }
 
-// Text is one line about the request.
+// Text returns one line about the request.
 func (r *Request) Text() string {
 	text := r.ID + ": "
 	switch {
@@ -232,8 +232,8 @@ func (r *Request) Text() string {
 	return text
 }
 
-// CoderOf is the coder of one of the tasks, by what a log says: the one whose task changed a file that the log names most often, else
-// the coder of the last task.
+// CoderOf returns the coder of one of the tasks, for a log: of the task whose files the log names most often, else of the
+// last task. files are the changed files by task.
 func CoderOf(tasks []*Task, files map[string][]string, log string) string {
 	best, most := "", 0
 	for _, t := range slices.Backward(tasks) {
@@ -251,7 +251,7 @@ func CoderOf(tasks []*Task, files map[string][]string, log string) string {
 	return best
 }
 
-// ClockOff reports whether a host's clock is further off than others grant a lease.
+// ClockOff reports whether a host's clock differs by more than the grace of a lease.
 func (s *State) ClockOff(h *Host) bool {
 	off := time.Duration(h.ClockOffset) * time.Second
 	return off.Abs() > s.Duration("lease_grace")

@@ -2,7 +2,12 @@
 // how it is read.
 //
 // State is the model of state.yaml (specs/protocol.md#2). Package transition has the rules by
-// which it changes;
+// which it changes; package audit below has the rules that any state must keep, no matter who
+// wrote it.
+//
+// Everything here is pure: no file, no process, no clock, no random number. Time and facts
+// about processes are arguments. A fork shares tasks with the state that it was made from
+// until Task returns one of them.
 package blackboard
 
 import (
@@ -18,22 +23,22 @@ import (
 // The tasks of a state. A fork shares them with the state that it was made from, so nobody
 // gets at the list itself: Tasks, TaskAt and Find are for looking, Task is for changing.
 
-// Tasks yields the tasks in the order of the file, for looking.
+// Tasks yields the tasks in the order of the file. They must not be changed.
 func (s *State) Tasks() iter.Seq[*Task] { return slices.Values(s.tasks) }
 
-// EachTask yields the tasks with their places, for looking.
+// EachTask yields the tasks with their indexes. They must not be changed.
 func (s *State) EachTask() iter.Seq2[int, *Task] { return slices.All(s.tasks) }
 
-// TaskList is a copy of the list, for looking at its tasks.
+// TaskList returns a copy of the list. The tasks must not be changed.
 func (s *State) TaskList() []*Task { return slices.Clone(s.tasks) }
 
 // TaskCount returns the number of tasks on the board.
 func (s *State) TaskCount() int { return len(s.tasks) }
 
-// TaskAt returns the task in that place, from 0, for looking.
+// TaskAt returns the task with index i, from 0. It must not be changed.
 func (s *State) TaskAt(i int) *Task { return s.tasks[i] }
 
-// Find returns the task with that id, or nil, for looking.
+// Find returns the task with that id, or nil. It must not be changed.
 func (s *State) Find(id string) *Task {
 	// The index may be older than the list, so it only says where to look first.
 	if i, ok := s.index[id]; ok && i < len(s.tasks) && s.tasks[i].ID == id {
@@ -47,8 +52,7 @@ func (s *State) Find(id string) *Task {
 	return nil
 }
 
-// Task returns the task with that id, or nil. It may be changed. Pointers to it that were
-// got from a fork before keep what it was.
+// Task returns the task with that id, or nil. It may be changed. Earlier pointers to it from a fork keep its former value.
 func (s *State) Task(id string) *Task {
 	if t := s.Find(id); t != nil {
 		return s.Writable(t)
@@ -70,7 +74,7 @@ func (s *State) Writable(t *Task) *Task {
 	return c
 }
 
-// AddTasks puts tasks behind the others. They are the state's own from then on.
+// AddTasks appends tasks, which s owns from then on.
 func (s *State) AddTasks(tasks ...*Task) {
 	s.tasks = append(s.tasks, tasks...)
 	if s.owned != nil {
@@ -91,8 +95,8 @@ func (s *State) RemoveTasks(drop func(*Task) bool) {
 	s.tasks = slices.DeleteFunc(s.tasks, drop)
 }
 
-// SetTasks replaces the list of tasks. like, if not nil, is a state with most of these tasks at the same
-// places: its index is used again.
+// SetTasks replaces the list of tasks. If like is a state with most of these tasks at the same indexes, its index of ids is
+// reused.
 func (s *State) SetTasks(tasks []*Task, like *State) {
 	s.tasks = tasks
 	if like != nil && len(like.tasks) == len(tasks) {
@@ -107,7 +111,7 @@ func (s *State) SetTasks(tasks []*Task, like *State) {
 	}
 }
 
-// SprintTimes returns the times of the sprint, made when there are none. They may be changed.
+// SprintTimes returns the times of the sprint, and makes them if there are none. They may be changed.
 func (s *State) SprintTimes() *Timeline {
 	if s.Sprint.Timeline == nil {
 		s.Sprint.Timeline = &Timeline{}
@@ -115,10 +119,10 @@ func (s *State) SprintTimes() *Timeline {
 	return s.Sprint.Timeline
 }
 
-// UseArchive sets the archive in which s and its forks find the tasks that have left the board.
+// UseArchive sets the archive of s and its forks.
 func (s *State) UseArchive(a Archive) { s.archive = a }
 
-// ArchivedTasks returns the tasks that have left the board, by id. The map must not be changed.
+// ArchivedTasks returns the archived tasks by id. The map must not be changed.
 func (s *State) ArchivedTasks() map[string]Archived {
 	if s.archive == nil {
 		return nil
@@ -126,7 +130,7 @@ func (s *State) ArchivedTasks() map[string]Archived {
 	return s.archive.Archived()
 }
 
-// StatusOf is the status of a task on the board or, when it is not there, in the archive.
+// StatusOf returns the status of a task on the board, else in the archive.
 func (s *State) StatusOf(id string) (Status, bool) {
 	if t := s.Find(id); t != nil {
 		return t.Status, true
@@ -135,11 +139,10 @@ func (s *State) StatusOf(id string) (Status, bool) {
 	return a.Status, ok
 }
 
-// ArchivedIDs are the ids of the tasks in the archive, sorted; a new task may have none of them.
+// ArchivedIDs returns the sorted ids of archived tasks, which no new task may have.
 func (s *State) ArchivedIDs() []string { return slices.Sorted(maps.Keys(s.ArchivedTasks())) }
 
-// ArchivedNow are the archived tasks that belong to the current sprint and are not on the
-// board, and what they were.
+// ArchivedNow returns the statuses, by id, of archived tasks of the current sprint that are not on the board.
 func (s *State) ArchivedNow() map[string]Status {
 	all := s.ArchivedTasks()
 	if len(all) == 0 || s.Sprint == nil {
@@ -167,9 +170,9 @@ func SprintNumber(id string) (int, bool) {
 	return n, ok && err == nil && n >= 0
 }
 
-// InSprint returns what reports whether a task of the board belongs to the current sprint
-// (specs/protocol.md#12): it is planned, stretch, or replaces one that is, or nobody finished it
-// before. What stays of an earlier sprint only because others depend on it does not.
+// InSprint returns a function that reports whether a task of the board belongs to the current sprint (specs/protocol.md#12):
+// it is planned, stretch, or replaces such a task, or it was unfinished or not made yet when the sprint began. A finished
+// task of an earlier sprint, kept because others depend on it, does not belong to it.
 func (s *State) InSprint() func(*Task) bool {
 	if s.Sprint == nil || s.firstSprint() {
 		return func(*Task) bool { return true }
@@ -185,8 +188,8 @@ func (s *State) InSprint() func(*Task) bool {
 	}
 }
 
-// sprintMembers tells of an id whether the sprint's scope names it or a task that it
-// replaces, on the board or in the archive.
+// sprintMembers returns a function that reports whether the sprint's scope names an id, or a task that it replaces, on the
+// board or in the archive.
 func (s *State) sprintMembers() func(id string) bool {
 	scope, known := s.Sprint.EnsureScope(), map[string]bool{}
 	archived := sync.OnceValue(s.ArchivedTasks)
@@ -211,8 +214,8 @@ func (s *State) sprintMembers() func(id string) bool {
 	return member
 }
 
-// Ended is when the task got its last status: the time of its newest history entry that
-// set one, else of the newest entry at all.
+// Ended returns the time when the task got its last status: that of its newest history entry that set one, else of the newest
+// entry.
 func (t *Task) Ended() time.Time {
 	for h := range t.Backwards() {
 		if at, ok := h.Time.At(); ok && h.LeadsTo() != nil {
@@ -227,7 +230,7 @@ func (t *Task) Ended() time.Time {
 	return at
 }
 
-// Leave removes tasks from the board whose copies are in the archive.
+// Leave removes archived tasks from the board.
 func (s *State) Leave(ids []string) {
 	if s.leaving == nil {
 		s.leaving = map[string]Status{}
@@ -246,7 +249,7 @@ func (s *State) Leaving(id string) (Status, bool) {
 	return status, ok
 }
 
-// EnsureScope returns the scope of the sprint, made when there is none. It may be changed.
+// EnsureScope returns the scope of the sprint, and makes it if there is none. It may be changed.
 func (sp *Sprint) EnsureScope() *SprintScope {
 	if sp == nil {
 		return &SprintScope{}

@@ -27,15 +27,15 @@ const (
 var Statuses = []Status{Draft, Unclaimed, Claimed, ReadyForReview, Rejected, Approved,
 	IntegrationFailed, Blocked, Merged, Abandoned, Superseded}
 
-// A Tone says how much a status asks for attention. Each view has a colour for it.
+// A Tone is the degree of attention that a status asks for. Each view has a colour for it.
 type Tone string
 
 // The tones, the most urgent first.
 const (
 	ToneBad    Tone = "bad"    // a person or a planner has to act
-	ToneWait   Tone = "wait"   // it goes back
+	ToneWait   Tone = "wait"   // the task goes back to a coder
 	ToneWork   Tone = "work"   // an agent works on it
-	ToneReview Tone = "review" // it is judged
+	ToneReview Tone = "review" // the task is under review
 	ToneGood   Tone = "good"
 	ToneCalm   Tone = "calm"
 	ToneQuiet  Tone = "quiet"
@@ -44,12 +44,12 @@ const (
 // Lanes are the columns of the board in the order in which work passes them.
 var Lanes = []string{"To do", "In progress", "In review", "Approved", "Blocked", "Done"}
 
-// StatusInfo says how a status is shown, and what other vocabularies call it.
+// StatusInfo has the texts and colours of a status for views, and its name in other vocabularies.
 type StatusInfo struct {
 	Status   Status `json:"status"`
 	Title    string `json:"title"` // heading of a list of such tasks
 	Words    string `json:"words"` // for readers who do not know Liza
-	Glyph    string `json:"glyph"` // one column wide, for readers who do not see the colour
+	Glyph    string `json:"glyph"` // one column wide, for readers who cannot see the colour
 	Tone     Tone   `json:"tone"`
 	Lane     string `json:"lane"`
 	Fill     string `json:"fill"` // background in drawings
@@ -62,7 +62,7 @@ type StatusInfo struct {
 	Kiso   string `json:"-"`
 }
 
-// StatusTable has each status once, ordered by how much people want to see such tasks when not all fit.
+// StatusTable has each status once, in the order in which views with too little room prefer its tasks.
 var StatusTable = []StatusInfo{
 	{Blocked, "Blocked", "blocked", "✗", ToneBad, "Blocked", "#f8d7da", false, true, "INTERVENTION_REQUIRED", "blocked", "failed"},
 	{IntegrationFailed, "Could not be merged", "merge failed", "!", ToneBad, "In progress", "#f8d7da", false, false, "INTERVENTION_REQUIRED", "conflict", "failed"},
@@ -77,7 +77,7 @@ var StatusTable = []StatusInfo{
 	{Abandoned, "Given up", "given up", "–", ToneQuiet, "Done", "#dddddd", true, false, "CANCELED", "cancelled", "cancelled"},
 }
 
-// Rank returns the place of s in StatusTable; that of a status which people invented is behind all others.
+// Rank returns the index of s in StatusTable, or its length for an unknown status.
 func (s Status) Rank() int {
 	for i := range StatusTable {
 		if StatusTable[i].Status == s {
@@ -87,7 +87,7 @@ func (s Status) Rank() int {
 	return len(StatusTable)
 }
 
-// Info returns how s is shown. A status that people invented is shown by its name.
+// Info returns the entry of s in StatusTable. An unknown status is shown by its name.
 func (s Status) Info() StatusInfo {
 	if at := s.Rank(); at < len(StatusTable) {
 		return StatusTable[at]

@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// KindOf is the task's kind; none given means code.
+// KindOf returns the task's kind, by default code.
 func (t *Task) KindOf() TaskKind { return cmp.Or(t.Kind, CodeTask) }
 
-// BlockedFor is what a BLOCKED task waits for; an answer when it does not say.
+// BlockedFor returns the reason why a task is BLOCKED, by default a question.
 func (t *Task) BlockedFor() BlockedKind { return cmp.Or(t.BlockedKind, BlockedByQuestion) }
 
-// Bases lists the commits other than the integration branch on which the work of a task may be based. Some may be "".
+// Bases returns the commits, other than the integration branch, that the work of a task may be based on. Some may be "".
 func (t *Task) Bases() []string { return []string{t.BaseCommit, t.FixOnto, t.Merges} }
 
-// ChangesFiles reports whether the task's work is commits: kind code and everything with
-// writes (specs/protocol.md#4.5). A command that may write and was handed in without a change is
-// treated as one without writes.
+// ChangesFiles reports whether the task's work is commits: kind code and everything with writes (specs/protocol.md#4.5),
+// except for a command that may write but was submitted without a change.
 func (t *Task) ChangesFiles() bool {
 	if t.KindOf() == CodeTask {
 		return true
@@ -35,7 +34,7 @@ func (t *Task) wroteNothing() bool {
 	return false
 }
 
-// PriorityOf is the task's priority; none given means 1.
+// PriorityOf returns the task's priority, by default 1.
 func (t *Task) PriorityOf() int {
 	if t.Priority == nil {
 		return 1
@@ -43,7 +42,7 @@ func (t *Task) PriorityOf() int {
 	return *t.Priority
 }
 
-// TitleText is the short name: title, else the first line of the description, 72 bytes.
+// TitleText returns the title, else the first line of the description, in 72 bytes.
 func (t *Task) TitleText() string {
 	title := t.Title
 	if title == "" {
@@ -59,7 +58,7 @@ func (t *Task) TitleText() string {
 // two coders failed it, or it failed three times.
 func (t *Task) Exhausted() bool { return len(t.FailedBy) >= 2 || t.Failures >= 3 }
 
-// IntegrationBranch is the branch that approved work is merged into.
+// IntegrationBranch returns the name of the branch that approved work is merged into.
 func (s *State) IntegrationBranch() string { return s.Text("integration_branch") }
 
 // Backwards yields the history from the newest entry to the oldest.
@@ -73,7 +72,7 @@ func (t *Task) Backwards() iter.Seq[*HistoryEntry] {
 	}
 }
 
-// Last is the newest history entry, or nil.
+// Last returns the newest history entry, or nil.
 func (t *Task) Last() *HistoryEntry {
 	for h := range t.Backwards() {
 		return h
@@ -81,7 +80,7 @@ func (t *Task) Last() *HistoryEntry {
 	return nil
 }
 
-// LastEntry is the newest history entry of an event, nil when there is none.
+// LastEntry returns the newest history entry of an event, or nil.
 func (t *Task) LastEntry(event HistoryEvent) *HistoryEntry {
 	for h := range t.Backwards() {
 		if h.Event == event {
@@ -91,7 +90,7 @@ func (t *Task) LastEntry(event HistoryEvent) *HistoryEntry {
 	return nil
 }
 
-// TimeOfLast is the time of the newest history entry with one of the names.
+// TimeOfLast returns the time of the newest history entry of one of the events.
 func (t *Task) TimeOfLast(events ...HistoryEvent) Time {
 	for h := range t.Backwards() {
 		if slices.Contains(events, h.Event) {
@@ -101,7 +100,7 @@ func (t *Task) TimeOfLast(events ...HistoryEvent) Time {
 	return ""
 }
 
-// IsClaimEvent reports whether a task has a new claim from that entry on.
+// IsClaimEvent reports whether a history entry of e begins a new claim.
 func IsClaimEvent(e HistoryEvent) bool {
 	switch e {
 	case HistoryClaimed, HistoryReclaimed, HistoryReassigned, HistoryClaimedForFix:
@@ -110,8 +109,7 @@ func IsClaimEvent(e HistoryEvent) bool {
 	return false
 }
 
-// FinishedRun returns the run that said, in the claim of that number, that the task is done, and whose work
-// was not handed in; nil: there is none.
+// FinishedRun returns the run that completed the task in that claim, but whose work was not submitted, or nil.
 func (t *Task) FinishedRun(claim int) *Attempt {
 	for _, a := range slices.Backward(t.Attempts) {
 		switch {
@@ -125,7 +123,7 @@ func (t *Task) FinishedRun(claim int) *Attempt {
 	return nil
 }
 
-// LastClaimant is the coder of the last claim entry, "" when nobody ever claimed.
+// LastClaimant returns the coder of the last claim entry, or "".
 func (t *Task) LastClaimant() string {
 	for h := range t.Backwards() {
 		if IsClaimEvent(h.Event) {
@@ -135,14 +133,13 @@ func (t *Task) LastClaimant() string {
 	return t.AssignedTo
 }
 
-// LastIntent returns the intent that the task's coder recorded in the current attempt, and
-// whether there is one.
+// LastIntent returns the latest intent of the task's coder in the current attempt, if there is one.
 func (t *Task) LastIntent() (*HistoryEntry, bool) {
 	h := t.IntentSinceClaim(t.AssignedTo)
 	return h, h != nil
 }
 
-// AgentIDs lists the registered agents by role and number.
+// AgentIDs returns the registered agents, by role and number.
 func (s *State) AgentIDs() []string {
 	return slices.SortedFunc(maps.Keys(s.Agents), CompareAgentIDs)
 }
@@ -160,10 +157,10 @@ func (t *Task) IntentSinceClaim(agent string) *HistoryEntry {
 	return nil
 }
 
-// Unplanned reports whether nobody but the gates has looked at the task yet.
+// Unplanned reports whether a task is UNCLAIMED and was never claimed.
 func Unplanned(t *Task) bool { return t.Status == Unclaimed && t.ClaimSeq == 0 }
 
-// FreeAgent sets the agent IDLE when it works on that task.
+// FreeAgent sets the agent IDLE if it works on task.
 func FreeAgent(s *State, agent, task string) {
 	if a := s.Agents[agent]; a != nil && a.CurrentTask == task {
 		a.CurrentTask, a.Status = "", AgentIdle

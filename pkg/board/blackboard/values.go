@@ -29,7 +29,7 @@ const (
 	System = "system"
 )
 
-// ParseRole accepts the spellings of specs/protocol.md#0.4 and returns the identifier.
+// ParseRole converts a spelling of specs/protocol.md#0.4 to the role.
 func ParseRole(s string) (Role, bool) {
 	switch strings.ToLower(strings.NewReplacer(" ", "_", "-", "_").Replace(strings.TrimSpace(s))) {
 	case "planner":
@@ -42,7 +42,7 @@ func ParseRole(s string) (Role, bool) {
 	return "", false
 }
 
-// IDPrefix is the part of an agent id before its number: "code-reviewer-".
+// IDPrefix returns the part of an agent id before its number: "code-reviewer-".
 func (r Role) IDPrefix() string { return strings.ReplaceAll(string(r), "_", "-") + "-" }
 
 // UnmarshalText normalises the spellings of specs/protocol.md#0.4; an unknown role is kept for rule V42.
@@ -54,8 +54,8 @@ func (r *Role) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ParseAgentID splits an agent id into its role and number; ok is false when it
-// does not match ^(coder|code-reviewer|planner)-[0-9]+$ (specs/decisions.md#D4).
+// ParseAgentID splits an agent id into role and number; ok is false unless it matches ^(coder|code-reviewer|planner)-[0-9]+$
+// (specs/decisions.md#D4).
 func ParseAgentID(id string) (role Role, number int, ok bool) {
 	i := strings.LastIndexByte(id, '-')
 	if i < 0 || i == len(id)-1 || strings.Trim(id[i+1:], "0123456789") != "" {
@@ -83,7 +83,7 @@ func ValidTaskID(id string) bool {
 		!strings.HasSuffix(id, ".") && !strings.HasSuffix(strings.ToLower(id), ".lock")
 }
 
-// TimeOf writes t as the protocol does: UTC, whole seconds. The zero time is "".
+// TimeOf converts t to the form of the protocol: UTC, whole seconds. The zero time is "".
 func TimeOf(t time.Time) Time {
 	if t.IsZero() {
 		return ""
@@ -91,7 +91,7 @@ func TimeOf(t time.Time) Time {
 	return Time(t.UTC().Format("2006-01-02T15:04:05Z"))
 }
 
-// At reads the time; ok is false when there is none or it is not RFC 3339.
+// At parses the time; ok is false if it is empty or not RFC 3339.
 func (t Time) At() (time.Time, bool) {
 	if t.None() {
 		return time.Time{}, false
@@ -100,13 +100,13 @@ func (t Time) At() (time.Time, bool) {
 	return at, err == nil
 }
 
-// None reports whether no time is given.
+// None reports whether the time is empty.
 func (t Time) None() bool { return t == "" || t == "null" || t == "~" }
 
-// Plain lets a writer put the scalar into the file without quotes.
+// Plain lets a writer omit the quotes of the scalar.
 func (t Time) Plain() string { return string(t) }
 
-// Plain lets a writer put the scalar into the file without quotes.
+// Plain lets a writer omit the quotes of the scalar.
 func (r Raw) Plain() string { return string(r) }
 
 // UnmarshalYAML accepts a list or a single scalar (specs/decisions.md#D18).
@@ -137,7 +137,7 @@ func (l List) Has(s string) bool {
 	return false
 }
 
-// CompareAgentIDs puts coder-2 before coder-10, and malformed ids last.
+// CompareAgentIDs orders ids by role and number, coder-2 before coder-10, with malformed ids last.
 func CompareAgentIDs(a, b string) int {
 	roleA, numberA, okA := ParseAgentID(a)
 	roleB, numberB, okB := ParseAgentID(b)
@@ -152,11 +152,11 @@ func CompareAgentIDs(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// Raw is a scalar that is kept exactly as it is written in the file.
+// Raw is a scalar with exactly its text in the file.
 type Raw string
 
-// Time is a point in time as it is written in the file (specs/protocol.md#0.1); At reads
-// it. A malformed one is kept, and rule V39 reports it.
+// Time is a point in time as written in the file (specs/protocol.md#0.1); At parses it. A malformed one is kept, and rule V39
+// reports it.
 type Time string
 
 // List is a list of strings; a scalar is accepted when read (specs/decisions.md#D18).
@@ -165,11 +165,11 @@ type List []string
 // Settings is an open map of values, as in config and limits.
 type Settings map[string]any
 
-// Amount is a figure that may have a fraction: cents, above all. It is kept to four decimals,
-// so that the sum of many runs is the same in every order.
+// Amount is a figure that may have a fraction, mostly cents. It has four decimals, so that the sum of many runs is the same
+// in every order.
 type Amount float64
 
-// AmountOf rounds to the decimals that are kept. What is above zero stays above zero.
+// AmountOf rounds n to four decimals. A value above zero stays above zero.
 func AmountOf(n float64) Amount {
 	kept := math.Round(n*1e4) / 1e4
 	switch {
@@ -181,13 +181,13 @@ func AmountOf(n float64) Amount {
 	return Amount(kept)
 }
 
-// Plus is the sum without the dust that binary fractions leave.
+// Plus returns the sum, rounded to four decimals.
 func (a Amount) Plus(b Amount) Amount { return AmountOf(float64(a) + float64(b)) }
 
-// String is the figure for people: one decimal, and more only where nothing would be left.
+// String returns the figure for people, with one decimal, or more for a small one.
 func (a Amount) String() string { return rounded(float64(a), 1, 4) }
 
-// Dollars is an amount of cents for people: "$0.17".
+// Dollars returns an amount of cents as dollars: "$0.17".
 func (a Amount) Dollars() string {
 	text := rounded(float64(a)/100, 2, 6)
 	whole, part, _ := strings.Cut(text, ".")
@@ -209,16 +209,15 @@ func rounded(n float64, decimals, most int) string {
 	return text
 }
 
-// Reaches reports whether a limit leaves no room: it is used up, or reserve would go beyond it.
-// 0 means no limit.
+// Reaches reports whether the amount has reached limit, or would exceed it with reserve. A limit of 0 means none.
 func (a Amount) Reaches(limit int, reserve Amount) bool {
 	return limit > 0 && (a >= Amount(limit) || a.Plus(reserve) > Amount(limit))
 }
 
-// Is reports whether the amount is that part of a whole.
+// Is reports whether the amount is at least percent of whole.
 func (a Amount) Is(percent, whole int) bool { return 100*a >= Amount(percent)*Amount(whole) }
 
-// OrList is "a, b or c".
+// OrList returns names as "a, b or c".
 func OrList(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -226,7 +225,7 @@ func OrList(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-// ShortCommit is a commit as people read it: nine digits.
+// ShortCommit returns the first nine digits of a commit.
 func ShortCommit(commit string) string {
 	if len(commit) > 9 {
 		return commit[:9]
@@ -240,39 +239,36 @@ const (
 	SeverityWarning = "warning"
 )
 
-// A Violation is one thing in a state that breaks a rule of specs/protocol.md#9.
+// A Violation is a breach of a rule of specs/protocol.md#9 in a state.
 type Violation struct {
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"` // SeverityError or SeverityWarning
 
-	// OnWrite tells that a write is refused which would create or keep the
-	// violation in what it touches (column W).
+	// OnWrite marks a violation that refuses each write which creates it or touches its subject (column W).
 	OnWrite bool `json:"on_write"`
 
-	// Fixable tells that Repair may be able to repair it (mark F).
+	// Fixable marks a violation that Repair may be able to repair (mark F).
 	Fixable bool `json:"fixable,omitempty"`
 
-	// Subjects are the ids of the tasks and agents, and the names of the sections,
-	// that the violation concerns. An id that is named but does not exist is one
-	// of them, so that a write which removes the entry is seen to create it.
+	// Subjects are the tasks, agents and sections that the violation concerns. The id of a missing entry is one of them, so
+	// that a write which removes the entry is seen to create the violation.
 	Subjects []string `json:"subjects,omitempty"`
 
-	// Path is where in state.yaml it is: "tasks[task-3].priority",
-	// "agents[coder-1].role", "config.lease_duration". An entry without a usable id
-	// is named by its position, counted from 1: "tasks[#2].id". Path is empty for
-	// what is not in the file.
+	// Path is the place in state.yaml: "tasks[task-3].priority", "agents[coder-1].role", "config.lease_duration". An entry
+	// without a usable id is named by its position, counted from 1: "tasks[#2].id". It is empty for problems outside of the
+	// file.
 	Path string `json:"path,omitempty"`
 
-	Line    int    `json:"line,omitempty"` // filled in by who knows the file
+	Line    int    `json:"line,omitempty"` // set by a reader of the file
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
-	Next    string `json:"next,omitempty"` // the command that helps, where one is known
+	Next    string `json:"next,omitempty"` // the next command, or ""
 }
 
-// Text is the message with the command that helps.
+// Text returns the message and the next command.
 func (v Violation) Text() string { return v.Message + prose.After("; next: ", v.Next) }
 
-// String is one line for people: line, rule, severity when it is a warning, message, and the command that helps.
+// String returns one line for people: line, rule, severity of a warning, message, and the next command.
 func (v Violation) String() string {
 	text := v.Rule + " " + v.Text()
 	if v.Severity == SeverityWarning {
@@ -284,13 +280,13 @@ func (v Violation) String() string {
 	return text
 }
 
-// Advise names the command that helps.
+// Advise sets the next command.
 func (v *Violation) Advise(next string) *Violation {
 	v.Next = next
 	return v
 }
 
-// Concerns adds subjects that the violation does not name yet.
+// Concerns adds missing subjects.
 func (v *Violation) Concerns(subjects ...string) *Violation {
 	for _, subject := range subjects {
 		if subject != "" && !List(v.Subjects).Has(subject) {
@@ -300,7 +296,7 @@ func (v *Violation) Concerns(subjects ...string) *Violation {
 	return v
 }
 
-// Lenient makes a warning of the violation when mild holds.
+// Lenient makes the violation a warning if mild holds.
 func (v *Violation) Lenient(mild bool) *Violation {
 	if mild {
 		v.Severity = SeverityWarning

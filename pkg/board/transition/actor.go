@@ -18,8 +18,8 @@ type Actor struct {
 	Facts     blackboard.ProcessFacts // what is known about processes, for liveness
 }
 
-// NoAgent is where an actor is who runs below a supervisor, but not in the run of an agent:
-// a check, a hook, the command of a task, a messenger.
+// NoAgent is the value of Actor.Inside for a process below a supervisor that belongs to no run of an agent: a check, a hook,
+// the command of a task, a messenger.
 const NoAgent = "a command"
 
 // elsewhere is why an actor inside a run may not act as anybody else.
@@ -35,7 +35,7 @@ func SystemActor(facts blackboard.ProcessFacts) Actor {
 	return Actor{ID: blackboard.System, Facts: facts}
 }
 
-// name is what is stored in "by" fields: a person's own name, else the id.
+// name returns the text for "by" fields: a person's own name, else the id.
 func (a Actor) name() string {
 	if a.ID == blackboard.Human && a.Name != "" {
 		return a.Name
@@ -98,11 +98,11 @@ func supervisorParty(r blackboard.Role) Party {
 type caller struct {
 	party Party
 	entry *blackboard.Agent // the registration; nil for human and system
-	fresh bool              // entry is not on the board yet: it is entered with the event
+	fresh bool              // the event adds entry to the board
 }
 
-// identify is Identify without a change: a refused event leaves no registration behind
-// (specs/decisions.md#D24). G04 comes first: where a process runs says more than what it calls itself.
+// identify is Identify without a change, so that a refused event leaves no registration behind (specs/decisions.md#D24). G04
+// comes first: where a process runs says more than what it calls itself.
 func identify(s *blackboard.State, a Actor, now time.Time) (caller, error) {
 	switch {
 	case a.Inside != "" && a.ID != a.Inside:
@@ -212,7 +212,7 @@ func via(a Actor) map[string]any {
 	return nil
 }
 
-// start fills in what every new registration begins with.
+// start sets status, lease and times of a new registration.
 func start(a *blackboard.Agent, now time.Time) {
 	a.Status, a.Child, a.ProviderWait = blackboard.AgentStarting, nil, nil
 	if a.CurrentTask != "" {

@@ -8,8 +8,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// FreeAgentID is the lowest number of the role whose id has no entry, or one whose lease
-// is past (specs/protocol.md#5.1).
+// FreeAgentID returns the lowest free id of role: one without an entry, or with an expired lease (specs/protocol.md#5.1).
 func FreeAgentID(s *blackboard.State, role blackboard.Role, now time.Time) string {
 	for n := 1; ; n++ {
 		id := role.IDPrefix() + strconv.Itoa(n)
@@ -26,9 +25,8 @@ func leaseOver(a *blackboard.Agent, now time.Time) bool {
 	return ok && now.After(at)
 }
 
-// Register enters a supervisor (A01). It fails while an entry of that id has a lease in
-// the future, unless the process behind it is known to be gone. entry becomes part of
-// the state.
+// Register enters a supervisor (A01). It fails while an entry of that id has a lease in the future, unless its process is
+// known to be gone. entry becomes part of the state.
 func Register(s *blackboard.State, id string, entry *blackboard.Agent, a Actor, now time.Time) error {
 	role, _, ok := blackboard.ParseAgentID(id)
 	switch {
@@ -110,7 +108,7 @@ func SetReady(s *blackboard.State, a Actor, cli, model string, now time.Time) er
 	return nil
 }
 
-// SetWaiting says what an idle agent waits for; "" wakes it (A07, A08).
+// SetWaiting records what an idle agent waits for; "" ends the wait (A07, A08).
 func SetWaiting(s *blackboard.State, a Actor, why string, now time.Time) error {
 	e, err := own(s, a, now, nil)
 	if err != nil {
@@ -275,8 +273,8 @@ func mayUnregister(s *blackboard.State, id string, e *blackboard.Agent, a Actor,
 	return err
 }
 
-// Lapse moves the leases of an agent whose process is gone into the past (A13), so that
-// its work can be given away at once. It reports whether anything changed.
+// Lapse moves the leases of an agent whose process is gone into the past (A13), so that others can take its work at once. It
+// reports whether anything changed.
 func Lapse(s *blackboard.State, id string, facts blackboard.ProcessFacts, now time.Time) bool {
 	e := s.Agents[id]
 	if e == nil {
@@ -308,10 +306,9 @@ func Lapse(s *blackboard.State, id string, facts blackboard.ProcessFacts, now ti
 	return true
 }
 
-// Forget removes entries whose lease has been past for lease_duration and who hold
-// nothing (specs/protocol.md#5.1, ids). It reports whether anything changed. An entry with a child
-// is kept: it is what is known about a process that may be left over (specs/protocol.md#6.4). So is
-// one of which nothing can be concluded now (6.3).
+// Forget removes agents that hold nothing and whose lease expired more than lease_duration ago (specs/protocol.md#5.1, ids).
+// It reports whether anything changed. It keeps an entry with a child, the only record of a process that may still run
+// (specs/protocol.md#6.4), and one whose liveness is unknown (6.3).
 func Forget(s *blackboard.State, facts blackboard.ProcessFacts, now time.Time) bool {
 	changed := false
 	for _, id := range s.AgentIDs() {

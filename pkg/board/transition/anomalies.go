@@ -9,7 +9,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// AddAnomaly records something that went differently than it should (specs/protocol.md#13.9).
+// AddAnomaly records an anomaly that reporter saw (specs/protocol.md#13.9).
 func AddAnomaly(s *blackboard.State, task, reporter string, kind blackboard.AnomalyKind, details blackboard.Settings, now time.Time) {
 	addAnomaly(s, &blackboard.Anomaly{Timestamp: blackboard.TimeOf(now), Task: task, Reporter: reporter, Type: kind, Details: details})
 }
@@ -27,9 +27,8 @@ func addAnomaly(s *blackboard.State, a *blackboard.Anomaly) {
 	s.Record(blackboard.Entry{Timestamp: a.Timestamp, Agent: a.Reporter, Action: blackboard.ActionAnomaly, Task: a.Task, Detail: detail})
 }
 
-// ReportAnomaly records what an agent or a person says went differently than it should, and
-// returns the entry (specs/protocol.md#13.9). A type that is not known or lacks a detail is wrong use;
-// a type that belongs to another role is refused.
+// ReportAnomaly records an anomaly that an agent or a person reports, and returns it (specs/protocol.md#13.9). An unknown
+// type and a missing detail are wrong use; a type of another role is refused.
 func ReportAnomaly(s *blackboard.State, task string, kind blackboard.AnomalyKind, details blackboard.Settings, a Actor, now time.Time) (*blackboard.Anomaly, error) {
 	by, err := identify(s, a, now)
 	if err != nil {
@@ -153,7 +152,8 @@ func describe(v any) string {
 	return oneLine(fmt.Sprint(v))
 }
 
-// roomForNote refuses what is more. People are trusted to know when to stop.
+// roomForNote refuses an agent's note of size bytes when the task has too many discoveries and anomalies, or too much text in
+// them. People have no such limit.
 func roomForNote(s *blackboard.State, task, verb string, by caller, size int) error {
 	if by.party&ByAny == 0 {
 		return nil

@@ -18,10 +18,10 @@ type BreakerFinding struct {
 // BreakerSeverities are the severities of patterns, the worst first (specs/protocol.md#11.4).
 var BreakerSeverities = []string{"VISION_FLAW", "ARCHITECTURE_FLAW", "TECH_STACK_FLAW", "SPEC_FLAW", "SCOPE_FLAW", "EXTERNAL_DEPENDENCY"}
 
-// BreakerLook is one look at the anomalies: what it found, the worst first.
+// BreakerLook is the result of one analysis of the anomalies; the worst finding is the first.
 type BreakerLook struct {
 	Found   []BreakerFinding
-	Asked   bool   // by liza analyze
+	Asked   bool   // a person asked, with liza analyze
 	Report  string // path of the report
 	Summary string // path of the summary, if there will be a checkpoint
 }
@@ -68,15 +68,14 @@ type breakerMove struct {
 	actor  Actor
 	now    time.Time
 	look   BreakerLook
-	fresh  []BreakerFinding // found, and not known already
+	fresh  []BreakerFinding // findings that the board does not have yet
 	note   string
 	keep   bool
 	detail string
 }
 
-// CheckBreaker records a look at the anomalies and returns the number of the rule that it
-// followed: C01, C02 or C03. A state in which a person set the status to OK counts as
-// acknowledged before anything else.
+// CheckBreaker records an analysis of the anomalies and returns the number of the rule that it followed: C01, C02 or C03. A
+// status that a person set to OK counts as acknowledged before anything else.
 func CheckBreaker(s *blackboard.State, look BreakerLook, facts blackboard.ProcessFacts, now time.Time) string {
 	settleBreaker(s, now)
 	m := &breakerMove{state: s, cb: breaker(s), actor: SystemActor(facts), now: now, look: look}
@@ -90,8 +89,7 @@ func CheckBreaker(s *blackboard.State, look BreakerLook, facts blackboard.Proces
 	return r.ID
 }
 
-// AcknowledgeBreaker lets work go on after a person has looked (C04). Everything recorded so
-// far is acknowledged. With keep the checkpoint stays.
+// AcknowledgeBreaker acknowledges all anomalies up to now, so that work goes on (C04). With keep the checkpoint stays.
 func AcknowledgeBreaker(s *blackboard.State, note string, keep bool, a Actor, now time.Time) error {
 	by, err := identify(s, a, now)
 	if err != nil {
@@ -188,7 +186,7 @@ func (m *breakerMove) trip() {
 	}
 }
 
-// extend adds what is new. What matched before stays named, also when it no longer does.
+// extend adds new findings to the trigger. Patterns that matched before stay named, also when they no longer match.
 func (m *breakerMove) extend() {
 	m.cb.LastCheck = blackboard.TimeOf(m.now)
 	t := m.cb.CurrentTrigger
@@ -210,7 +208,7 @@ func (m *breakerMove) extend() {
 	m.detail = "also " + strings.Join(patternsOf(m.fresh), ", ")
 }
 
-// severity is the place in BreakerSeverities, the last one for what is not known.
+// severity returns the index of name in BreakerSeverities, or their number if name is unknown.
 func severity(name string) int {
 	if i := slices.Index(BreakerSeverities, name); i >= 0 {
 		return i
@@ -226,7 +224,7 @@ func patternsOf(found []BreakerFinding) blackboard.List {
 	return names
 }
 
-// BreakerMessage is the message of the checkpoint that the breaker makes.
+// BreakerMessage returns the message of the breaker's checkpoint.
 func BreakerMessage(pattern string) string { return "breaker: " + pattern }
 
 func (m *breakerMove) acknowledge() {
@@ -280,8 +278,8 @@ func setToOK(s *blackboard.State) bool {
 	return cb.CurrentTrigger != nil || slices.ContainsFunc(cb.History, unresolved)
 }
 
-// AcknowledgedAnomalies is how many anomalies at the beginning of the list a person has
-// acknowledged: those up to the watermark (specs/protocol.md#11.2).
+// AcknowledgedAnomalies returns how many anomalies at the beginning of the list are acknowledged: those up to the watermark
+// (specs/protocol.md#11.2).
 func AcknowledgedAnomalies(s *blackboard.State) int {
 	cb, n := s.CircuitBreaker, 0
 	if cb == nil {
@@ -300,8 +298,7 @@ func AcknowledgedAnomalies(s *blackboard.State) int {
 	return n
 }
 
-// upTo counts the anomalies up to the one with that id. When somebody removed it, those with
-// a lower number count.
+// upTo counts the anomalies up to the given id. If that one was removed, anomalies with a lower number count.
 func upTo(s *blackboard.State, id string) int {
 	n, number := 0, anomalyNumber(id)
 	for i, a := range s.Anomalies {
@@ -337,8 +334,8 @@ func setWatermark(s *blackboard.State, n int) {
 	s.CircuitBreaker.Watermark = last.ID
 }
 
-// BreakerBehind reports whether an anomaly came after the last look: its writer ended before
-// it could look, or a person wrote it.
+// BreakerBehind reports whether an anomaly is newer than the last analysis: its writer ended before it could analyse, or a
+// person wrote it.
 func BreakerBehind(s *blackboard.State, now time.Time) bool {
 	var last time.Time
 	if s.CircuitBreaker != nil {

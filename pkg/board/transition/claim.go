@@ -34,7 +34,7 @@ var claimRules = []Rule{
 		History: records(blackboard.HistoryLeaseExpired, blackboard.HistoryClaimed), Log: names(blackboard.ActionLeaseExpired, blackboard.ActionClaimed)},
 }
 
-// ClaimFacts are the facts of specs/protocol.md#7.2 and specs/protocol.md#7.3.
+// ClaimFacts are the facts that a claim needs (specs/protocol.md#7.2, specs/protocol.md#7.3).
 type ClaimFacts struct {
 	Confirm     bool   // phase three: the reservation must still be the caller's
 	Base        string // head of the integration branch
@@ -71,8 +71,8 @@ func Reserve(s *blackboard.State, id string, a Actor, in Input, now time.Time) e
 	return nil
 }
 
-// CancelReserve takes the caller's reservation back: all other fields are as before. That
-// of a later registration with the same id is left alone. It reports whether there was one.
+// CancelReserve ends the caller's reservation; all other fields stay. A reservation of a later registration with the same id
+// stays too. It reports whether it ended one.
 func CancelReserve(s *blackboard.State, id string, a Actor) bool {
 	t, entry := s.Task(id), s.Agents[a.ID]
 	if t == nil || t.Claiming == nil || t.Claiming.By != a.ID {
@@ -110,7 +110,7 @@ var otherCoder = &Condition{Text: "the caller is another coder", Holds: func(m *
 // claimAllowed stands for the guards of the claim that follows; Reserve checks them.
 var claimAllowed = Guard{"", "the guards of the claim that follows hold", func(*move) error { return nil }}
 
-// gatesStillPass refuses what a plan would have refused, for tasks that people write by hand.
+// gatesStillPass refuses an unclaimed task, written by hand, that would be refused in a plan.
 var gatesStillPass = Guard{"G12", "nobody has claimed the task before, then the gates pass: description, spec_ref, done_when, scope", func(m *move) error {
 	if !blackboard.Unplanned(m.task) {
 		return nil
@@ -210,7 +210,7 @@ var notFailedByActor = Guard{"G25", "the caller has not failed the task, or no o
 	return nil
 }}
 
-// otherCoder applies G25: the first live coder that has not failed the task, when agent has.
+// untriedCoder applies G25: when agent has failed the task, it returns the first live coder that has not, else "".
 func untriedCoder(s *blackboard.State, t *blackboard.Task, agent string, facts blackboard.ProcessFacts, now time.Time) string {
 	if !t.FailedBy.Has(agent) {
 		return ""

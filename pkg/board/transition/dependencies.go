@@ -56,7 +56,7 @@ var dependenciesLeft = Guard{"G79", "no dependency is ABANDONED or SUPERSEDED", 
 	return nil
 }}
 
-// DependencyProblem says why nothing can depend on the task of that id, "" when it can.
+// DependencyProblem returns why no task can depend on task id, or "" if one can.
 func DependencyProblem(s *blackboard.State, id string) string {
 	switch st, ok := s.StatusOf(id); {
 	case !ok:
@@ -73,7 +73,7 @@ func DependencyProblem(s *blackboard.State, id string) string {
 	return ""
 }
 
-// waitsFor lists what keeps the task from being claimable: "a (CLAIMED)".
+// waitsFor lists the tasks that keep t from being claimable, with their status: "a (CLAIMED)".
 func waitsFor(s *blackboard.State, t *blackboard.Task, in Input) []string {
 	var waits []string
 	for _, d := range t.DependsOn {

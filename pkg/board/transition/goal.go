@@ -27,14 +27,14 @@ func reopen(s *blackboard.State, why string, a Actor, now time.Time) {
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionGoalReopened, Detail: why, Extra: via(a)})
 }
 
-// CompletionFacts is what completion depends on besides the state.
+// CompletionFacts are the facts outside the state on which completion depends.
 type CompletionFacts struct {
 	Control     bool   // a control file exists
 	Integration string // what of the merged work is not on the integration branch, "" when all is; see Service.MissingWork
 	Triggers    TriggerFacts
 }
 
-// Completion gives the state of the sprint (specs/protocol.md#13.4).
+// Completion is the state of a sprint with regard to its end (specs/protocol.md#13.4).
 type Completion string
 
 // Complete: the goal is reached. NothingMerged: everything is terminal, but no work was
@@ -46,8 +46,8 @@ const (
 	CompletionMissing       Completion = "missing"
 )
 
-// CompletionOf applies the conditions of specs/protocol.md#13.4 without changing anything. That
-// every task is terminal leaves no DRAFT and no plan with unfinished tasks.
+// CompletionOf applies the conditions of specs/protocol.md#13.4 without changing anything. A DRAFT, or a plan with unfinished
+// tasks, leaves the sprint open, because it is not terminal.
 func CompletionOf(s *blackboard.State, f CompletionFacts, now time.Time) Completion {
 	if !goalOpen(s) || s.Sprint == nil || sprintStatus(s) != blackboard.InProgress || f.Control {
 		return CompletionOpen
@@ -77,8 +77,8 @@ func CompletionOf(s *blackboard.State, f CompletionFacts, now time.Time) Complet
 	return CompletionComplete
 }
 
-// CompleteGoal ends goal and sprint in one write (O01, S04); with nothing merged only the
-// sprint. It reports whether anything changed.
+// CompleteGoal ends goal and sprint in one write (O01, S04), or only the sprint if nothing was merged. It reports whether
+// anything changed.
 func CompleteGoal(s *blackboard.State, f CompletionFacts, now time.Time) (Completion, bool) {
 	c := CompletionOf(s, f, now)
 	at := blackboard.TimeOf(now)
@@ -124,7 +124,7 @@ func AbortGoal(s *blackboard.State, reason string, a Actor, now time.Time) error
 	return AbortSprint(s, reason, a, now)
 }
 
-// AbortSprint follows the file ABORT (S03).
+// AbortSprint ends the sprint for the control file ABORT (S03).
 func AbortSprint(s *blackboard.State, reason string, a Actor, now time.Time) error {
 	if s.Sprint == nil || sprintStatus(s) != blackboard.InProgress && s.Sprint.Status != blackboard.AtCheckpoint {
 		return nil
@@ -136,7 +136,7 @@ func AbortSprint(s *blackboard.State, reason string, a Actor, now time.Time) err
 	return nil
 }
 
-// CheckpointSprint stops the sprint for people (S01). file is the summary's path.
+// CheckpointSprint stops the sprint until people resume it (S01). file is the path of the summary.
 func CheckpointSprint(s *blackboard.State, message, file string, a Actor, now time.Time) error {
 	if s.Sprint == nil {
 		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")
@@ -156,16 +156,16 @@ func CheckpointSprint(s *blackboard.State, message, file string, a Actor, now ti
 	return nil
 }
 
-// WaitForAnswers lets the checkpoint at which the sprint is end with the answers to the questions that are open; without any
-// a person ends it.
+// WaitForAnswers makes the present checkpoint end with the answers to the open questions. Without open questions a person
+// ends it.
 func WaitForAnswers(s *blackboard.State) {
 	if slices.ContainsFunc(s.Questions, func(q *blackboard.Question) bool { return q.Status == blackboard.QuestionOpen }) {
 		s.Sprint.Checkpoints[len(s.Sprint.Checkpoints)-1].Until = blackboard.UntilAnswered
 	}
 }
 
-// PlannerIsStuck reports whether the sprint is at a checkpoint only because the planner does not get on. Work that was
-// approved is merged meanwhile: it waits for no plan.
+// PlannerIsStuck reports whether the sprint is at a checkpoint only because its planner is stuck. Approved work is merged
+// meanwhile: it waits for no plan.
 func PlannerIsStuck(s *blackboard.State) bool {
 	if s.Sprint == nil || s.Sprint.Status != blackboard.AtCheckpoint || len(s.Sprint.Checkpoints) == 0 {
 		return false
@@ -175,14 +175,14 @@ func PlannerIsStuck(s *blackboard.State) bool {
 		(strings.HasPrefix(c.Message, PlannerStuckMessage) || strings.HasPrefix(c.Message, PlannerFailedMessage))
 }
 
-// The beginnings of what the checkpoint of a planner that does not get on says.
+// The prefixes of the checkpoint messages of a stuck planner.
 const (
 	PlannerStuckMessage  = "planner stuck: "
 	PlannerFailedMessage = "no answer of the planner could be used: "
 )
 
-// EndsWithAnswer reports whether the sprint is at a checkpoint that waits for answers, and none of the questions that were
-// open when it was made is open any more.
+// EndsWithAnswer reports whether the sprint is at a checkpoint that waits for answers, and all questions that were open when
+// it was made are closed.
 func EndsWithAnswer(s *blackboard.State) bool {
 	if s.Sprint == nil || s.Sprint.Status != blackboard.AtCheckpoint || len(s.Sprint.Checkpoints) == 0 {
 		return false
@@ -263,7 +263,7 @@ func decide(s *blackboard.State, decision, note string, a Actor, now time.Time) 
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionCheckpointDecision, Detail: oneLine(detail), Extra: via(a)})
 }
 
-// goOn sets a sprint at a checkpoint or an aborted one IN_PROGRESS; otherwise a pause ends.
+// goOnWith sets a sprint at a checkpoint, or an aborted one, IN_PROGRESS; otherwise it ends a pause.
 func goOnWith(s *blackboard.State, note string, a Actor, now time.Time) {
 	s.Sprint.Paused = nil
 	action := blackboard.ActionResumed
@@ -275,7 +275,7 @@ func goOnWith(s *blackboard.State, note string, a Actor, now time.Time) {
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: action, Detail: oneLine(note), Extra: via(a)})
 }
 
-// OpenTasks are the tasks that are not terminal.
+// OpenTasks returns the tasks that are not terminal.
 func OpenTasks(s *blackboard.State) []*blackboard.Task {
 	var open []*blackboard.Task
 	for t := range s.Tasks() {
@@ -286,10 +286,9 @@ func OpenTasks(s *blackboard.State) []*blackboard.Task {
 	return open
 }
 
-// NextGoal puts a new goal in the place of one that is over, with a sprint of its own. Terminal tasks are taken
-// off the board, and their ids returned: the caller keeps them, with the goal and the sprint as they were
-// Facts, discoveries, notes and anomalies stay. A goal without open tasks that nobody has called complete is
-// complete if something of it was merged, and given up if not.
+// NextGoal replaces a goal by g, with a new sprint. It removes the terminal tasks from the board and returns their ids and
+// the former goal and sprint, which the caller archives. Facts, discoveries, notes and anomalies stay. A former goal that is
+// still open becomes complete if some of its work was merged, else aborted.
 func NextGoal(s *blackboard.State, g *blackboard.Goal, a Actor, now time.Time) (was Ended, archived []string, err error) {
 	if err := mayEndGoal(s, a, now); err != nil {
 		return was, nil, err
@@ -366,7 +365,7 @@ func mayEndGoal(s *blackboard.State, a Actor, now time.Time) error {
 	return nil
 }
 
-// MayAbandonOpen refuses to give up the open tasks while somebody works on one, or while approved work waits to be merged.
+// MayAbandonOpen refuses to abandon the open tasks while an agent works on one, or while approved work waits for its merge.
 func MayAbandonOpen(s *blackboard.State, a Actor, now time.Time) error {
 	for _, t := range OpenTasks(s) {
 		if who := heldBy(s, t, a.Facts, now); who != "" {
@@ -379,10 +378,9 @@ func MayAbandonOpen(s *blackboard.State, a Actor, now time.Time) error {
 	return nil
 }
 
-// NextSprint closes the sprint and starts the next one (S05). Open tasks go on in it:
-// those of planned, or without planned all that were not stretch, are its plan, the others
-// its stretch. Terminal tasks are taken off the board, and their ids returned: the caller
-// keeps them, with the sprint as it was. Facts, discoveries, notes and anomalies stay.
+// NextSprint closes the sprint and starts the next one (S05). Its plan are the tasks planned, or, without planned, all open
+// tasks that were not stretch; the other open tasks are its stretch. It removes the terminal tasks from the board and returns
+// their ids; the caller archives them with the former sprint. Facts, discoveries, notes and anomalies stay.
 func NextSprint(s *blackboard.State, planned []string, a Actor, now time.Time) (archived []string, err error) {
 	if err := mayEndSprint(s, a, now); err != nil {
 		return nil, err
@@ -481,8 +479,8 @@ func nextScope(s *blackboard.State, planned []string) (*blackboard.SprintScope, 
 	return scope, nil
 }
 
-// openFigures are the figures with which a sprint begins: the state of the tasks that it takes
-// over. What happened to them before counts for the sprint before.
+// openFigures returns the figures of a new sprint: the present state of its tasks. Their earlier events count for the sprint
+// before.
 func openFigures(s *blackboard.State) *blackboard.Metrics {
 	m := &blackboard.Metrics{}
 	for t := range s.Tasks() {

@@ -23,9 +23,8 @@ func byHand(from, to blackboard.Status) Event {
 	return ""
 }
 
-// TakeHandEdits gives the edits of statuses that a person made in the file their meaning, and
-// returns those that are refused: their tasks are put back to what they were in prev, the state
-// before the edit. The program of a claim that is over is stopped by who claims the task next.
+// TakeHandEdits applies a person's edits of statuses in the file as events. It returns the refused edits, whose tasks it sets
+// back to prev, the state before the edit. A program whose claim such an edit ends is stopped by the next claimant.
 func TakeHandEdits(s *blackboard.State, prev *blackboard.State, now time.Time) []blackboard.Violation {
 	var refused []blackboard.Violation
 	for i, t := range s.EachTask() {
@@ -76,7 +75,7 @@ func takeHandEdit(s *blackboard.State, t, old *blackboard.Task, now time.Time) e
 	return run(s, event, t.ID, Actor{ID: blackboard.Human}, in, now)
 }
 
-// verbInstead is the command for what the edit of a status wants, or that comes nearest.
+// verbInstead returns the command that does what an edit of the status to to wants, or comes nearest to it.
 func verbInstead(t *blackboard.Task, to blackboard.Status) string {
 	id := t.ID
 	reject := "liza --as code-reviewer-1 verdict " + id + " reject --reason T"

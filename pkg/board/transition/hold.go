@@ -18,7 +18,7 @@ var holdRules = []Rule{
 		History: records(blackboard.HistoryUnheld), Log: names(blackboard.ActionUnheld)},
 }
 
-// HoldTask keeps everybody from picking the task (T34).
+// HoldTask keeps agents and people from claiming the task (T34).
 func HoldTask(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	in = in.reasoned()
 	return run(s, evHold, id, a, in, now)

@@ -4,8 +4,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// A person who does not act for an agent is nobody's coder: what he may do, he may do
-// to anybody's task.
+// A person who does not act for an agent counts as the coder of every task.
 var callerIsCoder = Guard{"G31", "the calling agent is the task's coder", func(m *move) error {
 	if m.party&ByHuman == 0 && m.task.AssignedTo != m.actor.ID {
 		return m.no("G31", ExitRefused, "task %s is assigned to %s", m.task.ID, m.task.AssignedTo)
@@ -122,7 +121,7 @@ func (m *move) dropWorktree() {
 	t.Worktree, t.BaseCommit, t.FixOnto, t.HandoffPending = "", "", "", false
 }
 
-// forgetApproval ends what only holds for work that is on its way to the merge.
+// forgetApproval clears the fields that only approved work has.
 func forgetApproval(t *blackboard.Task) {
 	t.ApprovedBy, t.MergeApproval, t.MergeIntent, t.IntegrationFix, t.FixOnto = "", nil, nil, false, ""
 }

@@ -6,13 +6,13 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Input is what an event brings along: what the caller said, and the facts about git,
-// processes and disk that the verb looked up. Each event reads only its own part.
+// Input holds the arguments of an event: the texts of the caller, and facts about git, processes and disk that the verb
+// looked up. Each event reads only its own part.
 type Input struct {
 	// What the caller said.
 	Reason    string
 	RootCause string
-	Texts     []Text // required texts by option name (G09)
+	Texts     []Text // texts that must not be empty (G09)
 	Intent    *blackboard.Intent
 	Handoff   *blackboard.Handoff
 	NoTests   string
@@ -23,25 +23,25 @@ type Input struct {
 	DependsOn blackboard.List // new dependencies of an unblock
 	Force     bool
 	Answered  bool                // unblock by the answer to the last question
-	Limits    blackboard.Settings // resubmit
-	CleanGit  bool                // rerun
+	Limits    blackboard.Settings // limits that a resubmit changes
+	CleanGit  bool                // a rerun, whose branch and worktree the verb removes
 	Verdict   *VerdictInput
-	AsAgent   string // who the entries name when not the actor: the approver of a merge done by the system
+	AsAgent   string // the agent that entries name instead of the actor: the approver of a merge done by the system
 
 	// Facts.
-	Shared      bool   // several hosts have the board, and its own orders count
+	Shared      bool   // several hosts share the board, so its own orders count
 	Control     string // why nothing new may start, "paused since T: reason"; "" when open
 	HumanReview bool   // plan.human_review of the configuration
 	FreeMB      int    // free disk space; 0: unknown
 	MinFreeMB   int
 	RoleProblem string                        // why the role of a new task cannot be used
-	RoleCheck   func(*blackboard.Task) string // why a task's role cannot be used, "" when it can; nil: all can
-	MayTake     func(*blackboard.Task) string // why the caller cannot take a task now, "" when it can; nil: it can
+	RoleCheck   func(*blackboard.Task) string // why a task's role cannot be used, or ""; nil: every role can
+	MayTake     func(*blackboard.Task) string // why the caller cannot take a task now, or ""; nil: it can
 	ReviewMode  blackboard.ReviewMode
 	AutoMerge   bool
-	Quorum      *blackboard.Quorum     // what review.quorum asks for the change; nil: one reviewer
-	Proceed     bool                   // limits.on_review_depth is proceed
-	SpecExists  func(path string) bool // nil: not checked
+	Quorum      *blackboard.Quorum     // the quorum of review.quorum for the change; nil: one reviewer
+	Proceed     bool                   // limits.on_review_depth is "proceed"
+	SpecExists  func(path string) bool // nil: specs are not checked
 	SpecHash    string
 	Claim       *ClaimFacts
 	Submission  *SubmissionFacts
@@ -52,15 +52,15 @@ type Input struct {
 	HasWork     bool            // the worktree holds commits or changes
 	Tip         string          // tip of the task's branch
 	What        string          // kind of the event: "failed", "lapsed", "stuck", "retry" …
-	Outcome     string          // of a failed run: timeout, stalled, crashed, killed
-	Tail        blackboard.List // the last lines that it printed
+	Outcome     string          // end of a failed run: timeout, stalled, crashed, killed
+	Tail        blackboard.List // last lines of the run's output
 	Halt        *blackboard.Halt
 	Recovered   *bool
 
-	index *taskIndex // where many tasks are looked at; nil: they are searched
+	index *taskIndex // index of tasks for a look at many of them; nil: they are searched
 }
 
-// Text is a text that must not be empty, and the option that gives it.
+// Text is a text that must not be empty, with the option that sets it.
 type Text struct{ Option, Value string }
 
 // reasoned makes the reason a text that must be given (G09).

@@ -7,8 +7,8 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// SeeTip takes note of where the branch is: the journal gets one entry for each tip that
-// Liza did not make, and one when the branch is back. It reports whether anything changed.
+// SeeTip records the present tip of the integration branch. The journal gets one entry for each tip that Liza did not make,
+// and one when the branch is back. It reports whether anything changed.
 func SeeTip(s *blackboard.State, tip string, now time.Time) bool {
 	i := s.Integration
 	if i == nil {
@@ -29,7 +29,7 @@ func SeeTip(s *blackboard.State, tip string, now time.Time) bool {
 	return false
 }
 
-// setTip remembers where the branch was left, and by what.
+// setTip records the tip that Liza left the branch at, and the operation that moved it there.
 func setTip(s *blackboard.State, tip, by string, now time.Time) {
 	if s.Integration == nil {
 		s.Integration = &blackboard.Integration{}
@@ -37,7 +37,7 @@ func setTip(s *blackboard.State, tip, by string, now time.Time) {
 	s.Integration.Tip, s.Integration.By, s.Integration.At = tip, by, blackboard.TimeOf(now)
 }
 
-// AdoptTip takes the branch as it is for a board that remembers no tip, once.
+// AdoptTip sets the tip of a board that has none yet, and reports whether it did.
 func AdoptTip(s *blackboard.State, tip string, now time.Time) bool {
 	if s.Tip() != "" || tip == "" {
 		return false
@@ -48,7 +48,7 @@ func AdoptTip(s *blackboard.State, tip string, now time.Time) bool {
 	return true
 }
 
-// AcceptTip is a person's decision that the branch is right where it is.
+// AcceptTip records a person's decision that tip is right.
 func AcceptTip(s *blackboard.State, tip, reason, saved string, a Actor, now time.Time) {
 	was := s.Tip()
 	setTip(s, tip, "accept", now)
@@ -56,7 +56,7 @@ func AcceptTip(s *blackboard.State, tip, reason, saved string, a Actor, now time
 	decidedTip(s, blackboard.ActionIntegrationAccepted, s.IntegrationBranch()+" stays at "+blackboard.ShortCommit(tip)+", where "+orNobody(was)+" was known", reason, saved, a, now)
 }
 
-// RestoreTip records that the branch was put back to where Liza left it. from is where it was.
+// RestoreTip records that the branch was set back from from to the tip that Liza left it at.
 func RestoreTip(s *blackboard.State, from, reason, saved string, a Actor, now time.Time) {
 	setTip(s, s.Tip(), "restore", now)
 	s.Integration.Moved = nil
@@ -88,7 +88,7 @@ func IntendMove(s *blackboard.State, i blackboard.MoveIntent) error {
 	return nil
 }
 
-// FinishMove records that the branch is at the commit of the intent, and reports whether there was an intent.
+// FinishMove records that the branch is at the commit of its intent. It reports whether there was an intent.
 func FinishMove(s *blackboard.State, now time.Time) bool {
 	if s.Integration == nil || s.Integration.Intent == nil {
 		return false
@@ -114,20 +114,21 @@ func FinishMove(s *blackboard.State, now time.Time) bool {
 	return true
 }
 
-// CancelMove forgets an intent whose commit the branch did not get.
+// CancelMove removes the intent of a move that was not made.
 func CancelMove(s *blackboard.State) {
 	if s.Integration != nil {
 		s.Integration.Intent = nil
 	}
 }
 
-// A Contact is what a host says about itself.
+// A Contact is a host's report about itself.
 type Contact struct {
 	blackboard.Host
 	Name string
 }
 
-// NoteContact records that a host was there. It refuses a name under which another clone is known: what belongs to a host is found by its name.
+// NoteContact records the contact of a host. It refuses the name of another clone, because a host's worktrees are found by
+// its name.
 func NoteContact(s *blackboard.State, c Contact, now time.Time) error {
 	if c.Name == "" {
 		return nil
@@ -144,8 +145,8 @@ func NoteContact(s *blackboard.State, c Contact, now time.Time) error {
 	return nil
 }
 
-// TakeTurn gives host the next turn and returns its term. While the turn of another host lasts it returns that turn
-// as held instead. A host takes over its own former turn: a lock of the host lets it merge once at a time.
+// TakeTurn gives host the next turn of merging and returns its term. While another host has the turn, it returns that turn as
+// held instead. A host takes over its own former turn: a lock on the host keeps its merges apart.
 func TakeTurn(s *blackboard.State, host, by string, length time.Duration, now time.Time) (term int, held *blackboard.MergeTurn) {
 	if s.Integration == nil {
 		s.Integration = &blackboard.Integration{}
@@ -162,7 +163,7 @@ func TakeTurn(s *blackboard.State, host, by string, length time.Duration, now ti
 	return next.Term, nil
 }
 
-// KeepTurn extends the turn of a term by length, and reports whether that turn is still the present one.
+// KeepTurn extends the turn of term by length from now. It reports false if that turn is over.
 func KeepTurn(s *blackboard.State, term int, length time.Duration, now time.Time) bool {
 	if !s.Integration.HasTurn(term) {
 		return false

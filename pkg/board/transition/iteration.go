@@ -57,9 +57,8 @@ func Retry(s *blackboard.State, id string, a Actor, in Input, now time.Time) err
 	return run(s, evRetry, id, a, in, now)
 }
 
-// RunFailed records a run that ended badly (T39). in.Outcome says how: timeout, stalled,
-// crashed or killed. A timeout or stall of the last iteration blocks the task (T26), and so does
-// the last crash, stall or timeout that limits.task_crashes allows (T24).
+// RunFailed records a failed run (T39); in.Outcome is timeout, stalled, crashed or killed. A timeout or stall of the last
+// iteration blocks the task (T26), and so does the last crash, stall or timeout that limits.task_crashes allows (T24).
 func RunFailed(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	t := s.Task(id)
 	over := t != nil && hung(in.Outcome) && IterationsOver(s, t)
@@ -76,8 +75,8 @@ func RunFailed(s *blackboard.State, id string, a Actor, in Input, now time.Time)
 	return nil
 }
 
-// SetupFailed counts that no worktree of the task could be set up, as a crash of its program; the last one that
-// limits.task_crashes allows blocks the task (T25). It returns the number of them in a row.
+// SetupFailed counts a failed setup of the task's worktree as a crash, and returns the number of crashes in a row. The last
+// one that limits.task_crashes allows blocks the task (T25).
 func SetupFailed(s *blackboard.State, id string, a Actor, in Input, now time.Time) (int, error) {
 	t := s.Task(id)
 	t.Crashes++
@@ -99,7 +98,7 @@ func blockCrashed(s *blackboard.State, id string, a Actor, in Input, now time.Ti
 	return blockFailing(s, id, a, in, now, reason, question)
 }
 
-// blockFailing blocks a task with the last output of what failed. The question is the supervisor's.
+// blockFailing blocks a task for reason, with the last output of the failure. The supervisor asks question.
 func blockFailing(s *blackboard.State, id string, a Actor, in Input, now time.Time, reason, question string) error {
 	if len(in.Tail) > 0 {
 		reason += "\nIts last output:\n" + strings.Join(in.Tail, "\n")

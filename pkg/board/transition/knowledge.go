@@ -9,7 +9,8 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// MayKnow refuses an actor who may not use verb on facts: people may, and planners with planner (specs/roles-and-knowledge.md#6.1).
+// MayKnow refuses an actor who may not use verb on facts: people may, and with planner set planners too
+// (specs/roles-and-knowledge.md#6.1).
 func MayKnow(s *blackboard.State, a Actor, verb string, planner bool, now time.Time) error {
 	by, err := identify(s, a, now)
 	switch {
@@ -24,8 +25,8 @@ func MayKnow(s *blackboard.State, a Actor, verb string, planner bool, now time.T
 	return refuse("G03", ExitRefused, "liza facts list", "%s may not %s; human may", article(a, by.party), verb)
 }
 
-// Learn puts a fact on the board whose content was judged before. Its number is higher than
-// all on the board and than archived, the highest one in the archive.
+// Learn adds a fact that was checked before. Its number is above all on the board and above archived, the highest one in the
+// archive.
 func Learn(s *blackboard.State, f blackboard.Fact, archived int, a Actor, now time.Time) *blackboard.Fact {
 	for _, x := range s.Facts {
 		archived = max(archived, x.Number())
@@ -36,7 +37,7 @@ func Learn(s *blackboard.State, f blackboard.Fact, archived int, a Actor, now ti
 	return &f
 }
 
-// UseFacts counts a prompt that had the facts ids, and sets when they were used last.
+// UseFacts counts the facts ids as used in one prompt, at now.
 func UseFacts(s *blackboard.State, ids []string, now time.Time) {
 	for _, f := range s.Facts {
 		if slices.Contains(ids, f.ID) {
@@ -46,7 +47,7 @@ func UseFacts(s *blackboard.State, ids []string, now time.Time) {
 	}
 }
 
-// ApproveFacts lets prompts have facts that waited for a person. Active ones stay so.
+// ApproveFacts makes the facts active that waited for a person's approval. Active ones stay so.
 func ApproveFacts(s *blackboard.State, ids []string, a Actor, now time.Time) error {
 	list, err := factsOf(s, ids)
 	if err != nil {
@@ -66,7 +67,7 @@ func ApproveFacts(s *blackboard.State, ids []string, a Actor, now time.Time) err
 	return nil
 }
 
-// RemoveFacts takes facts off the board, all or none, and returns them for the archive.
+// RemoveFacts removes facts from the board, all or none, and returns them for the archive.
 func RemoveFacts(s *blackboard.State, ids []string, why string, a Actor, now time.Time) ([]*blackboard.Fact, error) {
 	list, err := factsOf(s, ids)
 	if err != nil {
@@ -98,15 +99,14 @@ func factsOf(s *blackboard.State, ids []string) ([]*blackboard.Fact, error) {
 	return list, nil
 }
 
-// FactResult is one fact that a summarizer made of several.
+// FactResult is a fact that a summarizer made from several.
 type FactResult struct {
 	Content string   `json:"content"`
 	From    []string `json:"from"`
 }
 
-// Consolidate puts the results in the place of the active facts, which they and deleted
-// name exactly once; the caller has checked that. It returns the facts as they were that
-// are on the board no more, or with another text (specs/roles-and-knowledge.md#6.3).
+// Consolidate replaces the active facts by the results. The caller has checked that results and deleted name each active fact
+// exactly once. It returns copies of the facts that it removed or reworded (specs/roles-and-knowledge.md#6.3).
 func Consolidate(s *blackboard.State, results []FactResult, a Actor, now time.Time) (gone []*blackboard.Fact) {
 	old := map[string]*blackboard.Fact{}
 	for _, f := range s.ActiveFacts() {
@@ -182,8 +182,7 @@ func later(a, b blackboard.Time) blackboard.Time {
 	return a
 }
 
-// Evict takes the least recently used active facts off the board until keep are left
-// (specs/roles-and-knowledge.md#6.3).
+// Evict removes the least recently used active facts until keep remain, and returns them (specs/roles-and-knowledge.md#6.3).
 func Evict(s *blackboard.State, keep int, a Actor, now time.Time) []*blackboard.Fact {
 	list := s.ActiveFacts()
 	if len(list) <= keep {
@@ -210,8 +209,8 @@ func usedAt(f *blackboard.Fact) time.Time {
 	return at
 }
 
-// Discover records something that was found on the way and is not part of the task
-// (specs/protocol.md#13.10). It changes no task; an immediate one wakes the planner.
+// Discover records a finding outside of the task at hand (specs/protocol.md#13.10). It changes no task; an immediate one
+// wakes the planner.
 func Discover(s *blackboard.State, d *blackboard.Discovery, a Actor, now time.Time) error {
 	by, err := identify(s, a, now)
 	if err != nil {
@@ -249,7 +248,7 @@ func Discover(s *blackboard.State, d *blackboard.Discovery, a Actor, now time.Ti
 	return nil
 }
 
-// ConvertDiscovery says which task, an existing or a new one, came of a discovery.
+// ConvertDiscovery links a discovery to the task, existing or new, that handles it.
 func ConvertDiscovery(s *blackboard.State, id, task string, a Actor, now time.Time) error {
 	d, by, err := openDiscovery(s, id, "convert", a, now)
 	switch {
@@ -270,7 +269,7 @@ func ConvertDiscovery(s *blackboard.State, id, task string, a Actor, now time.Ti
 	return nil
 }
 
-// DeferDiscovery puts a discovery off, with a reason. It stays in every planner's prompt.
+// DeferDiscovery defers a discovery, with a reason. It stays in every planner's prompt.
 func DeferDiscovery(s *blackboard.State, id, reason string, a Actor, now time.Time) error {
 	d, by, err := openDiscovery(s, id, "defer", a, now)
 	switch {
@@ -307,9 +306,8 @@ func openDiscovery(s *blackboard.State, id, verb string, a Actor, now time.Time)
 	return nil, by, refuse("G05", ExitRefused, "liza status", "no discovery '%s'%s", id, didYouMean(id, ids))
 }
 
-// ChangeSpec records that a person changed a spec (specs/protocol.md#13.10). Every task whose
-// spec_ref is in that file has it in its next prompt, and the planner is woken; affected
-// are those that are not terminal.
+// ChangeSpec records that a person changed a spec (specs/protocol.md#13.10), and wakes the planner. Every task with a
+// spec_ref in that file gets the change in its next prompt; affected are the open ones of them.
 func ChangeSpec(s *blackboard.State, c *blackboard.SpecChange, task string, a Actor, now time.Time) (affected []string, err error) {
 	by, err := identify(s, a, now)
 	switch {
@@ -345,8 +343,8 @@ func ChangeSpec(s *blackboard.State, c *blackboard.SpecChange, task string, a Ac
 	return affected, nil
 }
 
-// afterLaunches is now, or the second after the latest launch of the planner that is
-// recorded: that launch did not know of what is entered now (13.1, SPEC_CHANGED).
+// afterLaunches returns now, or the second after the planner's latest recorded launch: that launch does not know the present
+// change (13.1, SPEC_CHANGED).
 func afterLaunches(s *blackboard.State, now time.Time) blackboard.Time {
 	if s.Planner != nil {
 		for _, r := range s.Planner.Triggers {
@@ -380,7 +378,7 @@ func mayComment(t *blackboard.Task) error {
 	return nil
 }
 
-// seeComments is the reason of a person who has said what is wrong in comments.
+// seeComments is the reason of a verdict that a person gave in comments alone.
 const seeComments = "see the comments"
 
 // TakeNotes marks the new notes of an agent as seen by it, and returns copies of them.
@@ -395,8 +393,8 @@ func TakeNotes(s *blackboard.State, agent string, now time.Time) []*blackboard.N
 	return taken
 }
 
-// What agents may write down about one task with discover and anomaly. A board of more than 200 MB is not read any more
-// (specs/protocol.md#14, B08), so that an agent that writes without end would stop all the others.
+// The most discoveries and anomalies that agents may record for one task, and their bytes. A board above 200 MB is refused
+// (specs/protocol.md#14, B08), so an agent that writes without end would stop all others.
 const (
 	mostNotes     = 200
 	mostNoteBytes = 1 << 20

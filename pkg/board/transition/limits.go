@@ -81,8 +81,7 @@ func outOfIterations(s *blackboard.State, t *blackboard.Task, facts blackboard.P
 	return there
 }
 
-// IterationsPast reports whether the task's claim has more iterations than it may have: its
-// next run is not started (4.4).
+// IterationsPast reports whether a claimed task is beyond its last iteration: its next run is not started (4.4).
 func IterationsPast(s *blackboard.State, t *blackboard.Task) bool {
 	return t.Status == blackboard.Claimed && t.Iteration > maxIterations(s, t)
 }
@@ -117,15 +116,14 @@ func (l *limitReached) String() string {
 	return l.kind + " " + l.figures()
 }
 
-// Reached returns the limit of cost, time, tokens or runs that the task has reached
-// (specs/protocol.md#4.4), or nil. For cost the average of its earlier runs of the kind that
-// comes next is reserved.
+// Reached returns the limit of cost, time, tokens or runs that the task has reached (specs/protocol.md#4.4), or nil. For cost
+// it reserves the average of the task's earlier runs of the next kind.
 func Reached(s *blackboard.State, t *blackboard.Task, now time.Time) *blackboard.Halt {
 	return reached(s, t, Spent{}, NextCost(t)).halt(now)
 }
 
-// ReachedWhile returns the limit that the task reaches with what its program has used so far
-// that is still running, or nil. Nothing is reserved any more, and the run itself has begun.
+// ReachedWhile returns the limit that the task reaches with running, the usage so far of its present run, or nil. It reserves
+// nothing.
 func ReachedWhile(s *blackboard.State, t *blackboard.Task, running Spent, now time.Time) *blackboard.Halt {
 	l := reached(s, t, running, 0)
 	if l != nil && l.key == "max_agent_runs" {
@@ -156,8 +154,8 @@ func reached(s *blackboard.State, t *blackboard.Task, more Spent, reserve blackb
 	return nil
 }
 
-// NextCost is the average cost of the task's recorded runs of the kind that comes next:
-// a reviewer's for what is ready for review, else a coder's.
+// NextCost returns the average cost of the task's recorded runs of the next kind: of reviewers while it is ready for review,
+// else of coders.
 func NextCost(t *blackboard.Task) blackboard.Amount {
 	kind := blackboard.RoleCoder
 	if t.Status == blackboard.ReadyForReview {
@@ -177,8 +175,7 @@ func NextCost(t *blackboard.Task) blackboard.Amount {
 	return blackboard.AmountOf(float64(sum) / float64(runs))
 }
 
-// limitOfHalt tells which limit a halt is about: its kind alone does not say whether it
-// counts tokens, or iterations.
+// limitOfHalt returns the limit of a halt, whose kind alone does not tell tokens from cost, or iterations from runs.
 func limitOfHalt(s *blackboard.State, t *blackboard.Task, h *blackboard.Halt) *limitReached {
 	key := map[string]string{"cost": "cost_cents", "time": "time_minutes", "iteration": "max_agent_runs"}[h.Kind]
 	switch {
@@ -190,7 +187,7 @@ func limitOfHalt(s *blackboard.State, t *blackboard.Task, h *blackboard.Halt) *l
 	return &limitReached{key: key, kind: h.Kind, value: h.Value, limit: h.Limit}
 }
 
-// LimitOf is a limit of the task: its own value, else the configuration's.
+// LimitOf returns a limit of the task: its own value, else the configuration's.
 func LimitOf(s *blackboard.State, t *blackboard.Task, key string) int {
 	if n, ok := blackboard.IntegerOf(t.Limits[key]); ok {
 		return n
@@ -226,20 +223,20 @@ func (a Spent) Add(b Spent) Spent {
 	return Spent{Cents: a.Cents.Plus(b.Cents), Seconds: a.Seconds + b.Seconds, Tokens: a.Tokens + b.Tokens}
 }
 
-// Overspent is a limit of the sprint or of the day that is reached.
+// Overspent is a limit of the sprint or of the day that was reached.
 type Overspent struct {
 	Key, Unit string
 	Value     blackboard.Amount
 	Limit     int
 }
 
-// String is the message of the checkpoint (specs/protocol.md#13.3 step 5).
+// String returns the message of the checkpoint (specs/protocol.md#13.3 step 5).
 func (o *Overspent) String() string {
 	return fmt.Sprintf("limit: %s of %d %s are used (limits.%s)", o.Value, o.Limit, o.Unit, o.Key)
 }
 
-// SprintReached returns the limit of the sprint or of the UTC day that is reached with what
-// is running, or that reserve would go beyond, else nil (specs/roles-and-knowledge.md#8.1).
+// SprintReached returns the limit of the sprint or of the UTC day that running reaches or reserve would exceed, or nil
+// (specs/roles-and-knowledge.md#8.1).
 func SprintReached(s *blackboard.State, running Spent, reserve blackboard.Amount, now time.Time) *Overspent {
 	for _, m := range sprintMeters(s, running, now) {
 		_, unit, _ := strings.Cut(m.key, "_")
@@ -254,12 +251,12 @@ func SprintReached(s *blackboard.State, running Spent, reserve blackboard.Amount
 	return nil
 }
 
-// LimitsSprint reports whether there is a limit of the sprint or of the day at all.
+// LimitsSprint reports whether the sprint or the day has a limit.
 func LimitsSprint(s *blackboard.State) bool {
 	return s.Int("sprint_cost_cents")+s.Int("sprint_time_minutes")+s.Int("sprint_tokens")+s.Int("day_cost_cents") > 0
 }
 
-// Reserved returns the cost that is set aside for the runs under way of all agents but except.
+// Reserved returns the cost reserved for the present runs of all agents but except.
 func Reserved(s *blackboard.State, except string) blackboard.Amount {
 	var sum blackboard.Amount
 	for id, e := range s.Agents {
@@ -272,12 +269,12 @@ func Reserved(s *blackboard.State, except string) blackboard.Amount {
 
 func dayOf(t time.Time) string { return t.UTC().Format("2006-01-02") }
 
-// A meter says how much of one limit of a task is used.
+// A meter is the used part of one limit of a task or sprint.
 type meter struct {
 	key   string
 	value blackboard.Amount
 	limit int
-	part  blackboard.Amount // value and limit more exactly
+	part  blackboard.Amount // value and limit, unrounded
 	whole int
 }
 
@@ -319,7 +316,7 @@ func warnOfLimits(s *blackboard.State, t *blackboard.Task, before []meter, now t
 	}
 }
 
-// sprintMeters say how much of each limit of the sprint and of the UTC day is used, with what is running.
+// sprintMeters returns the meters of the sprint and of the UTC day, with the usage of present runs in running.
 func sprintMeters(s *blackboard.State, running Spent, now time.Time) []meter {
 	u := cmp.Or(s.Usage, &blackboard.Usage{})
 	return []meter{
@@ -361,7 +358,7 @@ func keyOf(s *blackboard.State, t *blackboard.Task, key string) string {
 	return "limits." + key
 }
 
-// warnOfUnknownCost tells that a cost limit which somebody set cannot be watched.
+// warnOfUnknownCost warns when a cost limit is set, but the agent program reports no cost.
 func warnOfUnknownCost(s *blackboard.State, t *blackboard.Task, now time.Time) {
 	_, own := blackboard.IntegerOf(t.Limits["cost_cents"])
 	if limit := LimitOf(s, t, "cost_cents"); limit > 0 && (own || isSet(s, "cost_cents")) && s.WarnPercent > 0 {
@@ -383,7 +380,7 @@ func warning(s *blackboard.State, task string, now time.Time, limit, detail stri
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: blackboard.System, Action: blackboard.ActionLimitWarning, Task: task, Detail: detail, Extra: map[string]any{"level": "warning", "limit": limit}})
 }
 
-// Pause keeps an agent program from being started before until (specs/protocol.md#13.3).
+// Pause keeps an agent program from starting before until (specs/protocol.md#13.3).
 func Pause(s *blackboard.State, program, reason string, until, now time.Time) {
 	if s.Programs == nil {
 		s.Programs = map[string]*blackboard.Program{}
@@ -392,8 +389,7 @@ func Pause(s *blackboard.State, program, reason string, until, now time.Time) {
 	s.Programs[program] = &blackboard.Program{PausedUntil: blackboard.TimeOf(until), Reason: reason, At: blackboard.TimeOf(now)}
 }
 
-// PausedUntil returns the time before which an agent program may not be started, and the reason; the
-// zero time when it may be started.
+// PausedUntil returns until when an agent program may not start, and why; the zero time if it may.
 func PausedUntil(s *blackboard.State, program string, now time.Time) (until time.Time, reason string) {
 	p := s.Programs[program]
 	if p == nil {

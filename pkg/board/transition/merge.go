@@ -22,16 +22,16 @@ var mergeRules = []Rule{
 		History: records(blackboard.HistoryIntegrationFailed), Log: names(blackboard.ActionIntegrationFailed)},
 }
 
-// MergeFacts are the facts of a merge (specs/protocol.md#8.2).
+// MergeFacts are the facts that a merge needs (specs/protocol.md#8.2).
 type MergeFacts struct {
 	CheckedOutAt   string // where the integration branch is checked out
 	CommitGone     bool   // review_commit is not in the object store (G62)
 	Candidate, Old string
 	By             string
 	Contained      bool
-	Tip            string // where the integration branch is, "" when it does not exist; of a finished merge: where that left it
+	Tip            string // tip of the integration branch, after the merge if it is finished; "" if there is no branch
 	Commit         string
-	Unverified     blackboard.List // checks that are red on the candidate and on what it is merged onto
+	Unverified     blackboard.List // checks that fail on the candidate and on its base alike
 	Drift          int
 	Reason         string
 	Files          blackboard.List
@@ -69,7 +69,7 @@ var mergeApproved = Guard{"G60", "no merge approval is required, or a person has
 	return nil
 }}
 
-// mergerAllowed says what column who enforces.
+// mergerAllowed never refuses; it words the column "who", which does.
 var mergerAllowed = Guard{"G61", "the merger is human, a code_reviewer's supervisor or system", func(*move) error { return nil }}
 
 var commitThere = Guard{"G62", "the approved commit is in the object store", onlyCode(func(m *move) error {
@@ -104,8 +104,8 @@ var approvingRunOver = Guard{"G67", "the run of the reviewer's program that appr
 	return nil
 }}
 
-// ApprovingRun returns a reviewer whose program approved the task and still runs, "" for none: the end
-// of that run can contradict the approval. The run of a dead supervisor does not count.
+// ApprovingRun returns the reviewer who approved the task and whose program still runs, or "": the end of that run can
+// contradict the approval. The run of a dead supervisor does not count.
 func ApprovingRun(s *blackboard.State, t *blackboard.Task, now time.Time, facts blackboard.ProcessFacts) string {
 	if t.Status != blackboard.Approved {
 		return ""

@@ -30,12 +30,12 @@ var mergeApprovalRules = []Rule{
 		History: records(blackboard.HistoryApprovalRecorded), Log: names(blackboard.ActionApprovalRecorded)},
 }
 
-// ApproveMerge is a person's release of the merge (T19, T41).
+// ApproveMerge records a person's release of the merge (T19, T41).
 func ApproveMerge(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	return run(s, evApproveMerge, id, a, in, now)
 }
 
-// RejectMerge is a person's refusal of the merge (T20). With open comments it needs no further reason.
+// RejectMerge records a person's refusal of the merge (T20). Open comments serve as the reason.
 func RejectMerge(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	if t := s.Find(id); t != nil && blank(in.Reason) && len(s.OpenComments(t)) > 0 {
 		in.Reason = seeComments
@@ -111,7 +111,7 @@ func countWarnings(findings []*blackboard.Finding) int {
 	return n
 }
 
-// severity of a finding; none given is a warning (specs/roles-and-knowledge.md#5.3).
+// severityOf returns the severity of a finding, by default warning (specs/roles-and-knowledge.md#5.3).
 func severityOf(f *blackboard.Finding) string {
 	if f.Severity == "" {
 		return "warning"

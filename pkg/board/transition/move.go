@@ -19,10 +19,10 @@ type move struct {
 	in    Input
 	rule  *Rule
 
-	h      blackboard.HistoryEntry                             // what the history entries of the event say
-	own    map[blackboard.HistoryEvent]blackboard.HistoryEntry // what the entry of one name says instead
-	detail string                                              // one line for the journal
-	about  map[blackboard.Action]string                        // the line for the entry of one action instead
+	h      blackboard.HistoryEntry                             // history entry of the event
+	own    map[blackboard.HistoryEvent]blackboard.HistoryEntry // history entries that differ from h, by name
+	detail string                                              // line for the journal
+	about  map[blackboard.Action]string                        // journal lines that differ from detail, by action
 	extra  map[string]any                                      // further keys of the journal entries
 }
 
@@ -233,7 +233,7 @@ func (m *move) authorOf(entry string) string {
 // me is the actor's registration, nil for human and system.
 func (m *move) me() *blackboard.Agent { return m.by.entry }
 
-// says keeps what the history entry of that name says, when it is not what m.h says.
+// says sets the history entry of that name, in place of m.h.
 func (m *move) says(name blackboard.HistoryEvent, e blackboard.HistoryEntry) {
 	if m.own == nil {
 		m.own = map[blackboard.HistoryEvent]blackboard.HistoryEntry{}
@@ -241,7 +241,7 @@ func (m *move) says(name blackboard.HistoryEvent, e blackboard.HistoryEntry) {
 	m.own[name] = e
 }
 
-// tells keeps the journal line of one action, when it is not m.detail.
+// tells sets the journal line of one action, in place of m.detail.
 func (m *move) tells(action blackboard.Action, detail string) {
 	if m.about == nil {
 		m.about = map[blackboard.Action]string{}
@@ -274,7 +274,7 @@ func (m *move) refuseNext(next, guard string, exit Exit, format string, args ...
 // Exit is the class of a refusal; its value is the exit code of specs/protocol.md#0.6.
 type Exit int
 
-// The classes that rules can refuse with.
+// The exit codes that rules refuse with.
 const (
 	ExitFailure   Exit = 1
 	ExitUsage     Exit = 2
@@ -284,29 +284,29 @@ const (
 	ExitNothing   Exit = 7
 )
 
-// ErrAlreadyDone is returned for a repetition of the event that is the latest of its
-// task and still holds (specs/protocol.md#0.7): nothing changes, and the caller reports success.
+// ErrAlreadyDone is returned for a repetition of the task's latest event that still holds (specs/protocol.md#0.7): nothing
+// changes, and the caller reports success.
 var ErrAlreadyDone = errors.New("already done")
 
-// IsAlreadyDone reports whether err says that the event has happened already.
+// IsAlreadyDone reports whether err is ErrAlreadyDone.
 func IsAlreadyDone(err error) bool { return errors.Is(err, ErrAlreadyDone) }
 
-// Refusal says why an event is not allowed. The state is unchanged.
+// Refusal is the reason why an event is not allowed. The state is unchanged.
 type Refusal struct {
 	Guard   string // the guard of specs/protocol.md#4.2 that refused, "G31"
 	Exit    Exit
 	Message string // one sentence
-	Next    string // the one command that helps, without "next: "
-	Unsaved string // the task whose work could not be saved, where that is why
+	Next    string // the next command, without "next: "
+	Unsaved string // the task whose unsaved work is the reason, or ""
 
-	cause error // what the message wraps, or nil
+	cause error // the error that the message wraps, or nil
 }
 
 func (r *Refusal) Error() string { return r.Message }
 
 func (r *Refusal) Unwrap() error { return r.cause }
 
-// Advice is the refusal with the command that helps, as an agent is told.
+// Advice returns the refusal and the next command as one text for an agent.
 func (r *Refusal) Advice() string {
 	if r.Next == "" {
 		return r.Message
@@ -314,8 +314,7 @@ func (r *Refusal) Advice() string {
 	return r.Message + " (next: " + r.Next + ")"
 }
 
-// Refuse is a refusal by no guard of the state: of what a command was given, or of what was found elsewhere. With %w it
-// wraps an error.
+// Refuse returns a refusal without a guard: for wrong arguments, or facts outside the state. With %w it wraps an error.
 func Refuse(exit Exit, next, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &Refusal{Exit: exit, Next: next, Message: err.Error(), cause: errors.Unwrap(err)}

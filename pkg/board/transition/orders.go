@@ -16,7 +16,7 @@ func control(s *blackboard.State, in Input) string {
 	return in.Control
 }
 
-// PauseSprint records an order that lets nothing new start on any host. It refuses a sprint that is paused already.
+// PauseSprint records an order that keeps all hosts from starting anything new. It refuses a sprint that is paused already.
 func PauseSprint(s *blackboard.State, reason string, a Actor, now time.Time) error {
 	if s.Sprint == nil {
 		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")
@@ -35,8 +35,8 @@ type Order struct {
 	Since        blackboard.Time
 }
 
-// Orders lists the orders in the sprint of the board, the strongest first. They apply to a board that several hosts
-// share; on a board in a file the control files take their place.
+// Orders returns the orders in the sprint of the board, the strongest first. They apply to a board that several hosts share;
+// on a board in a file control files take their place.
 func Orders(s *blackboard.State) (list []Order) {
 	sp := s.Sprint
 	if sp == nil {
@@ -58,7 +58,7 @@ func Orders(s *blackboard.State) (list []Order) {
 	return list
 }
 
-// String says why nothing new may start, as for a control file.
+// String returns why nothing new may start, worded as for a control file.
 func (o Order) String() string {
 	text := map[string]string{"ABORT": "aborted", "CHECKPOINT": "at a checkpoint", "PAUSE": "paused"}[o.Name] + " since " + string(o.Since)
 	if o.Reason != "" {
@@ -74,7 +74,7 @@ func sprintStatus(s *blackboard.State) string {
 	return s.Sprint.Status
 }
 
-// resumeCommand is what lets work go on: nothing is resumed before an acknowledgement.
+// resumeCommand returns the command that lets work go on: an open breaker is acknowledged before anything is resumed.
 func resumeCommand(s *blackboard.State) string {
 	if tripped(s.CircuitBreaker) {
 		return "liza ack"

@@ -59,8 +59,8 @@ func backoff(launches int) time.Duration {
 	return 300 * time.Second
 }
 
-// EndPlanning records what a planner run did. suppress stops its triggers until they
-// change (STUCK, or answers that stay unusable); so does the last launch without change.
+// EndPlanning records the result of a planner run. suppress stops its triggers until they change (STUCK, or answers that stay
+// unusable); so does the last launch without change.
 func EndPlanning(s *blackboard.State, a Actor, launched []Trigger, changed, suppress bool, now time.Time) error {
 	e, err := own(s, a, now, nil)
 	if err != nil {
@@ -99,8 +99,8 @@ func EndPlanning(s *blackboard.State, a Actor, launched []Trigger, changed, supp
 // leftToPerson is the outcome of a trigger whose tasks the planner has looked at and left to the person who is asked.
 const leftToPerson = "left"
 
-// LeaveToPeople notes that a planner's answer has left blocked tasks BLOCKED whose questions to a person are open. They
-// do not wake it again until something about them changes, another task is blocked, or a person writes a note.
+// LeaveToPeople records that a planner left tasks BLOCKED whose questions to a person are open. They do not wake it again
+// until they change, another task is blocked, or a person writes a note.
 func LeaveToPeople(s *blackboard.State, launched []Trigger, now time.Time) {
 	for _, t := range launched {
 		r := record(s.Planner, t.Kind)
@@ -117,9 +117,8 @@ func hasOpenQuestion(s *blackboard.State, task string) bool {
 	return slices.ContainsFunc(s.Questions, func(q *blackboard.Question) bool { return q.Task == task && q.Status == blackboard.QuestionOpen })
 }
 
-// CancelPlanning takes back a launch whose program could not do anything: its quota was used
-// up, or a limit stopped it. It does not count, and what it was launched for is still to be
-// told to the next one.
+// CancelPlanning undoes a launch whose program could do nothing, because its quota was used up or a limit stopped it. The
+// launch does not count, and the next one gets its triggers.
 func CancelPlanning(s *blackboard.State, a Actor, launched []Trigger, now time.Time) error {
 	e, err := own(s, a, now, nil)
 	if err != nil {
@@ -145,8 +144,8 @@ func stillTrue(s *blackboard.State, t Trigger, now time.Time) bool {
 	})
 }
 
-// ReasonGone reports whether everything that a planner at work was launched for is over or has changed: a person has
-// answered in the meantime.
+// ReasonGone reports whether all triggers of a planner at work are over or have changed, for example because a person has
+// answered.
 func ReasonGone(s *blackboard.State, now time.Time) bool {
 	launched := false
 	if s.Planner == nil {
@@ -185,8 +184,8 @@ func markSeen(s *blackboard.State, launched []Trigger, planner string) {
 	}
 }
 
-// EnterPlan records a plan whose tasks are on the board: it becomes the plan in force,
-// and the goal's alignment history says so with that event (specs/roles-and-knowledge.md#3.5).
+// EnterPlan records a plan whose tasks are on the board: it becomes the plan in force, and the goal's alignment history gets
+// an entry with event (specs/roles-and-knowledge.md#3.5).
 func EnterPlan(s *blackboard.State, p *blackboard.Plan, event, summary string, a Actor, now time.Time) {
 	s.Plans = append(s.Plans, p)
 	if s.Goal != nil {
@@ -196,7 +195,7 @@ func EnterPlan(s *blackboard.State, p *blackboard.Plan, event, summary string, a
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionPlanApplied, Detail: oneLine(summary), Extra: via(a)})
 }
 
-// UnseenNotes lists the notes without a task that no run of a planner has seen.
+// UnseenNotes returns the notes without a task that no planner run has seen.
 func UnseenNotes(s *blackboard.State) []*blackboard.Note {
 	var list []*blackboard.Note
 	for _, n := range s.HumanNotes {
@@ -207,8 +206,8 @@ func UnseenNotes(s *blackboard.State) []*blackboard.Note {
 	return list
 }
 
-// RequestCaller is the person whose request the planner has to answer: who wrote the newest
-// note that no planner has seen, else the caller of the plan in force, nil for nobody known.
+// RequestCaller returns the person whose request the planner has to answer: the writer of the newest note that no planner has
+// seen, else the caller of the plan in force, or nil if unknown.
 func RequestCaller(s *blackboard.State) *blackboard.Caller {
 	notes := UnseenNotes(s)
 	for i := len(notes) - 1; i >= 0; i-- {
@@ -225,7 +224,7 @@ func RequestCaller(s *blackboard.State) *blackboard.Caller {
 	return nil
 }
 
-// CallerOf returns the person behind the plan of a task, nil when none is known.
+// CallerOf returns the person behind the plan of a task, or nil if unknown.
 func CallerOf(s *blackboard.State, t *blackboard.Task) *blackboard.Caller {
 	if p := Plan(s, t.Plan); p != nil {
 		return p.Caller
@@ -244,7 +243,7 @@ func Replans(s *blackboard.State, p *blackboard.Plan) int {
 	return n
 }
 
-// Chain lists the plans with the same root as p, the oldest first.
+// Chain returns the plans with the same root as p, the oldest first.
 func Chain(s *blackboard.State, p *blackboard.Plan) []*blackboard.Plan {
 	var list []*blackboard.Plan
 	root := cmp.Or(p.Root, p.ID)
@@ -256,9 +255,9 @@ func Chain(s *blackboard.State, p *blackboard.Plan) []*blackboard.Plan {
 	return list
 }
 
-// StopReplanning ends a chain of plans (specs/roles-and-knowledge.md#5.9): the plan has failed, an
-// anomaly says why, and the planner is not launched for the task's replan again, until
-// something about it changes, a person writes a note, or the sprint is resumed.
+// StopReplanning ends a chain of plans (specs/roles-and-knowledge.md#5.9): the plan has failed, an anomaly gives the reason
+// why, and the task's replan does not launch the planner again until something about it changes, a person writes a note, or
+// the sprint is resumed.
 func StopReplanning(s *blackboard.State, p *blackboard.Plan, why string, due Trigger, now time.Time) {
 	if p != nil {
 		p.Status = "failed"
@@ -289,7 +288,7 @@ func StopReplanning(s *blackboard.State, p *blackboard.Plan, why string, due Tri
 // maxItemOutput is how much of an item's output is on the board.
 const maxItemOutput = 2000
 
-// ItemDone stores what an item of a rejection gave. The actor holds the claim.
+// ItemDone stores exit code and output of one item of a rejection. The actor holds the claim.
 func ItemDone(s *blackboard.State, id string, a Actor, item, code int, output string, now time.Time) error {
 	if _, err := own(s, a, now, nil); err != nil {
 		return err
@@ -330,7 +329,7 @@ func record(p *blackboard.Planner, kind TriggerKind) *blackboard.TriggerRecord {
 	return p.Triggers[string(kind)]
 }
 
-// liftSuppression lets the planner be launched again for what it did not resolve.
+// liftSuppression lets unresolved triggers launch the planner again.
 func liftSuppression(s *blackboard.State) {
 	if s.Planner == nil {
 		return

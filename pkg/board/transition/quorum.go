@@ -15,7 +15,7 @@ var quorumRules = []Rule{
 		History: records(blackboard.HistoryReviewAskedAgain), Log: names(blackboard.ActionReviewAskedAgain)},
 }
 
-// AskAgain puts approved work back in review: review.quorum asks for more approvals than there are (T43).
+// AskAgain returns approved work to review, because review.quorum asks for more approvals than it has (T43).
 func AskAgain(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	return run(s, evAskAgain, id, a, in, now)
 }
@@ -64,7 +64,7 @@ func (m *move) approvalNow() *blackboard.Approval {
 	return a
 }
 
-// recordApproval adds the event's approval to those that a change with a quorum has.
+// recordApproval adds the event's approval to the approvals of a change with a quorum.
 func (m *move) recordApproval() {
 	t := m.task
 	given := t.Standing()
@@ -105,7 +105,7 @@ var askAgain = Effect{"quorum; approvals, with what approved_by and merge_approv
 	m.detail = m.h.Reason
 }}
 
-// reviewOpen leaves of the review what the checks found.
+// reviewOpen reduces the review to the results of the checks.
 func reviewOpen(t *blackboard.Task) {
 	if t.Review != nil {
 		t.Review = &blackboard.Review{Commit: t.Review.Commit, At: t.Review.At, Checks: t.Review.Checks, Findings: t.Review.Findings}

@@ -62,8 +62,8 @@ func (m *move) rejectedBefore() bool {
 		t.Status == blackboard.Blocked && h.Event == blackboard.HistoryBlocked && h.Kind == blackboard.BlockedByDeadlock
 }
 
-// sameFindings compares what the reviewer found and suggests with the stored review. The
-// findings of the checks come before the reviewer's own.
+// sameFindings reports whether findings and suggestions of the verdict are those of the stored review, in which the findings
+// of the checks come first.
 func (m *move) sameFindings() bool {
 	v, r := m.in.Verdict, m.task.Review
 	if v == nil {
@@ -76,7 +76,7 @@ func (m *move) sameFindings() bool {
 	return slices.EqualFunc(own, v.Findings, blackboard.SamePointed[blackboard.Finding])
 }
 
-// sameApproval compares what the reviewer found with its approval of a change that needs more.
+// sameApproval reports whether the reviewer's recorded approval of a change with a quorum has the same findings.
 func (m *move) sameApproval() bool {
 	for _, a := range m.task.Standing() {
 		if a.Reviewer == m.actor.ID {
@@ -99,7 +99,7 @@ func (m *move) sameAdvice() bool {
 		(len(v.Inject) == 0 || slices.EqualFunc(t.Fixes, v.Inject, sameFix))
 }
 
-// sameHandoff compares what an agent said; a handoff that a run continues is over.
+// sameHandoff reports whether two handoffs have the same texts; one that a run has continued is over.
 func sameHandoff(was, is *blackboard.Handoff) bool {
 	return was != nil && is != nil && was.ConsumedBy == "" &&
 		was.Summary == is.Summary && was.NextAction == is.NextAction && was.ContextUsed == is.ContextUsed &&
@@ -110,7 +110,7 @@ func sameHandoff(was, is *blackboard.Handoff) bool {
 // overruledPrefix begins the reason of a rejection that the gate made of an approval (G58).
 const overruledPrefix = "rejected by the gate: "
 
-// Overruled reports whether the rejection of a task is the gate's, of work that its reviewer approved.
+// Overruled reports whether the gate rejected work that its reviewer approved.
 func Overruled(t *blackboard.Task) bool {
 	return t.RejectionReason != nil && strings.HasPrefix(t.RejectionReason.Summary, overruledPrefix)
 }
@@ -127,7 +127,7 @@ var rerunRules = []Rule{
 		History: records(blackboard.HistoryReleased), Log: names(blackboard.ActionRestepped)},
 }
 
-// Rerun starts the task again from nothing, Restep from a recorded commit (T40).
+// Rerun restarts the task from scratch (T40).
 func Rerun(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	return run(s, evRerun, id, a, in, now)
 }

@@ -40,15 +40,15 @@ func ClaimReview(s *blackboard.State, id string, a Actor, in Input, now time.Tim
 	return run(s, evClaimReview, id, a, in, now)
 }
 
-// ReleaseReview ends a review without a verdict (T18). in.What is "stuck", "failed",
-// "lapsed" or "retry" of an agent, "" of a person.
+// ReleaseReview ends a review without a verdict (T18). For an agent in.What is "stuck", "failed", "lapsed" or "retry", for a
+// person "".
 func ReleaseReview(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	in = in.reasoned()
 	return run(s, evReviewRelease, id, a, in, now)
 }
 
-// RecordChecks stores what the checks of a submission found, before anybody judges it. The
-// caller has the review claim, and the commit is the one under review (G53, G54).
+// RecordChecks stores the results of the checks before the review. The caller has the review claim, and the checked commit is
+// the one under review (G53, G54).
 func RecordChecks(s *blackboard.State, id string, a Actor, r *blackboard.Review) error {
 	t, e := s.Task(id), s.Agents[a.ID]
 	if t == nil || t.Status != blackboard.ReadyForReview || t.ReviewingBy != a.ID || !blackboard.RegistrationOf(e, t.ReviewingGeneration) || t.ReviewCommit != r.Commit {

@@ -41,18 +41,18 @@ type Rule struct {
 type Condition struct {
 	Text  string
 	Holds func(*move) bool
-	Else  *Guard // what refuses when no rule of the event holds; nil: G06 with Text
+	Else  *Guard // the refusal when no rule of the event holds; nil: G06 with Text
 }
 
-// A Guard is one condition of specs/protocol.md#4.2. Those without a number are conditions that
-// the table of specs/protocol.md#4.3 states in words.
+// A Guard is one condition of specs/protocol.md#4.2, or, without a number, one that the table of specs/protocol.md#4.3 states
+// in words.
 type Guard struct {
 	ID    string
 	Text  string
 	Check func(*move) error
 }
 
-// An Effect changes fields of the task or of what belongs to it.
+// An Effect changes fields of the task or of sections that belong to it.
 type Effect struct {
 	Text  string
 	Apply func(*move)
@@ -68,7 +68,7 @@ var ruleGuards = []Guard{
 	{ID: "G06", Text: "the task's status is in column from"},
 }
 
-// Event names what happens to a task; it is the verb of specs/protocol.md#4.3.
+// Event is something that happens to a task, named by the verb of specs/protocol.md#4.3.
 type Event string
 
 // The events of specs/protocol.md#4.3.

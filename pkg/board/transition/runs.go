@@ -14,8 +14,8 @@ func NextRun(s *blackboard.State, agent string) int {
 	return 1
 }
 
-// Spawned records the running agent program (specs/protocol.md#13.3 step 8). What its prompt had
-// counts as told: a handoff by an agent of the same role, and the notes for its task.
+// Spawned records the running agent program (specs/protocol.md#13.3 step 8). It marks as delivered what the prompt had: a
+// handoff by an agent of the same role, and the notes for its task.
 func Spawned(s *blackboard.State, a Actor, c blackboard.Child, now time.Time) error {
 	e, err := own(s, a, now, nil)
 	if err != nil {
@@ -50,7 +50,7 @@ func sameRole(agent, other string) bool {
 	return !ok || role == mine
 }
 
-// RunResult is what one run leaves on the board, whatever its outcome.
+// RunResult is the record of one run, whatever its outcome.
 type RunResult struct {
 	Task      string
 	Attempt   blackboard.Attempt
@@ -60,12 +60,12 @@ type RunResult struct {
 	TokensOut int
 	Cached    int
 	Crashed   bool
-	Finished  bool // the program came to its end by itself
+	Finished  bool // the program ended by itself
 	Outcome   *blackboard.LastOutcome
 }
 
-// ReserveCost puts aside what the agent's next run may cost, so that others that start at the
-// same time count it; the end of the run settles it (specs/roles-and-knowledge.md#8.1).
+// ReserveCost reserves the likely cost of the agent's next run, so that agents that start at the same time count it; the end
+// of the run settles it (specs/roles-and-knowledge.md#8.1).
 func ReserveCost(s *blackboard.State, a Actor, cents blackboard.Amount, now time.Time) error {
 	e, err := own(s, a, now, nil)
 	if err != nil {
@@ -89,7 +89,7 @@ func WaitForProvider(s *blackboard.State, a Actor, w *blackboard.ProviderWait, n
 	return nil
 }
 
-// EndRun records a finished run: attempt, usage, crash, no child any more (13.3 step 10).
+// EndRun records a finished run: attempt, usage, crash, end of the child (13.3 step 10).
 func EndRun(s *blackboard.State, a Actor, r RunResult, now time.Time) error {
 	e, err := own(s, a, now, nil)
 	if err != nil {
@@ -182,8 +182,8 @@ func firstCrash(s *blackboard.State, r RunResult) bool {
 	return t.Crashes == 0 || LimitOf(s, t, "task_crashes") == 0
 }
 
-// countCrash counts the crashes, stalls and timeouts of a task's coders in a row: what a provider
-// refuses, and what a limit or a person stopped, neither counts nor ends the row.
+// countCrash counts the crashes, stalls and timeouts of a task's coders in a row. A run that a provider refused, or that a
+// limit or a person stopped, neither counts nor ends the row.
 func countCrash(t *blackboard.Task, r RunResult) {
 	switch {
 	case r.Attempt.Kind != string(blackboard.RoleCoder):
@@ -200,8 +200,7 @@ func crashedTooOften(s *blackboard.State, t *blackboard.Task) bool {
 	return limit > 0 && t.Crashes >= limit
 }
 
-// claimSeqOf is the attempt that the agent's run belongs to: when the run ends, somebody
-// else may hold the task.
+// claimSeqOf returns the number of the agent's latest claim of t: at the end of its run another agent may hold the task.
 func claimSeqOf(t *blackboard.Task, agent string) int {
 	for h := range t.Backwards() {
 		if blackboard.IsClaimEvent(h.Event) && h.Agent == agent && h.ClaimSeq > 0 {
@@ -236,8 +235,7 @@ func addAttempt(t *blackboard.Task, a *blackboard.Attempt) {
 	}
 }
 
-// attemptOutcomes is what an event of the task means for the run that led to it (
-// specs/protocol.md#2.3, attempts).
+// attemptOutcomes are the outcomes of the latest run by the event of its task (specs/protocol.md#2.3, attempts).
 var attemptOutcomes = map[blackboard.HistoryEvent]string{
 	blackboard.HistoryReadyForReview: "submitted", blackboard.HistoryApproved: "approved", blackboard.HistoryRejected: "rejected", blackboard.HistoryMerged: "merged", blackboard.HistoryBlocked: "blocked", blackboard.HistoryRetried: "retry",
 	blackboard.HistoryApprovalVoided: "submitted",
@@ -249,8 +247,8 @@ const finishedRun = "finished"
 // crashedRun is the outcome of a run whose program failed by itself.
 const crashedRun = "crashed"
 
-// judgeAttempt writes what came of the work into the newest run of the coder, and, for a
-// verdict, of the reviewer. Runs that ended badly keep how they ended.
+// judgeAttempt sets the outcome of the coder's newest run and, for a verdict, of the reviewer's. A failed run keeps its
+// outcome.
 func judgeAttempt(t *blackboard.Task, event blackboard.HistoryEvent) {
 	outcome, ok := attemptOutcomes[event]
 	more := event == blackboard.HistoryApprovalRecorded // other reviewers judge the work yet
@@ -282,8 +280,7 @@ func judgeAttempt(t *blackboard.Task, event blackboard.HistoryEvent) {
 	}
 }
 
-// outcomeSoFar is what the board says of a coder's run that has just ended: its verbs may
-// have come before its end.
+// outcomeSoFar returns the outcome of a coder's run that has just ended from the events of its claim.
 func outcomeSoFar(t *blackboard.Task) string {
 	for h := range t.Backwards() {
 		if outcome, ok := attemptOutcomes[h.Event]; ok {
@@ -296,7 +293,7 @@ func outcomeSoFar(t *blackboard.Task) string {
 	return finishedRun
 }
 
-// Wrote lists the agent programs that committed work of the task.
+// Wrote returns the agent programs that committed work of the task.
 func Wrote(t *blackboard.Task) blackboard.List {
 	var names blackboard.List
 	for _, a := range t.Attempts {
@@ -308,8 +305,7 @@ func Wrote(t *blackboard.Task) blackboard.List {
 	return names
 }
 
-// Conversation returns the conversation of the last coder's run of the task, nil when another agent
-// or another program made that run.
+// Conversation returns the conversation of the task's last coder run, or nil if another agent or program made that run.
 func Conversation(t *blackboard.Task, agent, program string) *blackboard.Conversation {
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
 		a := t.Attempts[i]

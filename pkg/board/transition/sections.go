@@ -34,10 +34,10 @@ func settle(s *blackboard.State, of *blackboard.Task) {
 	p.Status = "done"
 }
 
-// Ask adds a question of an agent that is about no task.
+// Ask adds a question of an agent that belongs to no task.
 func Ask(s *blackboard.State, q *blackboard.Question) { ask(s, q) }
 
-// AddNote stores a note of a person; one with an id that exists changes nothing (0.7).
+// AddNote stores a note of a person, unless one with that id exists (0.7).
 func AddNote(s *blackboard.State, n *blackboard.Note, a Actor, now time.Time) error {
 	by, err := identify(s, a, now)
 	switch {
@@ -89,8 +89,7 @@ func addNote(s *blackboard.State, n *blackboard.Note, a Actor, now time.Time) {
 	s.Record(blackboard.Entry{Timestamp: n.Timestamp, Agent: a.ID, Action: action, Task: n.For, Detail: n.ID, Extra: via(a)}) // never the text: it may hold a secret that nobody knows yet
 }
 
-// DeliverAnswers notes that a coder was told the answers to its task's questions. Those that
-// the planner asked are for the planner.
+// DeliverAnswers marks the answers to a task's questions as delivered to its coder. Questions of a planner are left to it.
 func DeliverAnswers(s *blackboard.State, task string) {
 	for _, q := range s.Questions {
 		if task != "" && q.Task == task && q.Status == blackboard.QuestionAnswered && !isPlanner(q.Agent) {
@@ -99,9 +98,8 @@ func DeliverAnswers(s *blackboard.State, task string) {
 	}
 }
 
-// AnswerQuestion stores an answer. When it was the last open question of a task that is
-// blocked for answers only, unblock says so: the caller applies Unblock in the same write
-// (specs/protocol.md#2.6).
+// AnswerQuestion stores an answer. unblock reports that it was the last open question of a task that is blocked for answers
+// only; the caller applies Unblock in the same write (specs/protocol.md#2.6).
 func AnswerQuestion(s *blackboard.State, id, text string, a Actor, now time.Time) (task string, unblock bool, err error) {
 	by, err := identify(s, a, now)
 	switch {
@@ -134,7 +132,7 @@ func AnswerQuestion(s *blackboard.State, id, text string, a Actor, now time.Time
 	return q.Task, answersUnblock(s, q.Task), nil
 }
 
-// AskUnverified asks a person, once for each command, whether work may be merged that the command has not verified.
+// AskUnverified asks a person, once for each command, whether to merge work that the command has not verified.
 func AskUnverified(s *blackboard.State, command, text string, now time.Time) *blackboard.Question {
 	if q := s.UnverifiedQuestion(command); q != nil {
 		return q
@@ -146,7 +144,7 @@ func AskUnverified(s *blackboard.State, command, text string, now time.Time) *bl
 	return q
 }
 
-// SettleUnverified ends the question about a command that has passed, with what was answered.
+// SettleUnverified closes the question about a command that has passed.
 func SettleUnverified(s *blackboard.State, command string) {
 	if q := s.UnverifiedQuestion(command); q != nil {
 		q.Status = blackboard.QuestionExpired

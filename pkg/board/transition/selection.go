@@ -10,19 +10,18 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Candidate is one task that could be given out, with what decides its rank (specs/protocol.md#7.1).
+// Candidate is a task that could be given out, with the values that rank it (specs/protocol.md#7.1).
 type Candidate struct {
 	Task     *blackboard.Task
-	Class    int // -1: work that is meant for the caller; 0: work that it began
+	Class    int // -1: work meant for the caller; 0: work that the caller began
 	Priority int // effective, after aging
 	Overlap  bool
-	Since    time.Time // of the submission, or of the approval
+	Since    time.Time // time of the submission or approval
 	index    int
 }
 
-// NextTask chooses the task that a coder should claim. Without one, why says what the
-// coder waits for. in carries the facts that the guards need (control, archive, disk).
-// That the coder has a task already (G21) is left to the claim, which says so.
+// NextTask returns the task that a coder should claim, or nil and why the coder waits. in has the facts of the guards
+// (control, archive, disk). The claim itself refuses a coder that has a task already (G21).
 func NextTask(s *blackboard.State, a Actor, in Input, now time.Time) (task *blackboard.Task, why string) {
 	in = indexed(s, in)
 	busy := filesInWork(s, a.ID)
@@ -51,7 +50,7 @@ func NextTask(s *blackboard.State, a Actor, in Input, now time.Time) (task *blac
 	return slices.MinFunc(list, Candidate.compare).Task, ""
 }
 
-// HasWork reports whether a task waits for a coder, and for nothing else on the board.
+// HasWork reports whether a task waits for nothing but a coder.
 func HasWork(s *blackboard.State) bool {
 	in := indexed(s, Input{})
 	for t := range s.Tasks() {
@@ -75,7 +74,7 @@ func statusesOf(event Event, p Party) map[blackboard.Status]bool {
 	return may
 }
 
-// nothingToWaitFor tells quickly whether a task waits for none of its dependencies.
+// nothingToWaitFor reports whether all dependencies of t are merged.
 func nothingToWaitFor(s *blackboard.State, t *blackboard.Task, in Input) bool {
 	for _, d := range t.DependsOn {
 		if st, ok := statusOf(s, d, in); !ok || st != blackboard.Merged {
@@ -126,7 +125,7 @@ func wouldRefuse(s *blackboard.State, event Event, p Party, t *blackboard.Task, 
 	return nil
 }
 
-// classFor is 0 for work that the agent began: what it held last comes before new work.
+// classFor returns -1 for work meant for agent, 0 for work that it held last, else 1.
 func classFor(t *blackboard.Task, agent string) int {
 	if t.Prefer == agent { // a person, or the landing of its work, named it
 		return -1
@@ -198,7 +197,7 @@ func overlaps(t *blackboard.Task, busy blackboard.List) bool {
 	})
 }
 
-// fileHints are the task's files, else what its attempts meant to change.
+// fileHints returns the task's files, else the files that its intents name.
 func fileHints(t *blackboard.Task) blackboard.List {
 	if len(t.Files) > 0 {
 		return t.Files
@@ -284,7 +283,7 @@ func closedReason(s *blackboard.State, in Input) string {
 	return ""
 }
 
-// NextReview chooses the review that a reviewer should claim.
+// NextReview returns the task whose review a reviewer should claim, or nil and why the reviewer waits.
 func NextReview(s *blackboard.State, a Actor, in Input, now time.Time) (task *blackboard.Task, why string) {
 	if in.ReviewMode == blackboard.ReviewDisabled {
 		return nil, "review.mode is disabled; people decide with liza approve-merge"
@@ -323,8 +322,8 @@ func (c Candidate) compareReview(d Candidate) int {
 	return cmp.Or(cmp.Compare(c.Class, d.Class), cmp.Compare(c.Priority, d.Priority), c.Since.Compare(d.Since), cmp.Compare(c.index, d.index))
 }
 
-// ApprovedTasks lists what can be merged, oldest approval first (specs/decisions.md#D25), with the time of
-// the approval. A person's release of an approval (T19) is none of its own.
+// ApprovedTasks returns the tasks that can be merged, the oldest approval first (specs/decisions.md#D25), with the time of
+// the approval. A person's release (T19) does not change that time.
 func ApprovedTasks(s *blackboard.State) []Candidate {
 	var list []Candidate
 	for i, t := range s.EachTask() {
@@ -344,12 +343,12 @@ func ApprovedTasks(s *blackboard.State) []Candidate {
 	return list
 }
 
-// MergePriority is the priority of an approved task in a train of merges; waiting raises it, as for claims.
+// MergePriority returns the priority of an approved task in a train of merges; it rises with the wait, as for claims.
 func MergePriority(s *blackboard.State, c Candidate, now time.Time) int {
 	return aged(s, c.Task, now, func() time.Time { return c.Since })
 }
 
-// lastReviewer is who claimed the review of what is submitted now, "" for nobody yet.
+// lastReviewer returns who claimed the review of the present submission, or "".
 func lastReviewer(t *blackboard.Task) string {
 	for h := range t.Backwards() {
 		switch h.Event {

@@ -22,7 +22,7 @@ var submitRules = []Rule{
 		History: records(blackboard.HistoryApproved), Log: names(blackboard.ActionApproved)},
 }
 
-// SubmissionFacts are the facts of the submit guards G33 to G42.
+// SubmissionFacts are the facts that the submit guards G33 to G42 need.
 type SubmissionFacts struct {
 	Exists         bool
 	Branch         string // "" when HEAD is detached
@@ -35,7 +35,7 @@ type SubmissionFacts struct {
 	HasFixOnto     bool
 	HasMerges      bool
 	ForeignPaths   []string // paths under .liza/ or .worktrees/, gitlinks
-	Unsound        string   // why the commits must not be merged, "" for nothing
+	Unsound        string   // why the commits must not be merged, or ""
 	SourcesChanged int
 	TestsChanged   int
 	TestGateExempt bool

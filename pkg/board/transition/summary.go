@@ -9,15 +9,15 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// RawEntry is something that the rolling summary does not tell yet: a note without task, an
-// entry of the alignment history, or the last summary of a terminal task (specs/roles-and-knowledge.md#6.4).
+// RawEntry is an entry that is not in the rolling summary yet: a note without task, an entry of the alignment history, or the
+// last summary of a terminal task (specs/roles-and-knowledge.md#6.4).
 type RawEntry struct {
 	At   time.Time
 	Text string
-	Note *blackboard.Note // when it is one
+	Note *blackboard.Note // the note, if the entry is one
 }
 
-// RawEntries lists the entries that are newer than the summary, the oldest first.
+// RawEntries returns the entries that are newer than the summary, the oldest first.
 func RawEntries(s *blackboard.State) []RawEntry {
 	var list []RawEntry
 	if s.Goal == nil {
@@ -74,8 +74,8 @@ func Quiet(s *blackboard.State) bool {
 	return true
 }
 
-// Summarize replaces the rolling summary by one that has these entries in it, the oldest raw
-// ones. Several entries may have been made in the same second.
+// Summarize replaces the rolling summary by text, which covers sent, the oldest raw entries. Several entries may have been
+// made in the same second.
 func Summarize(s *blackboard.State, text string, sent []RawEntry, a Actor, now time.Time) {
 	g, through := s.Goal, sent[len(sent)-1].At
 	n := 0
@@ -91,7 +91,7 @@ func Summarize(s *blackboard.State, text string, sent []RawEntry, a Actor, now t
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionSummarized, Detail: strconv.Itoa(len(sent)) + " entries, up to " + string(blackboard.TimeOf(through))})
 }
 
-// contribution is what one task adds to the stored figures of specs/protocol.md#12.
+// contribution is the share of one task in the stored figures of specs/protocol.md#12.
 type contribution struct {
 	done, inProgress, blocked        int
 	iterations, cycles               int
@@ -137,8 +137,7 @@ func metrics(s *blackboard.State) *blackboard.Metrics {
 	return s.Sprint.Metrics
 }
 
-// addMetrics is E-METRICS: the difference that one event made. The archived tasks of the
-// sprint still count as what they were.
+// addMetrics adds the difference that one event made (E-METRICS). The archived tasks of the sprint still count.
 func addMetrics(s *blackboard.State, before, after contribution) {
 	m := metrics(s)
 	m.TasksDone += after.done - before.done

@@ -41,8 +41,7 @@ func Supersede(s *blackboard.State, id string, a Actor, in Input, now time.Time)
 	return nil
 }
 
-// Abandon drops a task (T33). Its UNCLAIMED dependents are blocked (T28); the DRAFT ones
-// are returned, for the caller to name.
+// Abandon drops a task (T33) and blocks its UNCLAIMED dependents (T28). It returns the DRAFT ones, for a message.
 func Abandon(s *blackboard.State, id string, a Actor, in Input, now time.Time) (drafts []string, err error) {
 	in = in.reasoned()
 	if err := run(s, evAbandon, id, a, in, now); err != nil {
@@ -63,7 +62,7 @@ func Abandon(s *blackboard.State, id string, a Actor, in Input, now time.Time) (
 	return drafts, nil
 }
 
-// A task under review is nobody's to drop, unless the review got stuck.
+// A task under review cannot be dropped, unless the review got stuck.
 var notUnderReview = &Condition{Text: "it is not READY_FOR_REVIEW, or its review got stuck (hold by system)", Holds: func(m *move) bool {
 	return m.task.Status != blackboard.ReadyForReview || m.task.Hold != nil && m.task.Hold.By == blackboard.System
 }, Else: &reviewStuck}

@@ -17,13 +17,14 @@ func past(t blackboard.Time, now time.Time) bool {
 	return !ok || now.After(at)
 }
 
-// TaskEdit names what changes of a task; what is nil or empty stays.
+// TaskEdit holds the changes of a task; a nil or empty field changes nothing.
 type TaskEdit struct {
 	Priority                            *int
 	Title, Description, DoneWhen, Scope string
 }
 
-// EditTask changes priority, title or texts of a task that is not terminal. What a coder was asked for stays in its prompt.
+// EditTask changes priority, title or texts of a task that is not terminal. A run under way keeps the texts that it started
+// with.
 func EditTask(s *blackboard.State, id string, e TaskEdit, a Actor, now time.Time) error {
 	t := s.Task(id)
 	switch {
@@ -64,7 +65,8 @@ func EditTask(s *blackboard.State, id string, e TaskEdit, a Actor, now time.Time
 // tellerTime is how long an import is left to the host that has begun to tell it outside: longer than its calls can last.
 const tellerTime = 5 * time.Minute
 
-// Tell records that host reports the end of an import to its tracker. It returns false when the import is not open, or another host began less than five minutes ago.
+// Tell records that host reports the end of an import to its tracker. It returns false if the import is not open, or another
+// host began less than five minutes ago.
 func Tell(s *blackboard.State, source, host string, now time.Time) bool {
 	i := s.Import(source)
 	if i == nil || i.Status != blackboard.ImportOpen {
@@ -87,7 +89,7 @@ func PutImport(s *blackboard.State, i blackboard.Import, now time.Time) {
 	s.Imports = append(s.Imports, &i)
 }
 
-// Reword replaces title and description of a task that nobody has begun.
+// Reword replaces title and description of a task that was not begun.
 func Reword(t *blackboard.Task, title, description string) {
 	t.Title, t.Description = title, description
 }
@@ -102,8 +104,8 @@ func PutRequest(s *blackboard.State, r blackboard.Request, now time.Time) {
 	s.Requests = append(s.Requests, &r)
 }
 
-// Archive takes the tasks off the board that archivable lists, and returns their ids. The
-// caller has to keep them (specs/protocol.md#3.3).
+// Archive removes the archivable tasks that ended before before, and returns their ids. The caller stores them in the archive
+// (specs/protocol.md#3.3).
 func Archive(s *blackboard.State, before time.Time, a Actor, now time.Time) []string {
 	var ids []string
 	for _, t := range archivable(s, before) {
@@ -131,7 +133,7 @@ func plural(n int, noun string) string {
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// copies returns copies of what a list points to, nil for an empty list.
+// copies returns copies of the values that a list points to, nil for an empty list.
 func copies[T any](list []*T) (out []*T) {
 	for _, x := range list {
 		own := *x

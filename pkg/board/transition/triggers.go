@@ -34,14 +34,14 @@ const (
 // triggerKinds lists the kinds in their order.
 var triggerKinds = []TriggerKind{TriggerInitialPlanning, TriggerReplan, TriggerBlockedTasks, TriggerHypothesisExhausted, TriggerIntegrationFailed, TriggerImmediateDiscovery, TriggerHumanNote, TriggerSpecChanged, TriggerSystemAmbiguity, TriggerDraftsPending, TriggerReviewStuck}
 
-// Trigger is one true reason to wake the planner (specs/protocol.md#13.1).
+// Trigger is a reason that wakes the planner now (specs/protocol.md#13.1).
 type Trigger struct {
 	Kind        TriggerKind
-	IDs         []string // tasks, notes, discoveries that it is about
+	IDs         []string // its tasks, notes or discoveries
 	Fingerprint string
 }
 
-// TriggerFacts is what triggers depend on besides the state.
+// TriggerFacts are the facts outside the state on which triggers depend.
 type TriggerFacts struct {
 	SpecHash    string // hash of the goal's spec file
 	HumanReview bool   // plan.human_review
@@ -52,8 +52,8 @@ func fingerprint(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Triggers lists every true trigger in the order of specs/protocol.md#13.1. Heartbeats do not
-// enter fingerprints, so an unchanged cause has an unchanged fingerprint.
+// Triggers returns every true trigger in the order of specs/protocol.md#13.1. Fingerprints leave out heartbeats, so an
+// unchanged cause has an unchanged fingerprint.
 func Triggers(s *blackboard.State, f TriggerFacts, now time.Time) []Trigger {
 	if !goalOpen(s) {
 		return nil
@@ -101,7 +101,7 @@ func Triggers(s *blackboard.State, f TriggerFacts, now time.Time) []Trigger {
 
 func triggerOrder(kind TriggerKind) int { return slices.Index(triggerKinds, kind) }
 
-// taskTriggers are the triggers about tasks, with what enters the fingerprint of each.
+// taskTriggers are the triggers about tasks, each with the text for its fingerprint.
 var taskTriggers = []struct {
 	kind  TriggerKind
 	holds func(*blackboard.Task) bool
@@ -158,7 +158,7 @@ func asksPerson(s *blackboard.State, t *blackboard.Task) bool {
 	})
 }
 
-// AskedOfPeople lists the blocked tasks about which Liza asks a person, and which wake no planner.
+// AskedOfPeople returns the blocked tasks whose questions go to people, not to the planner.
 func AskedOfPeople(s *blackboard.State) []string {
 	var ids []string
 	for t := range s.Tasks() {
@@ -240,7 +240,8 @@ func newSpecChanges(s *blackboard.State) []string {
 	return ids
 }
 
-// Ambiguities are the reports that rules are unclear which no person has written a note after: `liza note` answers them.
+// Ambiguities returns the reports of unclear rules that are newer than the last note of a person and the start of the sprint:
+// `liza note` answers them.
 func Ambiguities(s *blackboard.State) []*blackboard.Anomaly {
 	var answered time.Time
 	for _, n := range s.HumanNotes {
@@ -262,7 +263,7 @@ func Ambiguities(s *blackboard.State) []*blackboard.Anomaly {
 	return open
 }
 
-// newAmbiguities are those that the planner has not been told of. Its own are for people.
+// newAmbiguities returns the ids of reports since the planner's last launch. The planner's own reports go to people.
 func newAmbiguities(s *blackboard.State) []string {
 	last := lastPlanning(s)
 	var ids []string
@@ -274,7 +275,7 @@ func newAmbiguities(s *blackboard.State) []string {
 	return ids
 }
 
-// Unclear is what a report says is unclear, in one line.
+// Unclear returns section and question of a report of unclear rules, in one line.
 func Unclear(a *blackboard.Anomaly) string {
 	text := func(key string) string {
 		if v := a.Details[key]; v != nil {
@@ -289,11 +290,11 @@ func Unclear(a *blackboard.Anomaly) string {
 	return section + ": " + question
 }
 
-// ID names a change in triggers.
+// ID returns the name of a change in triggers.
 func ID(c *blackboard.SpecChange) string { return c.Spec + "@" + string(c.Timestamp) }
 
-// DueTriggers lists the true triggers that may launch the planner now, and the earliest
-// time at which another one may (zero: none is waiting).
+// DueTriggers returns the true triggers that may launch the planner now, and the earliest time at which another one may, or
+// the zero time.
 func DueTriggers(s *blackboard.State, f TriggerFacts, now time.Time) (due []Trigger, next time.Time) {
 	for _, t := range Triggers(s, f, now) {
 		r := record(s.Planner, t.Kind)

@@ -25,7 +25,7 @@ func Unblock(s *blackboard.State, id string, a Actor, in Input, now time.Time) e
 	return run(s, evUnblock, id, a, in, now)
 }
 
-// Resubmit lets a halted task go on (T30).
+// Resubmit lets a halted task continue (T30).
 func Resubmit(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	return run(s, evResubmit, id, a, in, now)
 }
@@ -87,7 +87,7 @@ var goOn = Effect{"the limits given; worktree kept with handoff_pending true, el
 	}
 }}
 
-// lastRecordedCommit is the newest commit that the task tells of, "" for none.
+// lastRecordedCommit returns the review commit, else that of the newest attempt with one, else "".
 func lastRecordedCommit(t *blackboard.Task) string {
 	if t.ReviewCommit != "" {
 		return t.ReviewCommit

@@ -41,12 +41,12 @@ var verdictRules = []Rule{
 		History: records(blackboard.HistoryApprovalVoided), Log: names(blackboard.ActionApprovalVoided)},
 }
 
-// ReviewFacts are the facts of a verdict.
+// ReviewFacts are the facts that a verdict needs.
 type ReviewFacts struct {
 	BranchTip string
 	Head      string
 	Dirty     []string
-	Tree      string // of the commit under review
+	Tree      string // tree of the commit under review
 }
 
 func (m *move) reviewed() ReviewFacts {
@@ -56,7 +56,7 @@ func (m *move) reviewed() ReviewFacts {
 	return *m.in.Review
 }
 
-// VerdictInput is what a reviewer says (specs/roles-and-knowledge.md#5.3).
+// VerdictInput is a reviewer's verdict (specs/roles-and-knowledge.md#5.3).
 type VerdictInput struct {
 	Findings    []*blackboard.Finding
 	Inject      []*blackboard.Fix
@@ -64,8 +64,8 @@ type VerdictInput struct {
 	Suggestions blackboard.List
 }
 
-// Approve is the verdict ok (T14). An error finding turns it into a rejection by the
-// gate (G58); overruled then says why.
+// Approve records the verdict ok (T14). An error finding turns it into a rejection by the gate (G58); overruled is then the
+// reason.
 func Approve(s *blackboard.State, id string, a Actor, in Input, now time.Time) (overruled string, err error) {
 	m, err := begin(s, evApprove, id, a, in, now)
 	if err == nil {
@@ -96,8 +96,7 @@ func Approve(s *blackboard.State, id string, a Actor, in Input, now time.Time) (
 	return overruled, nil
 }
 
-// errorFindings describes what speaks against an approval: findings of the checks and of
-// the reviewer alike.
+// errorFindings describes the error findings of checks and reviewer, which forbid an approval.
 func (m *move) errorFindings() []string {
 	var all []*blackboard.Finding
 	if r := m.task.Review; r != nil {
@@ -115,18 +114,18 @@ func (m *move) errorFindings() []string {
 	return errs
 }
 
-// Reject is the verdict needs_fix; at the last cycle the task is BLOCKED (T15, T16).
+// Reject records the verdict needs_fix; at the last cycle it blocks the task (T15, T16).
 func Reject(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	return run(s, evReject, id, a, in, now)
 }
 
-// Replan is the verdict replan (T17).
+// Replan records the verdict replan (T17).
 func Replan(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	return run(s, evReplan, id, a, in, now)
 }
 
-// VoidApproval takes the approval of a run back that ends by saying something else (T42): the
-// reviewer has to judge again. It comes before EndRun, in the same write.
+// VoidApproval revokes the approval of a run that ends with another answer (T42): the reviewer judges again. It comes before
+// EndRun, in the same write.
 func VoidApproval(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	return run(s, evVoidApproval, id, a, in, now)
 }
@@ -147,8 +146,8 @@ var headUnmoved = Guard{"G55", "branch and worktree are still at the review comm
 	return nil
 })}
 
-// lookCommand is what the caller of an approval that cannot be had does next. A reviewer may have
-// moved HEAD itself, and must not reject the coder's work for it.
+// lookCommand returns the next command for an approval that was refused. A reviewer may have moved HEAD itself, and must not
+// reject the coder's work for it.
 func (m *move) lookCommand() string {
 	if m.rule.Event == evApproveMerge {
 		return "liza reject-merge " + m.task.ID + " --reason 'HEAD moved'"
@@ -171,8 +170,7 @@ var cleanForApproval = Guard{"G56", "the worktree is clean", onlyCode(func(m *mo
 	return nil
 })}
 
-// noErrorFinding says what Approve does: an approval against an error finding becomes T15
-// or T16 with the errors as reason.
+// noErrorFinding never refuses; Approve turns an approval against an error finding into T15 or T16 with the errors as reason.
 var noErrorFinding = Guard{"G58", "no finding is of severity error; otherwise the gate turns the approval into T15 or T16", func(*move) error { return nil }}
 
 var reasonGiven = Guard{"G57", "a reason is given", func(m *move) error {
@@ -197,7 +195,7 @@ var approvedInThisRun = Guard{"", "the caller approved the task, in the run that
 	return nil
 }}
 
-// storeReview replaces the review by the verdict; what the checks found stays in it.
+// storeReview replaces the review by the verdict and keeps the results of the checks.
 func (m *move) storeReview(status string) *blackboard.Review {
 	t := m.task
 	r := &blackboard.Review{Status: status, Mode: m.in.ReviewMode, By: m.actor.name(), Commit: t.ReviewCommit, At: blackboard.TimeOf(m.now), Reason: m.in.Reason}

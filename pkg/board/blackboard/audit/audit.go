@@ -1,7 +1,6 @@
-// Package audit has the rules V01 to V68 that every state must keep, no matter who wrote it: a
-// verb, a person in an editor, or Liza v1. Validate reports all violations at once, Repair
-// mends those that it can prove to be harmless, and Forgeries finds approvals that no verb
-// made.
+// Package audit has the rules V01 to V68 that every state must keep, whether a verb, a person or Liza v1 wrote it. Validate
+// reports all violations at once, Repair repairs those for which that is provably safe, and Forgeries finds approvals that no
+// verb made.
 package audit
 
 import (
@@ -16,10 +15,9 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Validate reports every violation of the rules of specs/protocol.md#9 at once, in the order
-// of the file's sections, then of tasks and agents, then of rule ids. prev is the
-// state of the last revision, or nil when there is none. Validate never changes s,
-// and accepts any state, however damaged.
+// Validate returns every violation of the rules of specs/protocol.md#9, in the order of the file's sections, then of tasks
+// and agents, then of rule ids. prev is the state of the last revision, or nil. Validate never changes s, and accepts any
+// state, however damaged.
 func Validate(s, prev *blackboard.State, facts Evidence) []blackboard.Violation {
 	v := newValidation(s, prev, facts)
 	for i := range Rules {
@@ -55,8 +53,8 @@ func (v *validation) adopt(found blackboard.Violation) {
 	v.found = append(v.found, found)
 }
 
-// sort puts the violations into the order that Validate promises. What concerns the
-// file as a whole comes first, what lies outside of it last.
+// sort sorts the violations into the order that Validate promises. Those of the file as a whole come first, those outside of
+// it last.
 func (v *validation) sort() {
 	if len(v.found) < 2 {
 		return
@@ -136,7 +134,7 @@ const (
 	fixable   = true
 )
 
-// Rules are the rules of specs/protocol.md#9 in their order; documents and tests read them.
+// Rules are the rules of specs/protocol.md#9 in their order, also for documents and tests.
 var Rules = []Rule{
 	{"V01", asError, onWrite, !fixable, "the file does not parse, has several documents, duplicate keys, or aliases that expand beyond 10 MB", nil},
 	{"V02", asError, onWrite, !fixable, "version missing or not 1", checkVersion},
@@ -209,7 +207,7 @@ var Rules = []Rule{
 	{"V69", asError, onDemand, !fixable, "UNCLAIMED, claimed by nobody yet, and the gates refuse it (G12): nobody can claim it", perTask(checkClaimable)},
 }
 
-// perTask makes the check of a rule from the check of what one task says about itself.
+// perTask makes the check of a rule from a check of one task's own fields.
 func perTask(check func(*validation, *blackboard.Task)) func(*validation) {
 	return func(v *validation) {
 		for _, t := range v.tasks {
@@ -218,8 +216,7 @@ func perTask(check func(*validation, *blackboard.Task)) func(*validation) {
 	}
 }
 
-// perLink makes the check of a rule from the check of what one task says about others: the end of another task
-// can break it.
+// perLink makes the check of a rule from a check of one task's references, which the end of another task can break.
 func perLink(check func(*validation, *blackboard.Task)) func(*validation) {
 	return func(v *validation) {
 		list := v.tasks
@@ -248,11 +245,11 @@ type Evidence struct {
 	Now       time.Time
 	Processes blackboard.ProcessFacts
 
-	// Write leaves out the rules that only `liza validate` and alerts evaluate (column W = n). What a task
-	// says about itself is not looked at again where prev has the same task: the write did not change it.
+	// Write omits the rules that only `liza validate` and alerts evaluate (column W = n), and the checks of single tasks that
+	// prev shares: the write did not change them.
 	Write bool
 
-	// SkipSpecFiles switches rule V30 and V31 off.
+	// SkipSpecFiles turns rules V30 and V31 off.
 	SkipSpecFiles bool
 
 	SpecExists            func(path string) bool // below the project root, without anchor
@@ -260,28 +257,27 @@ type Evidence struct {
 	BranchExists          func(name string) bool
 	Worktrees             []string // folders of linked worktrees, relative to the root
 	TaskBranches          []string // names of the branches task/…
-	IntegrationTip        *string  // "" when the branch does not exist
+	IntegrationTip        *string  // "" if the branch does not exist
 	MergedIntoIntegration func(commit string) bool
 
 	// ResolveCommit completes an abbreviated object name.
 	ResolveCommit func(short string) (full string, ok bool)
 
-	// Secrets finds the value of a registered secret in a text and names it.
+	// Secrets returns the name of a registered secret whose value is in a text.
 	Secrets func(text string) (name string, found bool)
 
-	// Archive has the tasks that have left the board.
+	// Archive has the archived tasks.
 	Archive blackboard.Archive
 
-	// MissingSections are the required sections that the file does not have.
+	// MissingSections are the required sections that the file lacks.
 	MissingSections []string
 
-	// Decode and JournalProblems are what the readers of state.yaml and log.yaml
-	// found (V01 to V04, V39, V48, V61; V57, V68). Severity and marks may be left empty.
+	// Decode and JournalProblems are the problems that the readers of state.yaml and log.yaml found (V01 to V04, V39, V48,
+	// V61; V57, V68). Severity and marks may be empty.
 	Decode          []blackboard.Violation
 	JournalProblems []blackboard.Violation
 
-	// Line tells the line of a path in the file, 0 when it is not known. It is
-	// needed only for messages that name two lines.
+	// Line returns the line of a path in the file, or 0. Only messages that name two lines need it.
 	Line func(path string) int
 }
 
@@ -292,11 +288,11 @@ type validation struct {
 	tasks       []*blackboard.Task // those that are checked for what they say about themselves
 	agents      []string           // ids, by role and number
 	byID        map[string]*blackboard.Task
-	places      map[*blackboard.Task]int // position in the file, from 1; made when the first one is asked for
+	places      map[*blackboard.Task]int // position in the file, from 1; made on first use
 	repeated    map[string]bool
-	newIDs      bool // tasks came or went since prev
+	newIDs      bool // tasks were added or removed since prev
 	newLinks    bool // dependencies may have changed since prev
-	newEnds     bool // a task came to its end since prev, or back from it
+	newEnds     bool // a task became terminal since prev, or was until then
 	v1          bool
 	taskArchive map[string]blackboard.Archived
 	rule        *Rule
@@ -415,13 +411,13 @@ func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// A Rule is one line of the table of specs/protocol.md#9. check reports what breaks it; nil means
-// that only the readers of the files can see it (Evidence.Decode, Evidence.JournalProblems).
+// A Rule is one line of the table of specs/protocol.md#9. check reports its violations; nil means that only the readers of
+// the files can find them (Facts.Decode, Facts.JournalProblems).
 type Rule struct {
 	ID       string
 	Severity string // blackboard.SeverityError or SeverityWarning
-	OnWrite  bool   // a write is refused that would create or keep a violation in what it touches (column W)
-	Fixable  bool   // Repair mends what is provably safe (mark F)
+	OnWrite  bool   // a violation refuses each write that creates it or touches its subject (column W)
+	Fixable  bool   // Repair repairs it where that is provably safe (mark F)
 	Text     string // the condition for a violation
 	check    func(*validation)
 }
@@ -439,7 +435,7 @@ func (v *validation) placeOf(name string) int {
 	return v.place(v.find(name))
 }
 
-// sameScope reports whether sprint.scope is what it was.
+// sameScope reports whether sprint.scope is unchanged.
 func (v *validation) sameScope() bool {
 	was := v.prev.Sprint
 	if was == nil || was.Scope == nil {

@@ -48,7 +48,7 @@ func checkGates(v *validation, t *blackboard.Task) {
 	}
 }
 
-// checkClaimable looks at what the claim of a task that nobody had yet refuses.
+// checkClaimable checks the conditions of the first claim of a task.
 func checkClaimable(v *validation, t *blackboard.Task) {
 	if !blackboard.Unplanned(t) {
 		return
@@ -248,7 +248,7 @@ func checkConfig(v *validation) {
 	}
 }
 
-// settingProblem says what is wrong with the value of a known key, or "".
+// settingProblem returns why the value of a known key is invalid, or "".
 func settingProblem(key string, value, standard any) string {
 	switch standard.(type) {
 	case int:

@@ -139,7 +139,7 @@ func (v *validation) timesOfAgent(id string, a *blackboard.Agent) {
 	}
 }
 
-// look reports a malformed time of a section; what names the field for people.
+// look reports a malformed time of a section; what is the field's name for people.
 func (v *validation) look(section, field, what string, at blackboard.Time) {
 	if malformed(at) {
 		v.section(section, field, "%s '%s' is not a time", what, at)
@@ -281,7 +281,7 @@ func (v *validation) timesOfMaps() {
 	}
 }
 
-// nameOf is what messages call entry i of a list.
+// nameOf returns the name of entry i of a list for messages.
 func nameOf(id string, i int) string {
 	if id == "" {
 		return position(i)

@@ -6,9 +6,8 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Repair mends what is marked F in specs/protocol.md#9 and is provably safe, and returns one
-// sentence for each repair. It changes s; what it is not sure of it leaves alone.
-// The journal (V57) is repaired by the writer of the state.
+// Repair repairs the violations with mark F in specs/protocol.md#9 where that is provably safe, and returns one sentence for
+// each repair. It changes s. The writer of the state repairs the journal (V57).
 func Repair(s *blackboard.State, facts Evidence) []string {
 	r := &repairer{s: s, facts: facts}
 	for t := range s.Tasks() {

@@ -8,9 +8,8 @@ import (
 
 // The rule V66: approvals that no verb made.
 
-// Forgeries are the approvals of a state that no verb made. prev is the state that Liza wrote
-// last, nil when that is not known. edited says that s is a person's edit of prev; otherwise
-// verbs may have changed it too, at since or later.
+// Forgeries returns the approvals of a state that no verb made. prev is the state that Liza wrote last, or nil if unknown.
+// edited means that s is a person's edit of prev; otherwise verbs may have changed it too, at since or later.
 func Forgeries(s, prev *blackboard.State, k blackboard.Sealer, edited bool, since blackboard.Time) []blackboard.Violation {
 	v := &validation{s: s, prev: prev, repeated: map[string]bool{}, rule: ruleOf("V66")}
 	for t := range s.Tasks() {
@@ -47,7 +46,7 @@ func (v *validation) forged(t, old *blackboard.Task, known bool, k blackboard.Se
 	}
 }
 
-// forgedApprovals tells of approvals that no verb gave. Those of approved work are in its seal.
+// forgedApprovals reports approvals that no verb gave. The seal of approved work covers its approvals.
 func (v *validation) forgedApprovals(t, old *blackboard.Task, known bool, k blackboard.Sealer, edited bool) {
 	for _, a := range t.Approvals {
 		if old.HasApproval(a) && (!edited || k == nil) {
@@ -63,8 +62,8 @@ func (v *validation) forgedApprovals(t, old *blackboard.Task, known bool, k blac
 	}
 }
 
-// movedCommits tells of a task that is not approved, whose commits a person changed: what is
-// reviewed and merged is what a submission named.
+// movedCommits reports a task, not yet approved, whose commits a person changed: only a submission sets the commits to review
+// and merge.
 func (v *validation) movedCommits(t, old *blackboard.Task) {
 	for _, f := range []struct{ name, is, was string }{
 		{"review_commit", t.ReviewCommit, old.ReviewCommit}, {"approved_commit", t.ApprovedCommit, old.ApprovedCommit},
@@ -76,7 +75,7 @@ func (v *validation) movedCommits(t, old *blackboard.Task) {
 	}
 }
 
-// forgery names the verb for what the edit pretends.
+// forgery adds a violation with the verb that the edit imitates.
 func (v *validation) forgery(t *blackboard.Task, why string) {
 	verb := "liza verdict " + t.ID + " approve as its reviewer does that (liza --as code-reviewer-1 claim-review " + t.ID + ")"
 	switch {

@@ -76,8 +76,8 @@ func (v *validation) sameID(a, b *blackboard.Task) {
 	v.report(v.taskPath(b, "id"), "task id '%s' appears%s", a.ID, where).Concerns(a.ID)
 }
 
-// archivedID reports an id that the archive has too. The same task in both with the
-// same end is what a crash while archiving leaves (specs/protocol.md#3.3).
+// archivedID reports an id that the archive has too. The same task in both with the same status is the result of a crash
+// while archiving (specs/protocol.md#3.3).
 func (v *validation) archivedID(t *blackboard.Task, archived string, was blackboard.Status) {
 	if t.ID == archived && t.Status == was && was.Terminal() {
 		return
@@ -165,8 +165,8 @@ func checkClaimFolder(v *validation, t *blackboard.Task) {
 	}
 }
 
-// changesHands tells of a claim that is over: who takes the task over removes the worktree and
-// makes it again (specs/protocol.md#7.3), and may be killed in between (7.4).
+// changesHands reports whether the claim of a task is over, so that a take-over may be removing and making its worktree
+// (specs/protocol.md#7.3), or was killed in between (7.4).
 func (v *validation) changesHands(t *blackboard.Task) bool {
 	holder := v.s.Agents[t.AssignedTo]
 	if t.Claiming != nil || holder != nil && !blackboard.RegistrationOf(holder, t.ClaimGeneration) {
