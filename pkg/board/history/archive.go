@@ -23,18 +23,17 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Archive is the folder of the tasks that have left the board, with one file for each sprint
-// (specs/protocol.md#3.3). It reads a file on first use, and again after each change. It may be used
-// by several goroutines.
+// Archive is the folder of the tasks that have left the board, with one file for each sprint (specs/protocol.md#3.3). It
+// reads a file on first use, and again after each change. It may be used by several goroutines.
 type Archive struct {
 	Dir string
 
 	mu    sync.Mutex
-	files map[string]*archiveFile // by sprint
+	files map[string]*archiveFile // archive files by sprint
 	all   map[string]blackboard.Archived
 }
 
-// archiveFile is what is known of one file.
+// archiveFile is the index of one file.
 type archiveFile struct {
 	stamp safefile.Stamp
 	tasks []header
@@ -116,7 +115,7 @@ func (a *Archive) read(sprint, id string) ([]*blackboard.Task, error) {
 
 func (a *Archive) path(sprint string) string { return filepath.Join(a.Dir, sprint+".yaml") }
 
-// refresh looks at the folder and reads what is new.
+// refresh lists the folder and reads new and changed files.
 func (a *Archive) refresh() {
 	names, err := os.ReadDir(a.Dir)
 	if err != nil {
@@ -174,8 +173,8 @@ func readArchive(path string) *archiveFile {
 // Item is a task to archive.
 type Item struct {
 	Task  *blackboard.Task
-	Text  string        // its lines as they stand in state.yaml
-	Plain func() string // its lines as Liza would write them, should those mislead
+	Text  string        // its lines in state.yaml
+	Plain func() string // its lines as Liza would write them, used if Text is ambiguous
 }
 
 // Put writes tasks into the archive of a sprint and makes that durable. It replaces archived tasks
@@ -214,8 +213,8 @@ func (a *Archive) Put(sprint, head string, items []Item) error {
 	return safefile.Replace(a.path(sprint), []byte(b.String()), 0o644)
 }
 
-// without returns the tasks in the text of a file but those that items replace, and the column in
-// which they begin, or -1 if there are none.
+// without returns the text of a file without its head and without the tasks that items replace, and the column in which its
+// tasks begin, or -1 if there are none.
 func without(text string, items []Item) (body string, indent int, err error) {
 	if strings.TrimSpace(text) == "" || strings.HasSuffix(text, "\ntasks: []\n") {
 		return "", -1, nil
@@ -360,7 +359,7 @@ func makeFolder(dir string) error {
 	return parent.Sync()
 }
 
-// header is what is decoded of a task for the index.
+// header has the fields of a task that the index needs.
 type header struct {
 	ID         string            `yaml:"id"`
 	Status     blackboard.Status `yaml:"status"`
@@ -441,8 +440,8 @@ func headerOf(text string) (any, bool) {
 	return h, err == nil && h.ID != ""
 }
 
-// Scrub masks secrets in the files of all sprints, for a text may become known as a secret after its
-// task was archived. The caller holds the lock of the state.
+// Scrub masks secrets in the files of all sprints, because a text can become known as a secret after its task was archived.
+// The caller holds the lock of the state.
 func (a *Archive) Scrub(mask func(string) string) error {
 	paths, err := filepath.Glob(a.path("*"))
 	if err != nil {
@@ -477,7 +476,7 @@ func (a *Archive) Scrub(mask func(string) string) error {
 	return nil
 }
 
-// maskScalars masks the texts of a document and its comments. What was masked is quoted.
+// maskScalars masks the texts of a document and its comments. It quotes masked texts.
 func maskScalars(n *yaml.Node, mask func(string) string) {
 	for _, text := range []*string{&n.HeadComment, &n.LineComment, &n.FootComment} {
 		*text = mask(*text)

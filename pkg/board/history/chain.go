@@ -25,8 +25,8 @@ func (j Journal) End() (Link, error) {
 	return chain[len(chain)-1].link, nil
 }
 
-// Follow returns the link of the last entry that follows head in entries of revisions above rev,
-// whose writers were killed before they kept it, or head if nothing follows.
+// Follow returns the link of the last entry that follows head in revisions above rev, whose writers were killed before they
+// recorded the link, or head if nothing follows.
 func (j Journal) Follow(head Link, rev int) (Link, error) {
 	chain, err := j.chain()
 	if err != nil {
@@ -51,7 +51,7 @@ func (j Journal) Follow(head Link, rev int) (Link, error) {
 // linked is an entry of a chain that is being looked at.
 type linked struct {
 	chunk
-	file       string // below .liza
+	file       string // path below .liza
 	prev, link Link
 }
 
@@ -62,7 +62,7 @@ func (l linked) rev() int {
 	return 0
 }
 
-// chain reads the journal with what was rotated into the archive.
+// chain reads the journal and its rotated files.
 func (j Journal) chain() ([]linked, error) {
 	text, err := j.text()
 	if err != nil {
@@ -91,13 +91,13 @@ func (j Journal) chain() ([]linked, error) {
 	return all, nil
 }
 
-// A Break is an entry at which the chain is broken.
+// A Break is an entry that does not continue the chain.
 type Break struct {
-	File    string // below .liza
+	File    string // path below .liza
 	Line    int
 	Message string
 
-	Unproven bool // nothing is wrong, but nobody can tell whether the end is the one that Liza wrote
+	Unproven bool // no break was found, but it cannot be proved that Liza wrote the last entry
 }
 
 // Broken returns the first break of the journal's chain, or nil. head is the link of the last entry,
@@ -134,7 +134,7 @@ func newDigest() digest         { return digest{sha256.New()} }
 func (d digest) add(l Link)     { d.h.Write([]byte(l)) }
 func (d digest) String() string { return hex.EncodeToString(d.h.Sum(nil)[:16]) }
 
-// accepts is the digest of what the chunk's entry accepts, "" when it accepts nothing.
+// accepts returns the digest of the entries that the chunk's entry accepts, or "".
 func (c chunk) accepts() string {
 	if !strings.Contains(c.text, `, accepts: "`) {
 		return ""

@@ -18,12 +18,12 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Interaction is one run of an agent program (roles and knowledge 7.1). An entry with
-// Liza.Event is not a run: something that people or the supervisor did between two.
+// Interaction is one run of an agent program (roles and knowledge 7.1). An entry with Liza.Event is no run, but an event
+// between two runs.
 type Interaction struct {
 	Sequence      int             `json:"sequence"` // from 1, over all runs of the task
 	Timestamp     blackboard.Time `json:"timestamp"`
-	StateBefore   string          `json:"state_before"` // as JobState names it
+	StateBefore   string          `json:"state_before"` // status of the task, by JobState
 	WorkspacePath string          `json:"workspace_path"`
 	Request       Request         `json:"request"`
 	Response      Response        `json:"response"`
@@ -33,26 +33,26 @@ type Interaction struct {
 // Request is the input of a run.
 type Request struct {
 	Prompt       string   `json:"prompt"`
-	FilesContext []string `json:"files_context"` // that the prompt names, relative to the workspace
+	FilesContext []string `json:"files_context"` // files that the prompt names, relative to the workspace
 	Metadata     Metadata `json:"metadata"`
 }
 
 // Metadata holds the conditions of a run.
 type Metadata struct {
 	Role         string   `json:"role"`
-	Phase        string   `json:"phase"` // as StateBefore
+	Phase        string   `json:"phase"` // status of the task, by JobState
 	Model        string   `json:"model"`
-	Temperature  *float64 `json:"temperature,omitempty"` // when the program was given one
+	Temperature  *float64 `json:"temperature,omitempty"` // if one was set for the program
 	Kind         string   `json:"kind"`
 	Agent        string   `json:"agent"`
 	Adapter      string   `json:"adapter"`
 	Iteration    int      `json:"iteration"`
-	Reask        int      `json:"reask"` // which re-ask of its unit of work; 0: none
-	Cuts         []string `json:"cuts"`  // what was left out of the prompt
+	Reask        int      `json:"reask"` // number of the re-ask of its unit of work; 0: none
+	Cuts         []string `json:"cuts"`  // parts that the prompt lacks
 	PromptSHA256 string   `json:"prompt_sha256"`
 }
 
-// What Response.Status may be.
+// The values of Response.Status.
 const (
 	Success  = "SUCCESS" // a valid outcome, by exit command or by verbs
 	Failed   = "ERROR"
@@ -62,10 +62,10 @@ const (
 // Response is the answer of a run.
 type Response struct {
 	Status        string   `json:"status"`
-	Actions       []string `json:"actions"` // of the exit command
+	Actions       []string `json:"actions"` // actions of the exit command
 	EvidenceFiles []string `json:"evidence_files"`
 	Summary       string   `json:"summary_for_supervisor"`
-	RawResponse   string   `json:"raw_response"` // in which the exit command was looked for
+	RawResponse   string   `json:"raw_response"` // text with the exit command
 }
 
 // RunFacts are Liza's own facts about a run.
@@ -74,8 +74,8 @@ type RunFacts struct {
 	StatusAfter  string             `json:"status_after"`
 	Simulated    bool               `json:"is_simulated"`
 	Event        string             `json:"event,omitempty"`   // RESTEP, RERUN, AUTOMATIC_RECOVERY: no run
-	Outcome      string             `json:"outcome,omitempty"` // how the program ended
-	Effect       string             `json:"effect,omitempty"`  // what came of its answer; "": the answer did not count
+	Outcome      string             `json:"outcome,omitempty"` // end of the program
+	Effect       string             `json:"effect,omitempty"`  // effect of its answer; "": the answer did not count
 	Seconds      int                `json:"seconds"`
 	CostCents    *blackboard.Amount `json:"cost_cents"` // nil: unknown, never zero
 	TokensIn     int                `json:"tokens_in"`
@@ -85,11 +85,11 @@ type RunFacts struct {
 	CommitBefore string             `json:"commit_before,omitempty"`
 	CommitAfter  string             `json:"commit_after,omitempty"`
 	Epoch        int                `json:"epoch"`
-	ID           string             `json:"id,omitempty"`            // of the run, also in the journal
-	RefusedHosts []string           `json:"refused_hosts,omitempty"` // that it tried to reach and may not
+	ID           string             `json:"id,omitempty"`            // id of the run, also in the journal
+	RefusedHosts []string           `json:"refused_hosts,omitempty"` // hosts that it tried to reach and may not
 }
 
-// Events of entries that are not runs.
+// The events of entries that are not runs.
 const (
 	Restep   = "RESTEP"
 	Rerun    = "RERUN"
@@ -129,8 +129,8 @@ func (in Interaction) masked(mask func(string) string) Interaction {
 	return in
 }
 
-// JobState is the status of a task in the words of the Logist document. reviewed tells
-// that somebody has the review. Without a task, for a planner, it is PENDING.
+// JobState returns the status of a task in the words of the Logist document. reviewed means that a reviewer has claimed it.
+// Without a task, for a planner, it is PENDING.
 func JobState(t *blackboard.Task, reviewed bool) string {
 	switch {
 	case t == nil:
@@ -149,11 +149,11 @@ func JobState(t *blackboard.Task, reviewed bool) string {
 
 var haltStates = map[string]string{"cost": "HALTED_COST", "time": "HALTED_TIME", "iteration": "HALTED_ITERATION"}
 
-// maxUnpacked bounds what is read of one compressed file.
+// maxUnpacked is the most that is read of one compressed file, in bytes.
 const maxUnpacked = 1 << 30
 
-// ReadInteractions reads a jobHistory.json, also a compressed one, or a file with a single
-// interaction. The end that a killed writer left in half is left out.
+// ReadInteractions reads a jobHistory.json, also a compressed one, or a file with a single interaction. It omits the
+// incomplete end of a killed writer.
 func ReadInteractions(path string) ([]Interaction, error) {
 	data, err := safefile.Read(path)
 	if err != nil {
@@ -221,8 +221,8 @@ type pending struct {
 	Interaction Interaction `json:"interaction"`
 }
 
-// Begin puts the request of a run on disk before the program starts, and returns the
-// number that its interaction will have unless another run of the same folder ends first.
+// Begin writes the request of a run to disk before the program starts, and returns the number that its interaction will have
+// unless another run of the same folder ends first.
 func (h Interactions) Begin(ctx context.Context, in Interaction, owner Owner) (sequence int, err error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
@@ -329,8 +329,7 @@ func (h Interactions) readPending(n int) (*pending, error) {
 	return &p, nil
 }
 
-// Retire moves the interactions to the folder to, and begins a new history with event (rerun). The
-// sequence numbers go on.
+// Retire moves the interactions to the folder to, and begins a new history with event (rerun). The sequence numbers continue.
 func (h Interactions) Retire(ctx context.Context, to string, event Interaction) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {

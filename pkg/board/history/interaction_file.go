@@ -18,16 +18,15 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Interactions is the history of a task, of the planner or of the summarizer: the folder
-// .liza/history/<task> (roles and knowledge 7.2). At rest jobHistory.json is valid JSON
-// with one interaction a line; what a killed writer left is cut when next written, and
-// readers do without it. Writers hold the lock of the folder; readers take none and change
-// nothing. Nothing is decided by what is in it.
+// Interactions is the history of a task, of the planner or of the summarizer: the folder .liza/history/<task> (roles and
+// knowledge 7.2). At rest jobHistory.json is valid JSON with one interaction a line; readers ignore the incomplete end of a
+// killed writer, and the next writer cuts it. Writers hold the lock of the folder; readers take no lock and change no file.
+// No decision depends on its content.
 type Interactions struct {
 	Dir   string
-	MaxMB int                 // above that the file is put away, compressed; 0: never
-	Mask  func(string) string // takes secrets out of whatever is written; nil: nothing is masked
-	Agent string              // who writes, for those who wait for the lock
+	MaxMB int                 // size in MB above which the file is compressed and set aside; 0: never
+	Mask  func(string) string // masks secrets in all written texts; nil: nothing is masked
+	Agent string              // the writer, for processes that wait for the lock
 }
 
 // File returns the path of the interactions.
@@ -91,8 +90,8 @@ func (h Interactions) append(in Interaction) (int, error) {
 	return in.Sequence, h.write(end, line)
 }
 
-// write puts the line behind end, with the trailer that makes the file whole again. What a
-// kill leaves is a file without a trailer, or with the beginning of a line.
+// write writes line at the offset end, with the trailer that completes the file. A killed writer leaves a file without a
+// trailer, or with the beginning of a line.
 func (h Interactions) write(end int64, line []byte) error {
 	f, err := os.OpenFile(h.File(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -158,8 +157,8 @@ func (h Interactions) settle() (end int64, last int, err error) {
 	return end, last, err
 }
 
-// reform rewrites a history that somebody has put into another form, such as indented
-// JSON. What is none is renamed, and a new one begins.
+// reform rewrites a history that was put into another form, such as indented JSON. It renames a file that is not a history,
+// and begins a new one.
 func (h Interactions) reform() (end int64, last int, err error) {
 	data, err := safefile.Read(h.File())
 	if err != nil {

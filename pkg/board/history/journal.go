@@ -29,8 +29,8 @@ const maxDetail = 500
 // Journal is the file log.yaml.
 type Journal struct {
 	Path string
-	Kept func() (string, error) // all lines, for readers, where no file has them; else nil
-	Mask func(string) string    // hides secrets in details; may be nil
+	Kept func() (string, error) // returns all lines of a journal without a file; else nil
+	Mask func(string) string    // masks secrets in details; may be nil
 }
 
 func (j Journal) mask(s string) string {
@@ -40,7 +40,7 @@ func (j Journal) mask(s string) string {
 	return j.Mask(s)
 }
 
-// plain matches what needs no quotes: words, ids and times.
+// plain matches texts that need no quotes: words, ids and times.
 var plain = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9_./-]*|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)$`)
 })
@@ -55,18 +55,16 @@ func word(s string) string {
 	return quote(s)
 }
 
-// quote writes a text in double quotes; YAML knows the escapes of Go, for Go writes what
-// is not valid UTF-8 no other way than as \x… .
+// quote returns s in double quotes. YAML knows Go's escapes, because Go writes invalid UTF-8 only as \x… .
 func quote(s string) string { return strconv.Quote(strings.ToValidUTF8(s, "\ufffd")) }
 
-// A chunk is the text of one entry with what follows it up to the next.
+// A chunk is the text from one entry to the next.
 type chunk struct {
 	text string
-	line int // from 1
+	line int // number of its first line, from 1
 }
 
-// chunks cuts a journal at the lines that begin an entry. What is before the first
-// one is head.
+// chunks splits a journal at the lines that begin an entry. head is the text before the first one.
 func chunks(text string) (head string, entries []chunk) {
 	line, start, startLine := 1, -1, 0
 	for at := 0; at < len(text); line++ {
@@ -92,12 +90,12 @@ func chunks(text string) (head string, entries []chunk) {
 
 // Line is one entry of a journal with its text.
 type Line struct {
-	Text  string // with its line end, and what follows it up to the next entry
+	Text  string // with its line end, and the text up to the next entry
 	Link  Link
-	Entry blackboard.Entry // empty when the text does not parse
+	Entry blackboard.Entry // empty if the text does not parse
 }
 
-// Split cuts a journal into its entries. The first one includes the text before it.
+// Split splits a journal into its entries. The first one includes the text before it.
 func Split(text string) []Line {
 	head, all := chunks(text)
 	lines := make([]Line, len(all))
@@ -158,7 +156,7 @@ func (j Journal) text() (string, error) {
 	return string(data), nil
 }
 
-// archive is the folder of what was rotated.
+// archive returns the folder of the rotated files.
 func (j Journal) archive() string { return filepath.Join(filepath.Dir(j.Path), "archive") }
 
 // rotated is a file of older entries.
@@ -175,8 +173,7 @@ func (r *rotated) named(name string) bool {
 
 func isRotated(name string) bool { return new(rotated).named(name) }
 
-// rotatedFiles are those that hold entries from before text, the journal's own, the oldest
-// first.
+// rotatedFiles returns the rotated files with entries from before text, the journal's own, the oldest first.
 func (j Journal) rotatedFiles(text string) ([]rotated, error) {
 	files, err := j.allRotated()
 	if err != nil || len(files) == 0 {
@@ -186,8 +183,8 @@ func (j Journal) rotatedFiles(text string) ([]rotated, error) {
 	return slices.DeleteFunc(files, func(r rotated) bool { return r.notBefore(now) }), nil
 }
 
-// ours reports whether half an entry is one that Append wrote: it is all on one line and
-// begins as those do. What a power loss left of it may be zeros.
+// ours reports whether an incomplete entry is one that Append wrote: it is on one line and begins as Append's entries do.
+// After a power loss its rest may be zeros.
 func ours(text string) bool {
 	const begin = "- {timestamp: "
 	n := min(len(begin), len(text))
@@ -196,7 +193,7 @@ func ours(text string) bool {
 }
 
 const (
-	farEnough  = 512 << 10 // so far back go entries without a revision that are behind a damaged end
+	farEnough  = 512 << 10 // bytes before a damaged end in which entries without a revision are looked for
 	zeroFilled = "\x00"
 )
 
@@ -274,10 +271,9 @@ func (c chunk) linkAfter(prev Link) Link {
 	return linkOf(prev.number()+1, c.text)
 }
 
-// Append writes the entries with revision rev at the end of the journal, in one write
-// call, and flushes it to disk. They are chained to the entry that after names, or to the last
-// one there is when that is "". It returns the link of the last entry. After an error the
-// journal is as it was.
+// Append writes the entries with revision rev at the end of the journal, in one write call, and flushes it to disk. It chains
+// them to the entry with the link after, or to the last entry if after is "". It returns the link of the last new entry.
+// After an error the journal is unchanged.
 func (j Journal) Append(rev int, after Link, entries []blackboard.Entry) (Link, error) {
 	var err error
 	if after == "" {
@@ -343,7 +339,7 @@ type Filter struct {
 	Action      blackboard.Action
 	Since       time.Time
 	AfterRev    int // entries of later revisions only
-	Last        int // so many, the newest
+	Last        int // greatest number of entries, the newest ones
 }
 
 func (f Filter) wants(e blackboard.Entry) bool {
@@ -365,10 +361,8 @@ func (f Filter) mayWant(text string) bool {
 	return strings.Contains(text, f.Task) && strings.Contains(text, f.Agent) && strings.Contains(text, string(f.Action))
 }
 
-// Read returns the entries that f wants, in the order of the file: those that Liza wrote
-// and those that people or Liza v1 wrote in block style. What does not parse, such as the
-// end of an entry that is just being written, is left out; Check tells of it. What was
-// rotated into the archive comes first.
+// Read returns the entries that f selects, first the rotated ones, in the order of the file, also those that people or Liza
+// v1 wrote in block style. It omits text that does not parse, such as an entry that is being written; Check reports it.
 func (j Journal) Read(f Filter) ([]blackboard.Entry, error) {
 	text, err := j.text()
 	if err != nil {
@@ -419,7 +413,7 @@ func readText(text string, f Filter) ([]blackboard.Entry, error) {
 	return found, nil
 }
 
-// complete reports whether chunk i is more than the beginning of what Append is writing.
+// complete reports whether chunk i is complete, not an entry that Append is writing.
 func complete(all []chunk, i int) bool {
 	return i < len(all)-1 || strings.HasSuffix(all[i].text, "\n") || !ours(all[i].text)
 }
@@ -446,12 +440,12 @@ func readWhole(text string, f Filter) ([]blackboard.Entry, error) {
 type Problem struct {
 	Line    int // from 1
 	Message string
-	Fixable bool // Repair does it
+	Fixable bool // Repair repairs it
 }
 
-// Check looks for entries that do not parse and for revisions that the state does not
-// have. The last entry may be one that is being written just now, so a broken end and
-// entries of the next revision are no more than a problem that the next write repairs.
+// Check returns the entries that do not parse or have a revision that the state does not have. The last entry may be in the
+// course of being written, so an incomplete end and entries of the next revision are only problems for the next write to
+// repair.
 func (j Journal) Check(revision int) ([]Problem, error) {
 	text, err := j.text()
 	if err != nil {

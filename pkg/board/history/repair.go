@@ -20,9 +20,9 @@ import (
 
 // Repaired counts the entries that Repair removed.
 type Repaired struct {
-	Cut       int    // entries of a write that was killed before its state was in place, half-written ones included
-	Ahead     int    // entries that are ahead of the state, or half an entry that a person wrote
-	AheadFile string // where those were put
+	Cut       int    // entries of a write that was killed before its state was written, incomplete ones included
+	Ahead     int    // entries ahead of the state, and an incomplete entry of a person
+	AheadFile string // file that has the entries in Ahead
 }
 
 // Any reports whether Repair removed entries.
@@ -39,14 +39,11 @@ func (r Repaired) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Repair makes the journal fit a state of the given revision (specs/protocol.md#1.2 W3, specs/decisions.md#D2). From
-// its end it cuts an incomplete entry and the entries of revision + 1: their writer was
-// killed before the state was in place. Entries further ahead mean that an old state was
-// put back; they are moved to log.ahead-<time>.yaml beside the journal, never cut, and so
-// is half an entry that Liza did not write. Entries without a revision are kept.
-//
-// Only the end of the file is read: the search stops at the first entry of a revision
-// that the state has.
+// Repair makes the journal fit a state of the given revision (specs/protocol.md#1.2 W3, specs/decisions.md#D2). From its end
+// it cuts an incomplete entry and the entries of revision + 1, whose writer was killed before the state was written. Entries
+// further ahead mean that an old state was restored by hand; Repair moves them, and an incomplete entry of a person, to
+// log.ahead-<time>.yaml beside the journal. Entries without a revision stay.
+// Only the end of the file is read: the search stops at the first entry of a revision that the state has.
 func (j Journal) Repair(revision int, now time.Time) (Repaired, error) {
 	f, err := safefile.Open(j.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,15 +67,15 @@ func (j Journal) Repair(revision int, now time.Time) (Repaired, error) {
 	return end.done, nil
 }
 
-// tail is the end of a journal, sorted into what stays and what does not.
+// tail is the end of a journal, with its entries sorted by what Repair does with them.
 type tail struct {
-	offset int64  // where it begins in the file
+	offset int64  // offset of the tail in the file
 	head   string // all of a file without entries
 	kept   []string
 	ahead  []string
-	prefix int64 // how much of it stays in one piece from its beginning
-	dirty  bool  // something of it goes, or needs a line end
-	moved  bool  // something stays behind what goes
+	prefix int64 // bytes from the beginning that stay in one piece
+	dirty  bool  // an entry is removed, or a line end is missing
+	moved  bool  // an entry behind a removed one stays
 	done   Repaired
 }
 
@@ -152,7 +149,7 @@ func ended(text string) string {
 	return text + "\n"
 }
 
-// settle carries out what sortTail found.
+// settle applies the result of sortTail to the files.
 func (j Journal) settle(t *tail, now time.Time) error {
 	if t.head != "" {
 		return j.clearHead(t.head)
@@ -222,8 +219,7 @@ func (j Journal) clearHead(head string) error {
 }
 
 const (
-	// maxJournal is from how many bytes on what is older than the sprint leaves the journal
-	// (specs/protocol.md#3.1).
+	// maxJournal is the size in bytes from which entries older than the sprint are rotated (specs/protocol.md#3.1).
 	maxJournal = 20 << 20
 	// lookEvery is how often a journal that is too large is searched for such entries: each
 	// time that it has grown by so much.
@@ -302,15 +298,14 @@ func beforeSprint(text string) (old, rest string) {
 
 // Scrubbed is a journal with masked secrets and a new chain, before it is written.
 type Scrubbed struct {
-	End   Link // of its last entry
+	End   Link // link of the last entry
 	files []scrubbedFile
 }
 
 type scrubbedFile struct{ path, text string }
 
-// Scrub masks what was written before a secret was known, here and in what was rotated away,
-// and adds an entry that says so, chained to what head names. Breaks of the chain stay breaks.
-// It returns nil when there is nothing to mask. The caller holds the lock of the state.
+// Scrub masks secrets in the journal and its rotated files, and adds the entry e, chained to the entry head. Breaks of the
+// chain stay breaks. It returns nil if there is nothing to mask. The caller holds the lock of the state.
 func (j Journal) Scrub(rev int, head Link, e blackboard.Entry) (*Scrubbed, error) {
 	text, err := j.text()
 	if err != nil || j.Mask == nil {
@@ -358,9 +353,8 @@ func (j Journal) Scrub(rev int, head Link, e blackboard.Entry) (*Scrubbed, error
 // Text returns the masked journal, without rotated files.
 func (s *Scrubbed) Text() string { return s.files[len(s.files)-1].text }
 
-// Write puts the masked journal in the place of the old one. The newest file is the first: an
-// older one that a killed writer did not come to is masked next time, and what follows it has
-// the right link already.
+// Write replaces the journal with the masked one. It writes the newest file first: after a kill the next run masks the older
+// files, and the entries that follow them have the right link already.
 func (s *Scrubbed) Write() error {
 	for _, f := range slices.Backward(s.files) {
 		if err := safefile.Replace(f.path, []byte(f.text), 0o644); err != nil {
@@ -373,7 +367,7 @@ func (s *Scrubbed) Write() error {
 // scrubber masks entries in their order.
 type scrubber struct {
 	mask     func(string) string
-	now      map[Link]Link // links by what they were
+	now      map[Link]Link // new links by old ones
 	old, new digest
 }
 
@@ -419,10 +413,10 @@ func (s *scrubber) entry(c chunk) string {
 	return text + space
 }
 
-// A Link names an entry: "41-" and 32 hex digits. "" is not known.
+// A Link identifies an entry: "41-" and 32 hex digits. "" is unknown.
 type Link string
 
-// logName is the journal's own file in what people read.
+// logName is the name of the journal's own file in messages.
 const logName = "log.yaml"
 
 // Begins is the link that the first entry of a journal follows.

@@ -19,7 +19,7 @@ type UsageLine struct {
 	Run          int                `json:"run"`
 	Agent        string             `json:"agent"`
 	Kind         string             `json:"kind"` // role of the run: coder, messenger …
-	Role         string             `json:"role"` // role file, when one was resolved
+	Role         string             `json:"role"` // role file, if one was resolved
 	Task         string             `json:"task"` // "" for the planner
 	Adapter      string             `json:"adapter"`
 	Model        string             `json:"model"`
@@ -63,16 +63,15 @@ type UsageSum struct {
 	Name             string            `json:"name"`
 	Runs             int               `json:"runs"`
 	CostCents        blackboard.Amount `json:"cost_cents"`        // of the runs whose cost is known
-	UnknownCostRuns  int               `json:"unknown_cost_runs"` // the others
+	UnknownCostRuns  int               `json:"unknown_cost_runs"` // runs with unknown cost
 	TokensIn         int               `json:"tokens_in"`         // of the runs whose tokens are known
 	TokensOut        int               `json:"tokens_out"`
 	TokensCached     int               `json:"tokens_cached"`
-	UnknownTokenRuns int               `json:"unknown_token_runs"` // the others
+	UnknownTokenRuns int               `json:"unknown_token_runs"` // runs with unknown tokens
 	Seconds          int               `json:"seconds"`
 }
 
-// MarshalJSON writes null for a figure that no run told: unknown is never zero
-// (specs/roles-and-knowledge.md#8.2).
+// MarshalJSON writes null for a figure that no run reported: unknown is never zero (specs/roles-and-knowledge.md#8.2).
 func (s UsageSum) MarshalJSON() ([]byte, error) {
 	type plain UsageSum
 	told := func(n *int, unknown int) *int {
@@ -116,8 +115,7 @@ func (s *UsageSum) Add(l UsageLine) {
 // UsageGroups lists the values of the argument by of SumUsage.
 var UsageGroups = []string{"task", "role", "agent", "cli", "day"}
 
-// SumUsage sums runs by one of UsageGroups; the groups that cost most come first, days in
-// their order.
+// SumUsage sums runs by one of UsageGroups, the most expensive group first, but days by date.
 func SumUsage(lines []UsageLine, by string) []UsageSum {
 	sums := map[string]*UsageSum{}
 	for _, l := range lines {
@@ -154,20 +152,19 @@ func (l UsageLine) group(by string) string {
 	return cmp.Or(l.Task, "(planning)")
 }
 
-// Forecast estimates what the rest of a goal costs: what each merged task cost so far,
-// times the tasks that are open, less what those have cost already.
+// Forecast estimates the cost of the rest of a goal: the average cost of a merged task times the number of open tasks, minus
+// their cost so far.
 type Forecast struct {
 	MergedTasks int                `json:"merged_tasks"`
 	OpenTasks   int                `json:"open_tasks"`
 	PerTask     *blackboard.Amount `json:"cost_cents_per_task"` // nil: nothing was merged, or no cost is known
 	Rest        *blackboard.Amount `json:"cost_cents_rest"`
 	Total       *blackboard.Amount `json:"cost_cents_total"`
-	SecondsRest *int               `json:"seconds_rest"` // of agents' work, one after the other
+	SecondsRest *int               `json:"seconds_rest"` // seconds of agents' work, one after the other
 	Unknown     int                `json:"unknown_cost_runs"`
 }
 
-// ForecastOf makes a forecast from the ledger and the board. Planning is spread over the
-// merged tasks.
+// ForecastOf makes a forecast from the ledger and the board. The cost of planning is spread over the merged tasks.
 func ForecastOf(lines []UsageLine, s *blackboard.State) Forecast {
 	merged, open := map[string]bool{}, map[string]bool{}
 	for t := range s.Tasks() {

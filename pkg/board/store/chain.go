@@ -28,13 +28,13 @@ type snapshots struct {
 
 const (
 	maxLinks   = 200       // of one chain
-	freeChain  = 256 << 10 // bytes that a chain may have however small the state is
+	freeChain  = 256 << 10 // bytes that a chain may always have, however small the state is
 	chainLasts = 10 * time.Minute
 )
 
 // link is one change of a chain.
 type link struct {
-	Revision int           `json:"revision"` // that it leads to
+	Revision int           `json:"revision"` // revision that the link leads to
 	SHA256   string        `json:"sha256"`
 	At       time.Time     `json:"at"`
 	Cuts     []yamldoc.Cut `json:"cuts"`
@@ -142,8 +142,8 @@ func follow(copied string, each func(l link, added []byte) bool) error {
 	return nil
 }
 
-// contents are the states that had a revision, the newest first. There are several when a
-// person changed one, or initialised the project again. An error is about those that cannot be read.
+// contents returns the states that had a revision, the newest first. There are several after a hand edit or a new init.
+// failed is about unreadable copies.
 func (k snapshots) contents(revision int) (found [][]byte, failed error) {
 	copies, failed := k.copies()
 	for _, c := range copies {
@@ -183,7 +183,7 @@ func (k snapshots) contents(revision int) (found [][]byte, failed error) {
 	return found, failed
 }
 
-// states are the copies and what follows from each.
+// states returns the snapshots: the copies and the states that follow from each.
 func (k snapshots) states() ([]Snapshot, error) {
 	copies, err := k.copies()
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// changes are what a change function did to a state, section by section.
+// changes are the differences that a change function made in a state, section by section.
 type changes struct {
 	touched map[string]bool // ids of tasks and agents, sections, and section[entry] of the others
-	edited  map[string]bool // sections in which something was changed
+	edited  map[string]bool // sections with a difference
 	edits   []func(*yamldoc.Edit)
 	checks  []check
 }
@@ -37,8 +37,8 @@ func (c *changes) touch(sec section, entry string) {
 	}
 }
 
-// compare finds what differs between a state and the document that it was read from.
-// The revision is left to the writer.
+// compare returns the differences between a state and the document that it was read from. It ignores the revision, which the
+// writer sets.
 func compare(doc *yamldoc.Document, before, after *blackboard.State) *changes {
 	c := &changes{touched: map[string]bool{}, edited: map[string]bool{}}
 	for _, sec := range sections() {
@@ -173,7 +173,7 @@ func name(id string, i int) string {
 	return id
 }
 
-// entries notes the new entries of a section if any differ from what they were.
+// entries notes the new entries of a section if any differs from its former value.
 func (c *changes) entries(sec section, items []yamldoc.Item, changed bool) {
 	changed = changed || slices.ContainsFunc(items, func(i yamldoc.Item) bool { return i.From < 0 || i.After != nil })
 	if changed {
@@ -221,7 +221,7 @@ func (c *changes) compareDict(sec section, entries []*yamldoc.Entry, before, aft
 	c.entries(sec, items, gone)
 }
 
-// idField returns what reads the field ID of an entry of type t; it reads "" if t has none.
+// idField returns a function that returns the field ID of an entry of type t, or "" if t has none.
 func idField(t reflect.Type) func(reflect.Value) string {
 	f, ok := t.FieldByName("ID")
 	return func(entry reflect.Value) string {
@@ -232,8 +232,7 @@ func idField(t reflect.Type) func(reflect.Value) string {
 	}
 }
 
-// apply makes the next document, with the next revision, and proves that it says what
-// the changes say.
+// apply returns the next document, with the next revision, and verifies that it contains the changes.
 func (c *changes) apply(doc *yamldoc.Document, revision int) (*yamldoc.Document, error) {
 	edit := doc.Edit()
 	edit.PatchBehind("version", "revision", revision, revision+1)
@@ -252,7 +251,7 @@ func (c *changes) apply(doc *yamldoc.Document, revision int) (*yamldoc.Document,
 	return next, nil
 }
 
-// find is what the document says at the place of the check.
+// find returns the value in the document at the place of the check.
 func (k check) find(doc *yamldoc.Document) reflect.Value {
 	entries, split := doc.Entries(k.sec.key)
 	if !split {
@@ -269,7 +268,7 @@ func (k check) find(doc *yamldoc.Document) reflect.Value {
 	return reflect.Value{}
 }
 
-// concerns reports whether a violation is in what was touched.
+// concerns reports whether a violation is in a part that was touched.
 func (c *changes) concerns(v blackboard.Violation) bool {
 	for _, subject := range v.Subjects {
 		if c.touched[subject] {

@@ -51,7 +51,7 @@ func (e *Engine) Parse(text []byte) (*Content, error) {
 	return e.current(v)
 }
 
-// Join parses a text that is stored in parts. It takes equal parts over from like, unless nil.
+// Join parses a text that is stored in parts. It shares equal parts with like, unless nil.
 func (e *Engine) Join(parts []yamldoc.Part, tail string, like *Content) (*Content, error) {
 	var before version
 	if like != nil {
@@ -80,7 +80,7 @@ func (e *Engine) First(s *blackboard.State, comments ...Comment) (*Content, []bl
 	return &Content{v}, e.complete(Op{Name: "init", Agent: blackboard.Human}, s.Entries()), nil
 }
 
-// Change returns the content after a change, with the entries for the journal, or nil if there is nothing to write.
+// Change returns the content after a change, with the entries for the journal, or nil if nothing changed.
 func (e *Engine) Change(ctx context.Context, op Op, before *Content, change func(*blackboard.State) error) (*Content, []blackboard.Entry, error) {
 	after := before.v.base.Fork()
 	changes, entries, err := e.applied(ctx, op, before.v, after, record{}, false, change)
@@ -97,7 +97,7 @@ func (e *Engine) Change(ctx context.Context, op Op, before *Content, change func
 	return &Content{next}, entries, nil
 }
 
-// Edit returns the content after a person's edit of base to text, or nil if there is nothing to write; see File.Edit.
+// Edit returns the content after a person's edit of base to text, or nil if nothing changed; see File.Edit.
 func (e *Engine) Edit(op Op, before *Content, base, text []byte) (*Content, Edited, []blackboard.Entry, error) {
 	next, done, entries, err := e.edited(op, before.v, before.v, record{SHA256: "kept"}, base, text, false)
 	if next == nil || err != nil {
@@ -106,7 +106,7 @@ func (e *Engine) Edit(op Op, before *Content, base, text []byte) (*Content, Edit
 	return &Content{next}, done, entries, nil
 }
 
-// HandEdit is Edit with the meaning of the same edit in state.yaml: it puts back statuses that no verb means.
+// HandEdit is Edit for an edit of state.yaml: it restores statuses whose edit matches no verb.
 func (e *Engine) HandEdit(op Op, before *Content, base, text []byte) (*Content, Edited, []blackboard.Entry, error) {
 	next, done, entries, err := e.edited(op, before.v, before.v, record{SHA256: "kept"}, base, text, true)
 	if next == nil || err != nil {
@@ -135,7 +135,7 @@ func (e *Engine) PutBack(op Op, before *Content, old []byte) (*Content, []blackb
 	return &Content{&version{doc: doc, base: state(doc, nil)}}, entries, nil
 }
 
-// Inspect returns a content with the problems of its text.
+// Inspect returns the state of a content, with the problems of its text.
 func (e *Engine) Inspect(c *Content) *Inspection {
 	i := &Inspection{State: c.v.base.Clone(), Decode: decoding(c.v.doc, true), Missing: missing(c.v.doc), doc: c.v.doc}
 	i.Decode = append(i.Decode, e.inspectSealed(c.v, record{}, nil, true)...)
@@ -165,7 +165,7 @@ func (r *rules) Whole(text []byte) (tasks int, problem string) {
 	return v.base.TaskCount(), ""
 }
 
-// CheckSeal returns why the approval of t does not count, or nil; see File.CheckSeal.
+// CheckSeal returns why the approval of t is not valid, or nil; see File.CheckSeal.
 func (e *Engine) CheckSeal(t *blackboard.Task, tree string) error {
 	return e.checkSeal(record{}, t, tree)
 }
@@ -201,13 +201,13 @@ type version struct {
 	doc   *yamldoc.Document
 	stamp safefile.Stamp
 	mode  fs.FileMode
-	still bool              // the content is this as long as the stamp is
-	made  bool              // by this process: no file to link has this content
-	base  *blackboard.State // shared: fork it before anybody may change it
+	still bool              // as long as the stamp holds, the file has this content
+	made  bool              // made by this process: there is no file of it yet to link
+	base  *blackboard.State // shared: to be forked before any change
 
 	once   sync.Once
 	digest [sha256.Size]byte
-	same   *version // read before, with the same content: it may know the digest
+	same   *version // version read before, with the same content: it may have the digest
 }
 
 // sum is the hash of the content.
@@ -273,7 +273,7 @@ func newReader() *yamldoc.Reader {
 	return &yamldoc.Reader{Split: splitKeys(), Decode: decode, Fast: decodeFast}
 }
 
-// keyOf finds the key of the project. rec is what Liza wrote last, proven or not.
+// keyOf returns the key of the project and its state. rec is the record of the last write, proven or not.
 func (r *rules) keyOf(rec record, s *blackboard.State) (*seal.Key, keyState, error) {
 	if r.o.Seals == nil {
 		return nil, sealsOff, nil
@@ -352,7 +352,7 @@ type Shared interface {
 
 // Latest is the text of a board that a process read or wrote last.
 type Latest struct {
-	Board    string // which tells it from one of the same name that was removed
+	Board    string // id of the board, different from that of a removed board with the same name
 	Revision int
 	Text     []byte
 }
@@ -360,7 +360,7 @@ type Latest struct {
 // News holds the latest journal lines and files of a board.
 type News struct {
 	Lines   string // of the journal
-	Journal int64  // number of the last one
+	Journal int64  // number of the last line
 	Files   []BoardFile
 }
 

@@ -11,16 +11,16 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// A LockedError says that the lock was not free in time, and who holds it.
+// A LockedError is returned when the lock was not free in time. It names the holder.
 type LockedError struct{ Held *safefile.HeldError }
 
 func (e *LockedError) Error() string { return e.Held.Error() }
 
-// Unwrap gives the error of the lock.
+// Unwrap returns the error of the lock.
 func (e *LockedError) Unwrap() error { return e.Held }
 
-// An InvalidError says that the state cannot be read, or that a write was refused because
-// of violations in what it touches. Nothing was written.
+// An InvalidError is returned for an unreadable state, and for a write with violations in the parts that it touches. Nothing
+// was written.
 type InvalidError struct {
 	Path       string
 	Violations []blackboard.Violation // at least one; with lines if they are in the file
@@ -48,10 +48,10 @@ func (e *InvalidError) Error() string {
 // mostLines is how many violations a message has.
 const mostLines = 10
 
-// Unwrap gives the cause: a *yamldoc.SyntaxError, or the error of the file system.
+// Unwrap returns the cause: a *yamldoc.SyntaxError, or the error of the file system.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *InvalidError) Next() string {
 	if last := e.Violations[len(e.Violations)-1]; last.Next != "" {
 		return last.Next
@@ -62,7 +62,7 @@ func (e *InvalidError) Next() string {
 	return "liza validate"
 }
 
-// A VersionError says that the file has a format that this program does not know (B07).
+// A VersionError is returned for a file whose format this program does not know (B07).
 type VersionError struct {
 	Path    string
 	Version string // "" when it is missing
@@ -75,13 +75,12 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("%s: version is %s; this program reads 1", short(e.Path), e.Version)
 }
 
-// A WentBackError says that somebody put an older state over a newer one (B06). Nothing
-// was written; both are kept.
+// A WentBackError is returned when an older state was put over a newer one (B06). Nothing was written; both are kept.
 type WentBackError struct {
 	Path                string
-	Revision, Committed int                // what the file has, and what Liza wrote last
+	Revision, Committed int                // revisions of the file, and of Liza's last write
 	Person, Liza        string             // copies of the file and of the last state; "" if there is none
-	Conflicts           []yamldoc.Conflict // what both changed, if that is known
+	Conflicts           []yamldoc.Conflict // values that both changed, if known
 }
 
 func (e *WentBackError) Error() string {
@@ -98,7 +97,7 @@ func (e *WentBackError) Error() string {
 	return text
 }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *WentBackError) Next() string { return "liza restore --list" }
 
 // short is the file as people know it: .liza/state.yaml.
@@ -106,7 +105,7 @@ func short(path string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
-// conflictText says what both changed: where, and what each says.
+// conflictText returns the place of a conflict and the value of each side.
 func conflictText(c yamldoc.Conflict) string {
 	return fmt.Sprintf("%s: your edit says %s, the newer state %s, before it was %s", c.Path, sideText(c.Mine), sideText(c.Theirs), sideText(c.Base))
 }

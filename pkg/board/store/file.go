@@ -21,63 +21,61 @@ import (
 // Options are the settings of a File. Path, GitDir and Now are required.
 type Options struct {
 	Path   string           // .liza/state.yaml
-	GitDir string           // git's common dir: liza/committed and liza/snapshots are in it
+	GitDir string           // git's common folder, for liza/committed and liza/snapshots
 	Now    func() time.Time // for journal entries and snapshots
 
-	LockTimeout time.Duration // how long to wait for the lock; 0 is 10 s. lock_timeout of the board wins
-	LockFixed   bool          // the board's does not win: LockTimeout comes from the environment
-	Host        string        // for those who wait for the lock
+	LockTimeout time.Duration // longest wait for the lock; 0 is 10 s. lock_timeout of the board overrides it
+	LockFixed   bool          // LockTimeout comes from the environment and overrides lock_timeout of the board
+	Host        string        // name of the host, for processes that wait for the lock
 	PIDStart    int64         // kernel start time of this process, likewise
 
-	// Validate returns the violations of after that concern writers (specs/protocol.md#9, column
-	// W). before is the state as it was before the change, or before a person's edit.
-	// What tasks that both share say about themselves need not be looked at.
+	// Validate returns the violations of after that matter to writers (specs/protocol.md#9, column W). before is the state
+	// before the change, or before a person's edit. The rules about single tasks need not be checked again for tasks that
+	// both states share.
 	Validate func(after, before *blackboard.State) []blackboard.Violation
 
-	Mask func(string) string // hides secrets in what is written, state and journal; may be nil
+	Mask func(string) string // masks secrets in the written state and journal; may be nil
 	At   func(point string)  // failpoints W1 to W10, for tests
 
 	// Seals makes and checks the seals of approvals; nil: there are none.
 	Seals *Seals
 
-	// Strict proves at each write, for tests, that nobody changed a task that a state
-	// shares with others (blackboard.State.Own), and that looking only at what changed
-	// finds all violations.
+	// Strict makes each write verify, for tests, that shared tasks were not changed (blackboard.State.Own), and that the
+	// validation of the changed parts alone finds all violations.
 	Strict bool
 
-	// Alert is told what was noticed. It is called under the lock, so it must not
-	// wait for anything and must not use the store.
+	// Alert reports a finding of the store. It is called under the lock, so it must not wait and must not use the store.
 	Alert func(kind blackboard.AlertKind, text string)
 }
 
 const (
 	lockTimeout = 10 * time.Second
-	settleTime  = 2 * time.Second       // for unparsable content (B03)
-	settleStep  = 20 * time.Millisecond // between looks at it
-	maxMoves    = 5                     // of the file under one write (W8)
+	settleTime  = 2 * time.Second       // wait for an unparsable file to become valid (B03)
+	settleStep  = 20 * time.Millisecond // pause between two reads of it
+	maxMoves    = 5                     // moves of the file during one write (W8)
 )
 
 var _ Project = (*File)(nil)
 
 // File is a Store in a file.
 type File struct {
-	past *yamldoc.Reader // of states that were
+	past *yamldoc.Reader // reader of earlier states
 	kept snapshots
 	rules
 	journal history.Journal
 
-	last   *version // what was read or written last
-	coming *version // what this process is putting in the place of the file
-	proven [2]known // by the record of the last writes, the newest first
-	merged *merged  // what became of the old copy that was read last
+	last   *version // version that was read or written last
+	coming *version // version that this process is writing to the file
+	proven [2]known // versions of the last writes by their records, the newest first
+	merged *merged  // result for the old copy that was read last
 
 	watcher  *Watcher
 	recorded struct { // the record that was read last
 		stamp  safefile.Stamp
 		record record
 	}
-	fitting record            // the last one that the key had signed
-	told    *yamldoc.Document // the forgery that was alerted
+	fitting record            // last record with a valid seal
+	told    *yamldoc.Document // forged document that was reported
 }
 
 // known is a version that Liza wrote, with the hash that the record of it has.
@@ -86,7 +84,7 @@ type known struct {
 	version *version
 }
 
-// judgement is what became of looking for forged approvals in one version.
+// judgement is the result of the search for forged approvals in one version.
 type judgement struct {
 	of       keyState
 	doc      *yamldoc.Document
@@ -113,7 +111,7 @@ func journalPath(statePath string) string {
 	return filepath.Join(filepath.Dir(statePath), "log.yaml")
 }
 
-// read reads the file and decodes what changed since the last time.
+// read reads the file and decodes the parts that changed since the last read.
 func (f *File) read() (*version, error) {
 	last := f.latest()
 	if last != nil && last.still {
@@ -157,8 +155,8 @@ func (f *File) keep(v *version) {
 	f.mu.Unlock()
 }
 
-// putting is the version that this process writes at the moment. Readers meet it in the file
-// before the write is over: the new file is what wakes them.
+// putting returns the version that this process is writing, or nil. Readers can meet it before the write is over, because the
+// new file wakes them.
 func (f *File) putting() *version {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,7 +169,7 @@ func (f *File) latest() *version {
 	return f.last
 }
 
-// unreadable makes an *InvalidError (V01) of what keeps the file from being read.
+// unreadable returns an *InvalidError (V01) with err as its cause.
 func (r *rules) unreadable(err error) error {
 	v := blackboard.Violation{Rule: "V01", Severity: blackboard.SeverityError, OnWrite: true, Subjects: []string{"file"}}
 	var syntax *yamldoc.SyntaxError
@@ -186,14 +184,14 @@ func (r *rules) unreadable(err error) error {
 	return &InvalidError{Path: r.o.Path, Violations: []blackboard.Violation{v}, Err: err}
 }
 
-// rules is what happens to a change before it is made durable, wherever that is.
+// rules makes a change ready to be stored, wherever that is.
 type rules struct {
 	o      Options
 	reader *yamldoc.Reader
 
 	mu     sync.Mutex
 	key    *seal.Key
-	judged judgement // what was found in the edit that was read last
+	judged judgement // judgement of the hand edit that was read last
 }
 
 func rulesOf(o Options) rules {
@@ -211,11 +209,11 @@ type record struct {
 	Revision int             `json:"revision"`
 	SHA256   string          `json:"sha256"`
 	At       blackboard.Time `json:"at"`
-	Stamp    safefile.Stamp  `json:"stamp"`              // of the file as it was written
-	Chain    chainEnd        `json:"chain"`              // where the snapshots have it
-	Journal  history.Link    `json:"journal,omitempty"`  // the last entry
-	Scrubbed history.Link    `json:"scrubbed,omitempty"` // what that becomes, or has become, when secrets are masked
-	Key      string          `json:"key,omitempty"`      // that signed the record
+	Stamp    safefile.Stamp  `json:"stamp"`              // stamp of the file after the write
+	Chain    chainEnd        `json:"chain"`              // its place in the snapshots
+	Journal  history.Link    `json:"journal,omitempty"`  // link of the last journal entry
+	Scrubbed history.Link    `json:"scrubbed,omitempty"` // that link after the masking of secrets
+	Key      string          `json:"key,omitempty"`      // key that signed the record
 	MAC      string          `json:"mac,omitempty"`
 }
 
@@ -225,14 +223,13 @@ func (f *File) committedPath() string { return filepath.Join(f.lizaDir(), "commi
 
 // chainEnd says where the state that was written last is: at the end of a chain.
 type chainEnd struct {
-	Copy  string    `json:"copy"` // name of the copy, without its ending
-	Size  int64     `json:"size"` // of the chain
+	Copy  string    `json:"copy"` // name of the copy, without its extension
+	Size  int64     `json:"size"` // bytes of the chain
 	Links int       `json:"links"`
 	Since time.Time `json:"since"`
 }
 
-// merged is what becomes of an old copy of the state that a person edited and saved over
-// a newer one (B06).
+// merged is the result for an old copy of the state that a person edited and saved over a newer one (B06).
 type merged struct {
 	of     *version // the file
 	rec    record   // the newer state
@@ -244,30 +241,30 @@ type merged struct {
 // Seals holds the keys with which a store seals approvals.
 type Seals struct {
 	Ring   seal.Ring
-	TreeOf func(commit string) (string, error) // asks git
+	TreeOf func(commit string) (string, error) // returns the tree of a commit in git
 }
 
-// A keyState says what the seals of a project mean to this process.
+// A keyState is the meaning of a project's seals to this process.
 type keyState int
 
 const (
 	sealsOff keyState = iota // no seals are made, as for a file outside of a project
-	ours                     // the key is here
-	before                   // the project is from before there were seals: the first write makes the key
-	foreign                  // the project was sealed with a key that is not here
+	ours                     // this host has the key
+	before                   // the project is older than seals: its first write makes the key
+	foreign                  // the key that sealed the project is not on this host
 )
 
 // A board that goes from its file to another place leaves a mark in the git dir. While it is there nobody writes the file: a process that
 // had opened it before, or that waits for its lock, would write what no other host sees.
 
-// A MovedError says that the board of this file goes to another place, or has gone.
+// A MovedError is returned for the file of a board that is being moved, or was moved, to another place.
 type MovedError struct{ Path, To string }
 
 func (e *MovedError) Error() string {
 	return fmt.Sprintf("cannot write %s: a move of the board (liza store move %s) is not complete, or the board has moved", short(e.Path), e.To)
 }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *MovedError) Next() string { return "liza store move " + e.To }
 
 func awayPath(o Options) string { return filepath.Join(o.GitDir, "liza", "moved") }
@@ -309,7 +306,7 @@ func (f *File) away() error {
 // errMoved says that an editor changed the file under a write (W8).
 var errMoved = errors.New("the file was changed meanwhile")
 
-// patience is how long the lock is waited for. What the board says about it is known from the last time that it was read.
+// patience returns the longest wait for the lock, from the last state that was read.
 func (f *File) patience() time.Duration {
 	if last := f.latest(); last != nil && !f.o.LockFixed {
 		if seconds, ok := blackboard.IntegerOf(last.base.Config["lock_timeout"]); ok && seconds > 0 {
@@ -350,13 +347,12 @@ func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err 
 	return fmt.Errorf("cannot write %s: somebody else changed it %d times while it was being written", short(f.o.Path), maxMoves)
 }
 
-// A Comment goes into the first state: above the section Path ("config"), or behind a key of a section
+// A Comment is written into the first state: above the section Path ("config"), or behind a key of a section
 // ("config.lease_duration").
 type Comment struct{ Path, Text string }
 
-// Create writes the first state of a project, with revision 1 and all sections that it
-// has, and the journal with what s recorded. The folder must exist and must not hold a
-// state.
+// Create writes the first state of a project, with revision 1 and all sections of s, and the journal with the entries that s
+// recorded. The folder must exist and must not have a state.
 func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Comment) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -395,7 +391,7 @@ func Create(ctx context.Context, o Options, s *blackboard.State, comments ...Com
 	return MarkHere(o)
 }
 
-// Place writes the text and the journal of a board that was elsewhere to the file. It may be repeated.
+// Place writes text and journal of a board from another place to the file. It may be repeated.
 func Place(ctx context.Context, o Options, text []byte, journal string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -20,9 +20,9 @@ import (
 	"liza/pkg/board/transition"
 )
 
-// compareCommitted looks whether a person changed the file since Liza wrote it (W2; B04,
-// B06). now is the state to go on from: the file's, or what became of an old copy and the
-// newer state. previous is what Liza wrote, if a person changed it and it is known.
+// compareCommitted finds out whether a person changed the file since Liza's last write (W2; B04, B06). now is the state to
+// continue from: that of the file, or of the merge of an old copy with the newer state. previous is the version that Liza
+// wrote, if a person changed it and it is known.
 func (f *File) compareCommitted(v *version) (now, previous *version, edited bool, rec record, err error) {
 	rec, ok := f.committed()
 	if rec.of(v) {
@@ -69,7 +69,7 @@ func (f *File) handEdit(now *blackboard.State, previous *version) blackboard.Ent
 	return e
 }
 
-// putBack tells of edits of statuses that were refused. What the person wrote is kept.
+// putBack alerts about refused edits of statuses, and returns their journal entries. The person's text is kept.
 func (f *File) putBack(v *version, refused []blackboard.Violation) ([]blackboard.Entry, error) {
 	if len(refused) == 0 {
 		return nil, nil
@@ -86,7 +86,7 @@ func (f *File) putBack(v *version, refused []blackboard.Violation) ([]blackboard
 	return entries, nil
 }
 
-// taken is a state with the meaning of a person's edit since previous, and what was refused of it.
+// taken returns the state after a person's edit since previous was applied as events, and the refused parts of the edit.
 func (r *rules) taken(v, previous *version) (*blackboard.State, []blackboard.Violation) {
 	s := v.base.Fork()
 	if previous == nil {
@@ -95,7 +95,7 @@ func (r *rules) taken(v, previous *version) (*blackboard.State, []blackboard.Vio
 	return s, transition.TakeHandEdits(s, previous.base, r.o.Now())
 }
 
-// editedByHand is the journal entry for an edit of what is named.
+// editedByHand returns the journal entry for an edit of the named parts.
 func editedByHand(names []string, now *blackboard.State) blackboard.Entry {
 	e := blackboard.Entry{Action: blackboard.ActionEditedByHand, Detail: "state.yaml was edited by hand"}
 	switch {
@@ -110,7 +110,7 @@ func editedByHand(names []string, now *blackboard.State) blackboard.Entry {
 	return e
 }
 
-// names are what was touched, in alphabetical order.
+// names returns the touched parts in alphabetical order.
 func (c *changes) names() []string {
 	names := make([]string, 0, len(c.touched))
 	for name := range c.touched {
@@ -120,7 +120,7 @@ func (c *changes) names() []string {
 	return names
 }
 
-// A ConflictError says that an edit and other writes changed the same values. Nothing was written.
+// A ConflictError is returned when an edit and other writes changed the same values. Nothing was written.
 type ConflictError struct {
 	Path      string
 	Conflicts []yamldoc.Conflict // at least one
@@ -134,12 +134,11 @@ func (e *ConflictError) Error() string {
 	return text
 }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *ConflictError) Next() string { return "liza edit" }
 
-// Edit merges a person's edit of base, a result of Text, to text into the present state. An edit that
-// breaks a rule is an *InvalidError with lines of text; a value that others changed since, in another
-// way, is a *ConflictError.
+// Edit merges a person's edit of base, a result of Text, to text into the present state. It returns an *InvalidError with
+// lines of text for an edit that breaks a rule, and a *ConflictError if others changed the same value differently since.
 func (f *File) Edit(ctx context.Context, op Op, base, text []byte) (done Edited, err error) {
 	if string(base) == string(text) {
 		return Edited{}, nil
@@ -188,9 +187,9 @@ func (f *File) edit(op Op, base, text []byte) (Edited, error) {
 	return done, f.commit(op, before, next, rec, entries)
 }
 
-// edited makes the next version of what is there and a person's edit; nil when nothing was changed. previous is what Liza
-// wrote last. An edit of a status that no verb means is refused with all the rest; inFile, as when a person saved over the
-// board's file, it is put back.
+// edited returns the next version after a person's edit of base to text, or nil if nothing changed. previous is the version
+// that Liza wrote last. An edit of a status that matches no verb fails the whole edit; with inFile, for a person who saved
+// over the board's file, only that status is restored.
 func (r *rules) edited(op Op, before, previous *version, rec record, base, text []byte, inFile bool) (*version, Edited, []blackboard.Entry, error) {
 	mine := &version{}
 	if err := mine.parse(text, newReader()); err != nil {
@@ -235,7 +234,7 @@ func (r *rules) edited(op Op, before, previous *version, rec record, base, text 
 	return next, done, r.complete(op, append([]blackboard.Entry{editedByHand(done.Names, next.base)}, verbs...)), nil
 }
 
-// mergeEdit makes the next version of what is there and what a person made of base.
+// mergeEdit returns the next version, from before and a person's edit of base to mine.
 func (r *rules) mergeEdit(before *version, base []byte, mine *version) (*version, Edited, error) {
 	if before.doc.Is(base) {
 		return mine, Edited{}, nil
@@ -284,7 +283,7 @@ func (r *rules) violations(v, previous *version) []blackboard.Violation {
 	})
 }
 
-// difference names what differs between two versions.
+// difference returns the names of the parts that differ between two versions.
 func difference(before, after *version) []string {
 	names := compare(before.doc, before.base, after.base).names()
 	return slices.DeleteFunc(names, func(name string) bool { return name == "revision" })
@@ -328,8 +327,8 @@ func (v *version) in(file *version) *version {
 	return &version{doc: v.doc, base: v.base, stamp: file.stamp, mode: file.mode, made: true}
 }
 
-// threeWay puts what mine changed into theirs. Of several states with the revision of mine
-// it takes the first that leads to no conflict.
+// threeWay applies the changes of mine to theirs. Of several states with the revision of mine it uses the first as base that
+// leads to no conflict.
 func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []yamldoc.Conflict) {
 	all, _ := f.kept.contents(mine.base.Revision)
 	for _, data := range all {
@@ -358,8 +357,7 @@ func (f *File) threeWay(mine, theirs *version) (result *version, conflicts []yam
 
 var revisionIsTheirs = yamldoc.MergeOptions{Theirs: []string{"revision"}}
 
-// of reports whether v is what Liza wrote last. The stamp, where it can be trusted, says it
-// without reading all bytes.
+// of reports whether v is the version that Liza wrote last. A trustworthy stamp spares the comparison of all bytes.
 func (r record) of(v *version) bool {
 	if r.SHA256 == "" {
 		return false
@@ -451,8 +449,8 @@ func (f *File) prove(rec record, v *version) {
 	f.mu.Unlock()
 }
 
-// keepConflict stores one side of a conflict, once, and returns its path. What cannot be kept must not be
-// written over.
+// keepConflict stores one side of a conflict, once, and returns its path. A side that cannot be stored must not be
+// overwritten.
 func (f *File) keepConflict(side string, data []byte) (string, error) {
 	old, _ := filepath.Glob(filepath.Join(f.lizaDir(), "conflict-*-"+side+".yaml"))
 	for _, path := range old {
@@ -474,9 +472,8 @@ func (f *File) keepConflict(side string, data []byte) (string, error) {
 	return path, nil
 }
 
-// settle notes what was just written (W10). The state is safe on disk already, so that
-// this may fail, or get lost with the power, without harm: the next writer takes a state
-// whose revision is higher than the record's as it is.
+// settle records the write (W10). The state is on disk already, so the record may fail or be lost with the power: the next
+// writer accepts a state with a higher revision than the record's.
 func (f *File) settle(v *version, chain chainEnd, key string, journal history.Link) {
 	f.keep(v)
 	rec := record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain, Key: key, Journal: journal}
@@ -484,7 +481,7 @@ func (f *File) settle(v *version, chain chainEnd, key string, journal history.Li
 	f.note(rec)
 }
 
-// written reads what Liza wrote last; nil when no snapshot has it.
+// written returns the version that Liza wrote last, or nil if no snapshot has it.
 func (f *File) written(rec record) *version {
 	f.mu.Lock()
 	proven := f.proven

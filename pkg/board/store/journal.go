@@ -19,8 +19,7 @@ import (
 // last one. Each write goes on from what the record names, whatever is in the file: a line
 // that somebody put in, changed or cut never becomes part of the chain, and stops no write.
 
-// journalEnd is the entry that the next one follows. When the record cannot prove all that
-// is in the journal, told says so.
+// journalEnd returns the link that the next entry follows. If the record cannot prove all of the journal, told is the reason.
 func (f *File) journalEnd(revision int, rec record) (end history.Link, told string, err error) {
 	switch {
 	case rec.Journal == "":
@@ -138,7 +137,7 @@ func (f *File) scrubJournal(op Op, revision int) error {
 	return nil
 }
 
-// complete fills in what a change may leave out of its journal entries.
+// complete sets fields that a change may leave out of its journal entries.
 func (r *rules) complete(op Op, entries []blackboard.Entry) []blackboard.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {
@@ -152,8 +151,8 @@ func (r *rules) complete(op Op, entries []blackboard.Entry) []blackboard.Entry {
 	return entries
 }
 
-// ErrCut is why a file is not taken that lacks what Liza wrote last: an editor or a full disk cut it, or somebody deleted
-// what only a verb may take away.
+// ErrCut is the reason why a file that lacks parts of Liza's last write is refused: an editor or a full disk cut it, or a
+// person deleted something that only a verb may remove.
 var ErrCut = errors.New("the file lacks what was written last")
 
 // cutOff is the error of a version that lacks sections or tasks of the one that Liza wrote last, nil when it is whole. It
@@ -206,8 +205,7 @@ func isCut(rule, path, subject, format string, args ...any) blackboard.Violation
 	return blackboard.Violation{Rule: rule, Severity: blackboard.SeverityError, OnWrite: true, Path: path, Subjects: []string{subject}, Message: fmt.Sprintf(format, args...)}
 }
 
-// runAhead calls what has to be on disk before the change is. doc is nil for a store that
-// has no file.
+// runAhead calls op.Ahead, whose effects must be on disk before the change. doc is nil for a store without a file.
 func (op Op) runAhead(doc *yamldoc.Document, before, after *blackboard.State) error {
 	if op.Ahead == nil {
 		return nil

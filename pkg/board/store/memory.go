@@ -22,7 +22,7 @@ type Memory struct {
 	watchers map[chan struct{}]bool
 }
 
-// NewMemory makes a store that has s with revision 1.
+// NewMemory returns a store with the state s at revision 1.
 func NewMemory(s *blackboard.State) *Memory {
 	first := s.Clone()
 	first.Version, first.Revision = "1", 1

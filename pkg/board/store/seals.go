@@ -11,8 +11,8 @@ import (
 	"liza/pkg/board/blackboard/audit"
 )
 
-// forgeries are the approvals in a version that no verb made. rec is the proven record of what
-// Liza wrote last, and previous that state, if it is known.
+// forgeries returns the approvals in a version that no verb made. rec is the proven record of Liza's last write, and previous
+// the state of that write, if known.
 func (r *rules) forgeries(v, previous *version, rec record, edited bool) []blackboard.Violation {
 	k, state, _ := r.keyOf(rec, v.base)
 	var sealer blackboard.Sealer
@@ -39,7 +39,7 @@ func (r *rules) forgeries(v, previous *version, rec record, edited bool) []black
 	return found
 }
 
-// judge looks whether a version that is not what Liza wrote last has forged approvals.
+// judge searches a version that Liza did not write last for forged approvals.
 func (f *File) judge(v *version, rec record) (previous *version, found []blackboard.Violation) {
 	if rec.of(v) {
 		f.prove(rec, v)
@@ -57,7 +57,7 @@ func (f *File) judge(v *version, rec record) (previous *version, found []blackbo
 	return previous, f.forgeries(v, previous, rec, rec.SHA256 != "" && v.base.Revision <= rec.Revision)
 }
 
-// refuseForgeries tells of forged approvals and refuses the write.
+// refuseForgeries alerts about forged approvals and returns an error for the write.
 func (f *File) refuseForgeries(v *version, found []blackboard.Violation) error {
 	if len(found) == 0 {
 		return nil
@@ -145,8 +145,8 @@ func approvalsChanged(before, after *blackboard.State) bool {
 	return false
 }
 
-// CheckSeal returns why the approval of t does not count, or nil. tree is the tree of the review
-// commit in git, or "" for a task that changes no files.
+// CheckSeal returns why the approval of t is not valid, or nil. tree is the tree of the review commit in git, or "" for a
+// task that changes no files.
 func (f *File) CheckSeal(t *blackboard.Task, tree string) error {
 	rec, _ := f.record()
 	return f.checkSeal(rec, t, tree)
@@ -174,7 +174,7 @@ func (r *rules) checkSeal(rec record, t *blackboard.Task, tree string) error {
 // mostNamed is how many tasks a warning names.
 const mostNamed = 5
 
-// inspectSeals is what `liza validate` tells of seals.
+// inspectSeals returns the findings of `liza validate` about seals.
 func (f *File) inspectSeals(v *version, rec record) []blackboard.Violation {
 	if f.o.Seals == nil {
 		return nil
@@ -183,7 +183,8 @@ func (f *File) inspectSeals(v *version, rec record) []blackboard.Violation {
 	return f.inspectSealed(v, rec, found, rec.of(v))
 }
 
-// inspectSealed adds to what was found; own says that v is what Liza wrote last, so that no seal was looked at.
+// inspectSealed adds findings about seals to found. own means that Liza wrote v last, so that its seals were not checked
+// before.
 func (r *rules) inspectSealed(v *version, rec record, found []blackboard.Violation, own bool) []blackboard.Violation {
 	k, state, err := r.keyOf(rec, v.base)
 	if state == sealsOff {

@@ -30,8 +30,8 @@ type section struct {
 	entry reflect.Type // what the entries point to
 }
 
-// model is what the file has: the fields of the state that have a key, with the list of
-// tasks, which a state lets nobody change.
+// model is the type of the file's content: the fields of the state that have a key, with the list of tasks, which is private
+// in a state.
 var model = sync.OnceValue(func() reflect.Type { return modelOf(reflect.TypeFor[blackboard.State]()) })
 
 func modelOf(t reflect.Type) reflect.Type {
@@ -50,7 +50,7 @@ func modelOf(t reflect.Type) reflect.Type {
 // sections are the sections of the state in the order of specs/protocol.md#2.1.
 var sections = sync.OnceValue(func() []section { return sectionsOf(model()) })
 
-// schema knows what the sections and their entries may have.
+// schema has the keys that sections and their entries may have.
 var schema = sync.OnceValue(func() yamldoc.Schema { return yamldoc.NewSchema(model()) })
 
 // fast reads them as long as they have nothing unusual. It is made when it is needed, for
@@ -104,10 +104,10 @@ func (s section) of(state *blackboard.State) reflect.Value {
 	return reflect.ValueOf(state).Elem().FieldByName(s.field)
 }
 
-// piece is what was read from a section, or from one of its entries. It never changes.
+// piece is the decoded value of a section, or of one of its entries. It is immutable.
 type piece struct {
-	raw      reflect.Value // as it stands in the file
-	norm     reflect.Value // with the present spellings; an entry that cannot be one has none
+	raw      reflect.Value // with the spellings of the file
+	norm     reflect.Value // with the present spellings; invalid for an entry that cannot be decoded
 	problems []yamldoc.Problem
 }
 
@@ -163,8 +163,8 @@ func decode(key string, entry *yamldoc.Entry, node *yaml.Node) any {
 	return newPiece(s, value, problems).withoutEmpty(s, node)
 }
 
-// withoutEmpty takes empty entries out of what the piece says, at every depth. What is in the file keeps them,
-// so that the next change of the piece removes them.
+// withoutEmpty removes empty entries, at every depth, from the value of the piece. The text of the piece keeps them, so that
+// its next change removes them.
 func (p *piece) withoutEmpty(s section, node *yaml.Node) *piece {
 	if !slices.ContainsFunc(p.problems, func(x yamldoc.Problem) bool { return x.Empty }) {
 		return p
@@ -182,7 +182,7 @@ func (p *piece) withoutEmpty(s section, node *yaml.Node) *piece {
 	return p
 }
 
-// decodeNode decodes what fits. A text that no type can take must not end the program.
+// decodeNode decodes the parts of a node that fit value. It turns a panic of the decoder into an error.
 func decodeNode(node *yaml.Node, value reflect.Value) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -217,8 +217,8 @@ func normalized(s section, value reflect.Value) reflect.Value {
 	return field.MapIndex(reflect.ValueOf(""))
 }
 
-// state puts together what a document says. The result shares its entries with the
-// document and must not be changed. like is the state before, or nil.
+// state returns the state of a document. It shares its entries with the document and must not be changed. like is the state
+// before, or nil.
 func state(doc *yamldoc.Document, like *blackboard.State) *blackboard.State {
 	var s blackboard.State
 	for _, sec := range sections() {
@@ -256,7 +256,7 @@ func state(doc *yamldoc.Document, like *blackboard.State) *blackboard.State {
 	return &s
 }
 
-// tasksOf is what the other sections get by reflection, for the longest of them.
+// tasksOf collects the tasks, the longest section, without the reflection that serves the others.
 func tasksOf(entries []*yamldoc.Entry) []*blackboard.Task {
 	tasks := make([]*blackboard.Task, 0, len(entries))
 	for _, e := range entries {
@@ -267,7 +267,7 @@ func tasksOf(entries []*yamldoc.Entry) []*blackboard.Task {
 	return tasks
 }
 
-// pieceOf is what was read from a section that has no entries; nil when it is missing.
+// pieceOf returns the decoded value of a section without entries, or nil if it is missing.
 func pieceOf(doc *yamldoc.Document, key string) *piece {
 	value, _ := doc.Section(key)
 	p, _ := value.(*piece)

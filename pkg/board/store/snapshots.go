@@ -13,8 +13,8 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Snapshots lists some twenty of the earlier states, the newest first: many of the last hour, fewer
-// of the time before. Revisions lists all.
+// Snapshots lists some twenty earlier states, the newest first: many of the last hour, fewer of the time before. Revisions
+// lists all.
 func (f *File) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -66,8 +66,7 @@ func (f *File) Forget(ctx context.Context, op Op, holds func(text []byte) bool) 
 	})
 }
 
-// LastValid returns the newest state that can be read, for those who only look while the
-// file itself cannot be read (B01).
+// LastValid returns the newest state that can be read, for views while the file cannot be read (B01).
 func (f *File) LastValid(ctx context.Context) (*blackboard.State, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (e *NoSnapshotError) Error() string {
 	return fmt.Sprintf("cannot restore %s: revision %d is not among the snapshots", short(e.Path), e.Revision)
 }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *NoSnapshotError) Next() string { return "liza restore --list" }
 
 // Content returns the text of a revision. The error is a *NoSnapshotError if there is no snapshot of it.
@@ -168,8 +167,8 @@ func (f *File) Whole(ctx context.Context, revision int) (tasks int, problem stri
 	return tasks, problem, nil
 }
 
-// Restore writes the state of a revision as a new revision now. A file that is not the state that
-// Liza wrote last is kept as a conflict file, whose path is kept; "" if there is none.
+// Restore writes the state of a revision as the new revision now. If the file is not the state that Liza wrote last, it is
+// kept as a conflict file at the path kept; else kept is "".
 func (f *File) Restore(ctx context.Context, op Op, revision int) (now int, kept string, err error) {
 	err = f.underLock(ctx, op, func() error {
 		now, kept, err = f.restore(op, revision)
@@ -228,8 +227,7 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 	return now, kept, f.commit(op, before, next, rec, entries)
 }
 
-// broken stands for a file that is not a state, or is missing: what it has is kept, and the
-// last state counts as what is replaced.
+// broken handles a file that is missing or not a state: it keeps the file's content, and before is the last state.
 func (f *File) broken(old *version, rec record) (before *version, kept string, err error) {
 	before = &version{doc: old.doc, base: old.base, mode: 0o644, made: true}
 	if last := f.written(rec); last != nil {

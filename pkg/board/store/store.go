@@ -39,7 +39,7 @@ type (
 		Inspect(ctx context.Context) (*Inspection, error)
 	}
 
-	// Journaled checks its journal.
+	// Journaled checks the journal of a board.
 	Journaled interface {
 		JournalProblems(ctx context.Context, revision int) ([]history.Problem, error)
 		JournalBroken(ctx context.Context) (*history.Break, error)
@@ -66,7 +66,7 @@ type (
 		Forget(ctx context.Context, op Op, holds func(text []byte) bool) error
 	}
 
-	// Sealed checks the seal of an approval.
+	// Sealed checks the seals of approvals.
 	Sealed interface {
 		CheckSeal(t *blackboard.Task, tree string) error
 	}
@@ -92,20 +92,19 @@ type (
 
 // Op names the writer and the verb of a write, for processes that wait for the lock.
 type Op struct {
-	Name  string // the verb: submit
+	Name  string // name of the verb: submit
 	Agent string // agent id, human or system
 
-	// Adopt seals all approvals as they stand, also those that no verb made: a person answers
-	// for them.
+	// Adopt seals all present approvals, also those that no verb made: a person vouches for them.
 	Adopt bool
 
-	// Ahead does what must be on disk before the change is. It is called under the lock
-	// when the change is certain and valid, with the tasks that it takes out of the state,
-	// and again when the write has to be repeated. When it fails nothing is written.
+	// Ahead makes effects durable that must be on disk before the change. It is called under the lock, when the change is
+	// certain and valid, with the tasks that the change removes, and again if the write is repeated. If it fails nothing is
+	// written.
 	Ahead func(gone []Gone) error
 }
 
-// ErrUnchanged is returned by a change function that has nothing to change.
+// ErrUnchanged is returned by a change function that changed nothing.
 var ErrUnchanged = errors.New("nothing to change")
 
 // Gone is a task that a change removes from the state.
@@ -116,11 +115,11 @@ type Gone struct {
 
 // Edited is the result of an edit.
 type Edited struct {
-	Revision int            // of the state that has it; 0: nothing was changed
-	Names    []string       // tasks, agents and sections that differ now
-	Notes    []yamldoc.Note // what could not be kept, all of it without meaning
+	Revision int            // revision with the edit; 0: nothing was changed
+	Names    []string       // tasks, agents and sections that differ
+	Notes    []yamldoc.Note // parts of the edit, without meaning, that were lost
 
-	Refused []blackboard.Violation // edits of statuses that were put back; only of a file
+	Refused []blackboard.Violation // edits of statuses that were undone; only of a file
 }
 
 // Inspection is a state with the problems of its text, for `liza validate`.
@@ -134,7 +133,7 @@ type Inspection struct {
 
 // Snapshot is an earlier state.
 type Snapshot struct {
-	Path     string // of the copy that has it or from which it follows
+	Path     string // path of the copy that has it, or that it follows from
 	Revision int
-	At       time.Time // when it became the state; of a copy, when it no longer was
+	At       time.Time // when it became the state; of a copy, when the next state replaced it
 }

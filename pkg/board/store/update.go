@@ -15,8 +15,8 @@ import (
 	"liza/pkg/board/transition"
 )
 
-// Update is a write as specs/protocol.md#1.2 defines it. Errors: *LockedError, *InvalidError,
-// *WentBackError, *VersionError, and what change returned.
+// Update is a write as specs/protocol.md#1.2 defines it. It returns a *LockedError, an *InvalidError, a *WentBackError, a
+// *VersionError, or the error of change.
 func (f *File) Update(ctx context.Context, op Op, change func(*blackboard.State) error) error {
 	// Counted from the first unreadable look, not from the call: waiting for the lock is not the editor's time.
 	patience := time.Time{}
@@ -108,7 +108,7 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	return f.commit(op, before, next, rec, entries)
 }
 
-// applied runs a change on after, a fork of before, and finds what it changes; nil when that is nothing.
+// applied runs change on after, a fork of before, and returns the differences, or nil if there are none.
 func (r *rules) applied(ctx context.Context, op Op, before *version, after *blackboard.State, rec record, edited bool, change func(*blackboard.State) error) (*changes, []blackboard.Entry, error) {
 	// On a fork: what change has altered before it refused is dropped with it.
 	if err := change(after); errors.Is(err, ErrUnchanged) {
@@ -139,7 +139,7 @@ func (r *rules) applied(ctx context.Context, op Op, before *version, after *blac
 	return changes, entries, nil
 }
 
-// commit makes a version the state, W5 to W10. before is what is in the file.
+// commit makes a version the state, W5 to W10. before is the version in the file.
 func (f *File) commit(op Op, before, next *version, rec record, entries []blackboard.Entry) error {
 	f.o.At("W5")
 	journal, err := f.append(op, next.base.Revision-1, rec, entries)
@@ -163,7 +163,7 @@ func (f *File) commit(op Op, before, next *version, rec record, entries []blackb
 	return nil
 }
 
-// repair makes the journal fit the state, and removes what killed writers left (W3).
+// repair makes the journal fit the state, and removes temporary files of killed writers (W3).
 func (f *File) repair(revision int) error {
 	if err := safefile.Sweep(f.o.Path); err != nil {
 		return err
@@ -181,8 +181,8 @@ func (f *File) repair(revision int) error {
 	return nil
 }
 
-// validated makes the next version of the file and refuses it if it has a violation in
-// what the change touches, or one that the change creates elsewhere (W5).
+// validated returns the next version of the file. It refuses one with a violation in a part that the change touches, or with
+// a new violation elsewhere (W5).
 func (r *rules) validated(before *version, previous, after *blackboard.State, changes *changes) (*version, error) {
 	var refused []blackboard.Violation
 	for _, v := range decoding(before.doc, false) {
@@ -211,8 +211,8 @@ func (r *rules) validated(before *version, previous, after *blackboard.State, ch
 	return &version{doc: doc, base: state(doc, before.base)}, nil
 }
 
-// newOrTouched are the violations for which a write is refused. What was broken before,
-// elsewhere, does not stop it.
+// newOrTouched returns the violations for which a write is refused. An older violation in an untouched part is not among
+// them.
 func (r *rules) newOrTouched(before, previous, after *blackboard.State, changes *changes) []blackboard.Violation {
 	if r.o.Validate == nil {
 		return nil
@@ -294,10 +294,9 @@ func (f *File) moved(from *version) bool {
 	return now != from.stamp
 }
 
-// View returns a copy of the state as it is now. It takes no lock. An unreadable file is
-// an *InvalidError; LastValid then has a state to look at. When somebody put an old copy
-// over a newer state, it is what the next write will make of both, or else the newer one. An
-// edit that forges an approval does not count: the state is then the one before it.
+// View returns a copy of the present state. It takes no lock. For an unreadable file it returns an *InvalidError; LastValid
+// then has a state for views. If an old copy was put over a newer state, the result is the merge that the next write will
+// make, or else the newer state. If an edit forges an approval, the result is the state before that edit.
 func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -367,8 +366,8 @@ func (f *File) Inspect(ctx context.Context) (*Inspection, error) {
 	return i, nil
 }
 
-// readBoth reads the file and the record of the last write, without the lock. A record
-// that is newer than the file because somebody wrote between the two is read again.
+// readBoth reads the file and the record of the last write, without the lock. It reads again if a write in between made the
+// record newer than the file.
 func (f *File) readBoth() (v *version, rec record, err error) {
 	for range maxMoves {
 		if v, err = f.read(); err != nil {
@@ -389,7 +388,7 @@ func (f *File) readBoth() (v *version, rec record, err error) {
 // Line returns the line and column of a violation's path in the file, or 0.
 func (i *Inspection) Line(path string) (line, column int) { return i.doc.Line(path) }
 
-// Locate sets the lines and columns of violations.
+// Locate returns violations with their lines and columns.
 func (i *Inspection) Locate(violations []blackboard.Violation) []blackboard.Violation {
 	return locate(i.doc, violations)
 }

@@ -22,8 +22,8 @@ func missing(doc *yamldoc.Document) []string {
 	return keys
 }
 
-// decoding tells what decoding the file found: V03 for sections and V04 for fields of a
-// wrong type, and with unknown also V61 for unknown keys, once for each name.
+// decoding returns the problems of decoding the file: V03 for sections and V04 for fields of a wrong type, and with unknown
+// also V61 for unknown keys, once for each name.
 func decoding(doc *yamldoc.Document, unknown bool) []blackboard.Violation {
 	r := reporter{doc: doc, unknown: unknown, seen: map[string]bool{}}
 	for _, key := range doc.Keys() {
@@ -68,7 +68,7 @@ type reporter struct {
 	found   []blackboard.Violation
 }
 
-// problems reports what was found in one piece. path leads to it, subject is its name.
+// problems adds the problems of one piece. path is its place, subject its name.
 func (r *reporter) problems(sec section, e *yamldoc.Entry, path, subject string, p *piece) {
 	before := -1
 	for _, problem := range p.problems {
@@ -139,7 +139,7 @@ func nearest(p yamldoc.Problem) string {
 	return ""
 }
 
-// owner names what a message is about: task t, agent a, or its path.
+// owner returns the subject of a message: task t, agent a, or the path.
 func owner(sec section, e *yamldoc.Entry, path, subject string) string {
 	switch {
 	case e == nil:
@@ -171,8 +171,7 @@ func locate(doc *yamldoc.Document, violations []blackboard.Violation) []blackboa
 
 // What Options.Strict proves. A failure is a mistake in Liza, so it panics.
 
-// proveUntouched reads the bytes again and compares what they say with the state that all
-// forks share.
+// proveUntouched decodes the bytes again and compares the result with the state that all forks share.
 func (r *rules) proveUntouched(v *version) {
 	again := &version{}
 	if err := again.parse(v.doc.Bytes(), newReader()); err != nil {

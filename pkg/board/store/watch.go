@@ -17,8 +17,8 @@ import (
 
 const (
 	debounce = 50 * time.Millisecond // further events within this time are one
-	poll     = 30 * time.Second      // look anyway: events get lost, and other hosts send none
-	pollFast = time.Second           // without events at all
+	poll     = 30 * time.Second      // interval of polling: events get lost, and other hosts send none
+	pollFast = time.Second           // interval of polling without events
 )
 
 // watched are the files of .liza/ whose changes matter.
@@ -31,8 +31,8 @@ type Watcher struct {
 
 	mu       sync.Mutex
 	signals  map[chan struct{}]bool
-	stop     context.CancelFunc // nil: nobody watches
-	noEvents sync.Once          // people know that changes are only polled for
+	stop     context.CancelFunc // nil: there is no watcher
+	noEvents sync.Once          // guards the alert that changes are only polled for
 }
 
 // NewWatcher returns a Watcher of the file at path. It calls alert, unless nil, if the system sends no events.
@@ -95,7 +95,7 @@ func (w *Watcher) tell() {
 	}
 }
 
-// events is nil when the system tells of no changes.
+// events returns the watcher of the system, or nil if the system reports no changes.
 func (w *Watcher) events() *fsnotify.Watcher {
 	// The folder is watched, never the file: rename takes a file's watch away with it.
 	watcher, err := fsnotify.NewWatcher()
@@ -113,7 +113,7 @@ func (w *Watcher) events() *fsnotify.Watcher {
 	return watcher
 }
 
-// watch tells of changes. events is nil when the system tells of none.
+// watch signals changes. events is nil if the system reports none.
 func (w *Watcher) watch(ctx context.Context, events <-chan fsnotify.Event, errs <-chan error) {
 	every := poll
 	if events == nil {

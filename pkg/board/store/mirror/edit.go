@@ -11,9 +11,9 @@ import (
 	"liza/pkg/board/store"
 )
 
-// takeEdit takes what a person saved over the copy to the board, from the revision that the text names. One that breaks a
-// rule stays where it is, and nothing is written from here until it is mended; one that contradicts what was written since
-// is kept beside, and the copy is the board again.
+// takeEdit writes a person's edit of the copy to the board, with the revision in its text as base. An edit that breaks a rule
+// stays in the copy, and this host writes nothing until it is corrected. An edit that contradicts later writes is kept in a
+// file beside the copy, which follows the board again.
 func (s *Store) takeEdit(ctx context.Context) error {
 	r, ok := readRecord(s.o.Record)
 	if !ok || !s.edited(r) {

@@ -1,5 +1,5 @@
-// Package mirror keeps a copy of a shared board in the files of a project, for people and for what reads those files:
-// state.yaml, log.yaml and the archive. No decision reads the copy. A person's edit of it is written to the board.
+// Package mirror keeps a copy of a shared board in the files of a project, for people and for programs that read them:
+// state.yaml, log.yaml and the archive. No decision depends on the copy. A person's edit of it is written to the board.
 package mirror
 
 import (
@@ -25,30 +25,30 @@ import (
 // Options are the settings of a copy.
 type Options struct {
 	Path   string // .liza/state.yaml
-	Record string // what was written there last
-	Name   string // of the board, for people
+	Record string // file that records the last write of the copy
+	Name   string // name of the board, for people
 	Alert  func(kind blackboard.AlertKind, text string)
 
-	Settings Settings // that all hosts have; none: they are not followed
+	Settings Settings // settings that all hosts share; the zero value: they are not followed
 }
 
 // Store is a shared board with its copy.
 type Store struct {
 	store.Shared
 	o      Options
-	engine *store.Engine // reads the copy
+	engine *store.Engine // parses the copy
 	files  interface {
 		Watch(context.Context) <-chan struct{}
 	}
 
 	watching sync.Mutex
 	watchers int
-	stop     context.CancelFunc // of the follower
+	stop     context.CancelFunc // ends the follower
 }
 
 var _ store.Shared = (*Store)(nil)
 
-// New returns board with a copy in the files that o names.
+// New returns board with a copy in the files of o.
 func New(board store.Shared, o Options) *Store {
 	if o.Alert == nil {
 		o.Alert = func(blackboard.AlertKind, string) {}
@@ -56,22 +56,22 @@ func New(board store.Shared, o Options) *Store {
 	return &Store{Shared: board, o: o, engine: store.NewEngine(store.Options{Path: o.Path}), files: store.NewWatcher(o.Path, o.Alert)}
 }
 
-// record is what was written last. It lies in the git dir, where nobody edits by accident.
+// record describes the last write of the copy. It is in git's folder, where it is not edited by accident.
 type record struct {
-	Name     string         `json:"name"`  // of the board, for people
-	Board    string         `json:"board"` // which one it is
+	Name     string         `json:"name"`  // name of the board, for people
+	Board    string         `json:"board"` // id of the board
 	Revision int            `json:"revision"`
-	SHA256   string         `json:"sha256"` // of state.yaml
+	SHA256   string         `json:"sha256"` // hash of state.yaml
 	Stamp    safefile.Stamp `json:"stamp"`
 	At       time.Time      `json:"at"`
-	Lost     time.Time      `json:"lost,omitzero"` // since when the copy says that there is no connection
+	Lost     time.Time      `json:"lost,omitzero"` // start of the lost connection that the copy mentions
 	Journal  int64          `json:"journal"`       // number of the last line of log.yaml
 	LogSize  int64          `json:"log_size"`
 	File     int64          `json:"file"` // number of the last file of the board
 	Settings kept           `json:"settings,omitzero"`
 }
 
-// Recorded returns the name of the board whose copy the record at path describes, or "".
+// Recorded returns the name of the board of the copy whose record is at path, or "".
 func Recorded(path string) string {
 	r, _ := readRecord(path)
 	return r.Name
@@ -107,7 +107,7 @@ func (s *Store) locked(ctx context.Context, run func() error) error {
 	return errors.Join(run(), unlock())
 }
 
-// Refresh writes the latest board that this process knows into the copy, unless the copy is newer or has an edit.
+// Refresh writes the latest board that this process knows into the copy, unless the copy is newer or was edited.
 func (s *Store) Refresh(ctx context.Context) error {
 	now := s.Latest()
 	if now.Board == "" {
@@ -145,7 +145,7 @@ func (s *Store) renew(ctx context.Context, r record, now store.Latest) error {
 	return s.put(r, now.Text)
 }
 
-// clear makes room for the copy of a board where nothing is recorded of it. A text that somebody may have made is kept.
+// clear makes room for the copy of a board that has no record here. It keeps a text that a person may have written.
 func (s *Store) clear(ctx context.Context, r record) error {
 	text, err := safefile.Read(s.o.Path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && r.SHA256 != "" && !s.edited(r) {
@@ -230,7 +230,7 @@ func (s *Store) follow(ctx context.Context, r *record, news store.News) error {
 	return nil
 }
 
-// appendAt writes text behind the first bytes of a file; what a killed process left there goes.
+// appendAt writes text at offset size of a file, in place of the rest that a killed process left.
 func appendAt(path string, size int64, text string) error {
 	f, err := safefile.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
@@ -294,13 +294,13 @@ func ReadFiles(dir string, paths ...string) ([]store.BoardFile, error) {
 	return files, nil
 }
 
-// edited reports whether somebody changed the file since it was written.
+// edited reports whether the file was changed since its last write.
 func (s *Store) edited(r record) bool {
 	text, _ := s.edit(r)
 	return text != nil
 }
 
-// edit is what somebody made of the copy, with its head; nil when it is as it was written.
+// edit returns the copy, with its head, if it was edited, else nil.
 func (s *Store) edit(r record) ([]byte, error) {
 	if r.SHA256 == "" {
 		return nil, nil
@@ -335,7 +335,7 @@ func (s *Store) keepAside(name, text string) string {
 // headMark begins each line of the comment on top of a copy.
 const headMark = "#| "
 
-// headOf is that comment: what the file is, and how old.
+// headOf returns the comment at the beginning of the copy, with its purpose and age.
 func headOf(board string, revision int, lost time.Time) string {
 	text := fmt.Sprintf("A copy of board %s, revision %d.\nAn edit of it is taken to the board, like one of the board itself.", board, revision)
 	if !lost.IsZero() {

@@ -17,7 +17,7 @@ import (
 	"liza/pkg/board/store"
 )
 
-// Settings names the files below .liza that all hosts of a board share: settings, roles and instructions.
+// Settings are the files below .liza that all hosts of a board share: settings, roles and instructions.
 type Settings struct {
 	Paths []string
 	// Own returns the text of a file for this host, with its own connection to the database. An error refuses the file.
@@ -26,12 +26,12 @@ type Settings struct {
 
 // kept is up to where this host has the settings of the board.
 type kept struct {
-	File int64             `json:"file"` // number of the last one
-	Sums map[string]string `json:"sums"` // of the files here, as they were then
+	File int64             `json:"file"` // number of the last file
+	Sums map[string]string `json:"sums"` // hashes of the files on this host then
 }
 
-// FollowSettings writes the settings that other hosts changed to this host, and those that this host changed to the board. It
-// returns the paths of the former. Where both changed a file the board's wins, and this host's is kept beside it.
+// FollowSettings writes changed settings of other hosts to this host, and those of this host to the board. It returns the
+// paths of the former. If both changed a file, the board's wins, and this host's is kept beside it.
 func (s *Store) FollowSettings(ctx context.Context) (took []string, err error) {
 	return s.settings(ctx, false)
 }
@@ -69,7 +69,7 @@ type following struct {
 	kept    kept
 	dir     string // .liza
 	join    bool
-	changed bool // what is kept
+	changed bool // kept differs from the record
 	took    []string
 }
 
@@ -113,7 +113,7 @@ func (s Settings) has(path string) bool {
 	return slices.ContainsFunc(s.Paths, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
 }
 
-// take makes a file what it is on the board.
+// take replaces a file by that of the board.
 func (f *following) take(x store.BoardFile, own map[string]string) error {
 	text, err := "", error(nil)
 	if x.Text != "" {
@@ -144,7 +144,7 @@ func (f *following) take(x store.BoardFile, own map[string]string) error {
 	return err
 }
 
-// give puts on the board what was changed here. What cannot be used stays here.
+// give writes the files that this host changed to the board, except for invalid ones.
 func (f *following) give(ctx context.Context, own map[string]string, settled map[string]bool) error {
 	for path := range f.kept.Sums {
 		if _, there := own[path]; !there {

@@ -12,8 +12,8 @@ import (
 	"liza/pkg/board/store"
 )
 
-// wrote is called when this process may have seen something new. The board has it: what keeps the copy from being written
-// is said, and the next look or write makes up for it. In a process that watches, the follower does it.
+// wrote updates the copy after this process may have read or written a new revision. The board is safe already, so an error
+// only makes an alert, and the next call makes up for it. In a process with a watcher the follower updates the copy.
 func (s *Store) wrote(ctx context.Context) {
 	if s.followed() {
 		return
@@ -23,7 +23,7 @@ func (s *Store) wrote(ctx context.Context) {
 	}
 }
 
-// View returns a copy of the board's state, after it wrote a person's edit to the board. It brings the files up to date.
+// View writes a person's edit to the board, brings the files up to date, and returns a copy of the board's state.
 func (s *Store) View(ctx context.Context) (*blackboard.State, error) {
 	if err := s.takeEdit(ctx); err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func (s *Store) Update(ctx context.Context, op store.Op, change func(*blackboard
 	return nil
 }
 
-// shareArchive takes the archive of all hosts before tasks are added to it, and gives them what became of it. The board is
-// locked meanwhile.
+// shareArchive takes over the archive of all hosts before tasks are added to it, and stores the new one for them. The board
+// is locked meanwhile.
 func (s *Store) shareArchive(ctx context.Context, ahead func([]store.Gone) error) func([]store.Gone) error {
 	if ahead == nil {
 		return nil

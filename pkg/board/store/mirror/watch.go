@@ -8,10 +8,10 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// stale is how old the copy may be, while somebody watches, before it says so.
+// stale is the age from which the copy, in a process with a watcher, mentions the lost connection.
 const stale = time.Second
 
-// Watch sends when the board, its copy or a file beside it may have changed. While there is a watcher the copy follows the
+// Watch sends when the board, its copy or a file beside it may have changed. While there is a watcher, the copy follows the
 // board.
 func (s *Store) Watch(ctx context.Context) <-chan struct{} {
 	signals := make(chan struct{}, 1)

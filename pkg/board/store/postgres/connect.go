@@ -20,7 +20,7 @@ import (
 	"liza/pkg/board/store"
 )
 
-// An UnreachableError says that the database could not be reached. Nothing was written.
+// An UnreachableError is returned when the database could not be reached. Nothing was written.
 type UnreachableError struct {
 	Board string
 	Err   error
@@ -30,17 +30,17 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("cannot reach the database of board %s: %s", e.Board, message(e.Err))
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Unreachable lets supervisors wait until the database is back.
+// Unreachable makes supervisors wait until the database is back.
 func (e *UnreachableError) Unreachable() bool { return true }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *UnreachableError) Next() string { return "liza doctor" }
 
-// An UncertainError says that the connection was lost after a write was sent, and did not come back in time to look whether
-// it was made.
+// An UncertainError is returned when the connection was lost after a write was sent, and did not come back in time to find
+// out whether it was committed.
 type UncertainError struct {
 	Board string
 	Err   error
@@ -50,46 +50,46 @@ func (e *UncertainError) Error() string {
 	return fmt.Sprintf("the connection to the database of board %s was lost while a write was under way: whether it was made is not known: %s", e.Board, message(e.Err))
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *UncertainError) Unwrap() error { return e.Err }
 
-// Unreachable lets supervisors wait until the database is back.
+// Unreachable makes supervisors wait until the database is back.
 func (e *UncertainError) Unreachable() bool { return true }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *UncertainError) Next() string { return "liza status" }
 
-// A PermissionError says that the role of the database may not do it.
+// A PermissionError is returned when the role of the database lacks a privilege.
 type PermissionError struct{ Err error }
 
 func (e *PermissionError) Error() string {
 	return "the database does not allow it: " + message(e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *PermissionError) Unwrap() error { return e.Err }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *PermissionError) Next() string { return "liza store roles" }
 
-// A PoolerError says that a statement of one transaction was not there in the next, or that of another program was.
+// A PoolerError is returned when a prepared statement is missing in the next transaction, or another program's has its name.
 type PoolerError struct{ Err error }
 
 func (e *PoolerError) Error() string {
 	return "the database is reached over a pooler that gives each transaction another connection; it has to be in session mode: " + message(e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *PoolerError) Unwrap() error { return e.Err }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *PoolerError) Next() string { return "liza doctor, after pool_mode = session" }
 
 // message is an error on one line; pgx puts no password into it.
 func message(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-// Config reads a URL as libpq does: passwords come from the environment, ~/.pgpass or the service file. A connection
-// without encryption to another host must be asked for with sslmode=disable.
+// Config parses a URL as libpq does: passwords come from the environment, ~/.pgpass or the service file. A connection without
+// encryption to another host requires sslmode=disable.
 func Config(address string, lockTimeout time.Duration) (*pgx.ConnConfig, error) {
 	cfg, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -125,7 +125,7 @@ func Config(address string, lockTimeout time.Duration) (*pgx.ConnConfig, error) 
 	return cfg, nil
 }
 
-// Bare is the address of the database that a URL and the environment name, without a password.
+// Bare returns the address of the database that a URL and the environment name, without a password.
 func Bare(address string) (string, error) {
 	cfg, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -136,7 +136,7 @@ func Bare(address string) (string, error) {
 	return at.String(), nil
 }
 
-// TryOpen connects to the database of an address, and leaves it again.
+// TryOpen connects to the database of an address and disconnects.
 func TryOpen(address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
@@ -147,7 +147,7 @@ func TryOpen(address string) error {
 	return conn.Close(ctx)
 }
 
-// encrypted removes what would go to another host in the clear.
+// encrypted removes the addresses of other hosts that would be reached without encryption.
 func encrypted(address string, cfg *pgconn.Config) error {
 	u, err := url.Parse(address)
 	if isURL := err == nil && u.Scheme != ""; isURL && u.Query().Get("sslmode") == "disable" || !isURL && slices.Contains(strings.Fields(address), "sslmode=disable") {
@@ -254,7 +254,7 @@ func (s *Store) busy() error {
 }
 
 const (
-	patientConnect = 2 * time.Second // for an attempt to connect of who has a copy to show
+	patientConnect = 2 * time.Second // longest attempt to connect for a host that has a copy to show
 	downFor        = time.Second
 )
 
@@ -315,7 +315,7 @@ func code(err error) string {
 	return ""
 }
 
-// channel is what writers of a board notify.
+// channel returns the name of the channel that writers of a board notify.
 func channel(board string) string { return "liza_" + board }
 
 var _ store.Project = (*Store)(nil)
@@ -323,7 +323,7 @@ var _ store.Project = (*Store)(nil)
 // schema is the newest version of the tables; migrations has as many files.
 const schema = 3
 
-// A SchemaError says that the tables are of a version that this program does not know.
+// A SchemaError is returned for tables of a version that this program does not know.
 type SchemaError struct{ Version int }
 
 func (e *SchemaError) Error() string {
@@ -336,7 +336,7 @@ func (e *SchemaError) Error() string {
 	return fmt.Sprintf("the database has tables of version %d; this program is older and knows %d", e.Version, schema)
 }
 
-// Next is what helps.
+// Next returns the next step for a person.
 func (e *SchemaError) Next() string {
 	switch {
 	case e.Version == 0:
@@ -347,19 +347,19 @@ func (e *SchemaError) Next() string {
 	return "install the version of liza that the other hosts have"
 }
 
-// Address says where a board is, as people write it: postgres://USER@HOST/DATABASE/BOARD, with the parameters of libpq
-// behind a question mark.
+// Address is the address of a board: postgres://USER@HOST/DATABASE/BOARD, with the parameters of libpq behind a question
+// mark.
 type Address struct {
-	URL   string // of the database
-	Board string // "": not said
+	URL   string // address of the database
+	Board string // "" if it is missing
 }
 
-// An AddressError says that an address cannot be used.
+// An AddressError is returned for an address that cannot be used.
 type AddressError struct{ Reason string }
 
 func (e *AddressError) Error() string { return "cannot use the address of the store: " + e.Reason }
 
-// ParseAddress reads an address. One with a password is refused: it would be seen in process lists and in config.yaml.
+// ParseAddress parses an address. It refuses one with a password, which process lists and config.yaml would show.
 func ParseAddress(text string) (Address, error) {
 	u, err := url.Parse(text)
 	var bad *url.Error
@@ -408,7 +408,7 @@ func (a Address) String() string {
 
 const longestName = 60
 
-// CheckBoard refuses what cannot be the name of a board.
+// CheckBoard returns an error unless name can name a board.
 func CheckBoard(name string) error {
 	ok := name != "" && len(name) <= longestName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") == "" && !strings.HasPrefix(name, "-")
 	if !ok {
@@ -417,7 +417,7 @@ func CheckBoard(name string) error {
 	return nil
 }
 
-// BoardName makes a name of a board from a text.
+// BoardName converts a text to the name of a board.
 func BoardName(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	name := ""
@@ -430,8 +430,8 @@ func BoardName(text string) string {
 	return name
 }
 
-// Roles is the SQL that gives people and programs what they need of the tables and nothing more: a role for supervisors and
-// commands, and one that only looks, through the views.
+// Roles returns the SQL that creates a role for supervisors and commands, and one that only reads the views, with no more
+// privileges than they need.
 func Roles(database string) string {
 	if database == "" {
 		database = "liza"

@@ -14,14 +14,14 @@ import (
 	"liza/pkg/board/store"
 )
 
-// An ExistsError says that the database already has a board with this name.
+// An ExistsError is returned when the database already has a board with this name.
 type ExistsError struct{ Board string }
 
 func (e *ExistsError) Error() string {
 	return fmt.Sprintf("cannot create board %s: the database has one of that name", e.Board)
 }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *ExistsError) Next() string { return "liza join URL" }
 
 // Create creates the board with its first state, and the tables if they are missing.
@@ -35,8 +35,8 @@ func (s *Store) Create(ctx context.Context, first *blackboard.State, comments ..
 	})
 }
 
-// Import creates the board from the text and the journal of a file, and keeps their bytes. It replaces a board that the
-// same mover has moved incompletely.
+// Import creates the board from text and journal of a file, and keeps their bytes. It replaces an incomplete board of the
+// same mover.
 func (s *Store) Import(ctx context.Context, text []byte, journal string) error {
 	content, err := s.engine.Parse(text)
 	if err != nil {
@@ -226,14 +226,14 @@ func version(ctx context.Context, db interface {
 // A board that is moved has a mark until the move is complete: who moves it. One that arrives is used by nobody until then, so
 // that there are never two that take writes. One that became a file stays in the database under another name, which no address can have.
 
-// An ArrivingError says that the move of a board into the database is not complete.
+// An ArrivingError is returned for a board whose move into the database is not complete.
 type ArrivingError struct{ Board, Mover string }
 
 func (e *ArrivingError) Error() string {
 	return fmt.Sprintf("the move of board %s into the database is not complete, and nobody can use the board until it is: it was begun by %s", e.Board, e.Mover)
 }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *ArrivingError) Next() string { return "liza store move URL" }
 
 // Retired returns the name in the database of a board that was moved to a file.
@@ -251,7 +251,7 @@ func (s *Store) Moving(ctx context.Context) (who string, err error) {
 	return who, err
 }
 
-// Moved ends the move of the board into the database: from now on it can be used.
+// Moved ends the move of the board into the database, and makes it usable.
 func (s *Store) Moved(ctx context.Context) error {
 	return s.persist(ctx, func(ctx context.Context) error {
 		_, err := s.pool.Exec(ctx, `DELETE FROM liza.files f USING liza.boards b WHERE b.name = $1 AND b.id = f.board AND f.path IN ($2, $3)`, s.o.Board, movingMark, arrivingMark)
@@ -259,8 +259,8 @@ func (s *Store) Moved(ctx context.Context) error {
 	})
 }
 
-// Retire takes the board out of use on all hosts at once and records the mover who. It deletes a board that was retired
-// before under the same name.
+// Retire takes the board out of use on all hosts at once and records the mover who. It deletes an earlier retired board of
+// the same name.
 func (s *Store) Retire(ctx context.Context, who string) error {
 	return s.persist(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {

@@ -216,7 +216,7 @@ func journalText(ctx context.Context, db interface {
 	return strings.Join(lines, ""), err
 }
 
-// Forget removes the states that were whose text holds says yes to, and masks the journal.
+// Forget removes the earlier states for whose text holds returns true, and masks the journal.
 func (s *Store) Forget(ctx context.Context, op store.Op, holds func(text []byte) bool) error {
 	return s.persist(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -298,11 +298,11 @@ func (s *Store) scrubJournal(ctx context.Context, tx pgx.Tx, op store.Op, now *k
 }
 
 const (
-	recent      = 1000            // revisions of which all are kept
-	thinEvery   = 500             // revisions
-	thinTimeout = 5 * time.Second // what is not done then, a later write does
-	sparse      = "7 days"        // for which the first revision of each hour is kept
-	shown       = 20              // states of those that people see first
+	recent      = 1000            // newest revisions, all of which are kept
+	thinEvery   = 500             // revisions between two removals
+	thinTimeout = 5 * time.Second // longest removal; a later write continues it
+	sparse      = "7 days"        // period for which the first revision of each hour is kept
+	shown       = 20              // states that Snapshots returns
 )
 
 // thin removes revisions that are kept no longer. Nothing depends on it.

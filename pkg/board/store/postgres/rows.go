@@ -11,14 +11,14 @@ import (
 	"liza/pkg/board/store"
 )
 
-// What a row of liza.entries is.
+// The shapes of a row of liza.entries.
 const (
 	shapeSection int16 = iota // the text of a section
-	shapeList                 // what is before the first entry of a list
-	shapeMap                  // or of a map
+	shapeList                 // the text before the first entry of a list
+	shapeMap                  // the text before the first entry of a map
 	shapeEntry
 	shapeTail  // comments after the last section
-	shapeWhole // a text that is not in pieces
+	shapeWhole // a text that cannot be split
 )
 
 // row is one row of liza.entries.
@@ -35,19 +35,19 @@ type row struct {
 
 // kept is a board as it was read last. It never changes.
 type kept struct {
-	board    string // number of its row
-	table    string // in which it is: another one when a backup was put in its place
+	board    string // id of its row
+	table    string // id of the table: a restored backup has another one
 	content  *store.Content
 	thinned  int
 	journal  string
-	sections map[string]*group // and what belongs to none, as ""
+	sections map[string]*group // by key; "" has the rest
 }
 
 // group is a section with its rows.
 type group struct {
 	head    row
 	entries []*yamldoc.Entry
-	places  []int64 // of the entries, ascending
+	places  []int64 // places of the entries, ascending
 }
 
 func (k *kept) revision() int {
@@ -57,13 +57,13 @@ func (k *kept) revision() int {
 	return k.content.Revision()
 }
 
-// delta is what was written since a revision.
+// delta has the rows that were written or ended since a revision.
 type delta struct {
 	board, table      string
 	revision, thinned int
 	journal           string
-	rows              []row // written
-	ended             []row // section and place are known
+	rows              []row // written rows
+	ended             []row // ended rows; section and place are set
 }
 
 // apply makes the board after a delta. before is nil for a whole board.
@@ -173,7 +173,7 @@ func numbered(text string, from, to int) (string, bool) {
 	return text[:len(text)-len(rest)] + fmt.Sprint(to) + rest[len(was):], true
 }
 
-// diff is what is to be written for a board to have a content: rows that end, and new ones. k is nil for a new board.
+// diff returns the rows to add and to end so that a board has the content c. k is nil for a new board.
 func (k *kept) diff(c *store.Content) (next *kept, added, ended []row) {
 	next = &kept{content: c, sections: map[string]*group{}}
 	was := map[string]*group{}
@@ -242,8 +242,8 @@ func (r row) same(now row) bool {
 	return r.body == now.body
 }
 
-// fill gives the entries of a section their places: those that stay keep theirs, a changed one takes the place of the one
-// that it comes from, others are added at the end. Where the order changes, all that follows is written again.
+// fill gives the entries of a section their places: an unchanged entry keeps its own, a changed one takes that of its
+// predecessor, others follow at the end. After a change of order all further entries are written again.
 func (s *group) fill(p yamldoc.Part, old group, revision int) (added, ended []row) {
 	s.entries, s.places = p.Entries, make([]int64, 0, len(p.Entries))
 	if s.head.shape != old.head.shape { // entries of a list are none of a map
@@ -307,7 +307,7 @@ func keyOf(e *yamldoc.Entry) string {
 	return store.ID(e.Value())
 }
 
-// valueOf is what a row says as JSON, nil when it says nothing that JSON can.
+// valueOf returns a row as JSON, or nil if it has no JSON.
 func (k *kept) valueOf(r row) []byte {
 	var read any
 	switch r.shape {

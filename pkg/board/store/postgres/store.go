@@ -1,8 +1,8 @@
 // Package postgres keeps blackboards in PostgreSQL, for a team on several hosts (specs/architecture.md).
 //
-// A board is a text there too, part by part: a row has the lines of one task, with their comments, so that a
-// board can become a file again byte for byte. Who writes locks the board's row, reads what others wrote since,
-// and writes what changed in the same transaction. The time is the database's.
+// A board is a text there too, part by part: a row has the lines of one task, with their comments, so that a board can become
+// a file again byte for byte. A writer locks the board's row, reads the writes of others since its last read, and writes its
+// changes in the same transaction. The time is the database's.
 package postgres
 
 import (
@@ -21,32 +21,32 @@ import (
 	"liza/pkg/board/store"
 )
 
-// Options say which board it is. Of store.Options those count that are about changes, not about files. Now is for tests:
-// without it the time is the database's.
+// Options select a board. Those options in store.Options apply that are about changes, not about files. Now is for tests: by
+// default the time is the database's.
 type Options struct {
 	URL      string
-	Password string // where neither the environment nor a file has it
+	Password string // used if neither the environment nor a file has one
 	Board    string
-	Files    []store.BoardFile // of a board that is made
-	Mover    string            // who moves a board there, until Moved; "": nobody
-	// Patience is for who has a copy to show: how long to try to reach a database that does not answer. Without it that is
-	// as long as the lock may be waited for.
+	Files    []store.BoardFile // files of a new board
+	Mover    string            // mover of a board, until Moved; "": none
+	// Patience is the longest time to try to reach a database that does not answer, for a host that has a copy to show. By
+	// default it is the timeout of the lock.
 	Patience time.Duration
 	store.Options
 }
 
-// Store is a board in PostgreSQL. It connects when it is used first, and again after each loss.
+// Store is a board in PostgreSQL. It connects on first use, and again after each loss.
 type Store struct {
 	o      Options
 	engine *store.Engine
 	pool   *pgxpool.Pool
-	turn   chan struct{} // of writers of this process, so that one of them at a time waits at the database
+	turn   chan struct{} // held by the one writer of this process that waits at the database
 
 	mu    sync.Mutex
 	kept  *kept
 	clock clock
 	down  down
-	turns safefile.Holder // who has the turn
+	turns safefile.Holder // holder of turn
 	hub   hub
 }
 
@@ -57,7 +57,7 @@ func (s *Store) Close() { s.pool.Close() }
 type hub struct {
 	mu       sync.Mutex
 	watchers map[chan struct{}]bool
-	stop     context.CancelFunc // of the one that listens
+	stop     context.CancelFunc // ends the listener
 }
 
 func (h *hub) signal() {
@@ -77,24 +77,24 @@ func (s *Store) locked(by safefile.Holder) error {
 
 // down is how the database was when it was asked last.
 type down struct {
-	since time.Time // no answer has come; nobody in this process tries for longer than the patience that is counted from there
-	first error     // of the attempt then
-	err   error     // with which the last one was given up
-	at    time.Time // when that was
+	since time.Time // start of the outage, from which the patience of this process counts
+	first error     // error of the first attempt
+	err   error     // error of the last attempt
+	at    time.Time // end of the last attempt
 }
 
 const (
 	lockTimeout = 10 * time.Second
-	pause       = 50 * time.Millisecond // between attempts to connect
+	pause       = 50 * time.Millisecond // pause between attempts to connect
 	mostPause   = 2 * time.Second
-	connections = 4 // of one process, besides the one that listens
+	connections = 4 // connections of one process, besides the listener's
 )
 
 const (
-	// Rows that refer to the board, such as its files, can be written meanwhile.
+	// Other processes can write rows that refer to the board, such as its files, meanwhile.
 	lockBoard = `SELECT 1 FROM liza.boards WHERE name = $1 FOR NO KEY UPDATE`
 
-	// One statement, so that all of it is of one moment.
+	// One statement, so that all results are of one moment.
 	readDelta = `WITH b AS MATERIALIZED (SELECT id, tableoid::text AS made, revision, thinned, journal FROM liza.boards
 WHERE name = $1 AND NOT EXISTS (SELECT FROM liza.files f WHERE f.board = boards.id AND f.path = '` + arrivingMark + `'))
 SELECT 0::smallint, made, thinned, revision, 0::smallint, 0::smallint, 0, id::text, journal, clock_timestamp() FROM b
@@ -110,10 +110,10 @@ FROM b JOIN liza.entries e ON e.board = b.id WHERE e.until > $2 AND e.revision <
 // clock of this host.
 type clock struct {
 	here, there time.Time
-	trip        time.Duration // how far off it may be
+	trip        time.Duration // greatest error
 }
 
-// The files of a board that have the marks.
+// The files that mark a board.
 const (
 	movingMark   = ".moving"
 	arrivingMark = ".arriving"
@@ -137,7 +137,7 @@ func (s *Store) keep(k *kept) {
 // same reports whether a row is the same board still. A backup that is put back makes the table again: its revisions may mean something else.
 func (k *kept) same(board, table string) bool { return k.board == board && k.table == table }
 
-// Open reads nothing yet.
+// Open returns the store of a board. It does not connect yet.
 func Open(o Options) (*Store, error) { return open(o, func(*pgx.ConnConfig) {}) }
 
 func open(o Options, adjust func(*pgx.ConnConfig)) (*Store, error) {
@@ -198,7 +198,7 @@ func (s *Store) View(ctx context.Context) (*blackboard.State, error) {
 	return k.content.State(), nil
 }
 
-// look reads what was written since the last time.
+// look reads the changes since the last read.
 func (s *Store) look(ctx context.Context) (k *kept, err error) {
 	err = s.persist(ctx, func(ctx context.Context) error {
 		conn, err := s.pool.Acquire(ctx)
@@ -212,7 +212,7 @@ func (s *Store) look(ctx context.Context) (k *kept, err error) {
 	return k, err
 }
 
-// read asks for what was written since, in one round trip together with what begins a transaction.
+// read queries the changes since the last read, in one round trip with before, the beginning of a transaction.
 func (s *Store) read(ctx context.Context, conn *pgx.Conn, before []string) (*kept, error) {
 	known := s.known()
 	for {
@@ -299,7 +299,7 @@ func (s *Store) noBoard(ctx context.Context, conn *pgx.Conn) error {
 	return none
 }
 
-// A NoBoardError says that the database has no board of that name, and the newest that it has.
+// A NoBoardError is returned when the database has no board of that name. It has the names of the newest boards.
 type NoBoardError struct {
 	Board  string
 	Others []string
@@ -313,10 +313,10 @@ func (e *NoBoardError) Error() string {
 	return text
 }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *NoBoardError) Next() string { return "liza init GOAL --store URL" }
 
-// tell notes what the database said on a question of then.
+// tell sets the clock by at, the database's answer to a query sent at asked.
 func (s *Store) tell(asked, at time.Time) {
 	now := time.Now()
 	s.mu.Lock()
@@ -328,7 +328,7 @@ func (s *Store) tell(asked, at time.Time) {
 	}
 }
 
-// Now is the database's time, or this host's before it said anything.
+// Now returns the database's time, or this host's before the first answer.
 func (s *Store) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -338,12 +338,12 @@ func (s *Store) Now() time.Time {
 	return s.clock.there.Add(time.Since(s.clock.here)).UTC()
 }
 
-// ClockOffset is how far this host's clock is ahead of the database's.
+// ClockOffset returns how far this host's clock is ahead of the database's.
 func (s *Store) ClockOffset() time.Duration {
 	return time.Now().Round(0).Sub(s.Now()) // without the monotonic reading: what people see on a clock
 }
 
-// Latest is the board as this process read or wrote it last.
+// Latest returns the board that this process read or wrote last.
 func (s *Store) Latest() store.Latest {
 	k := s.known()
 	if k == nil {
@@ -352,7 +352,7 @@ func (s *Store) Latest() store.Latest {
 	return store.Latest{Board: k.board + "." + k.table, Revision: k.revision(), Text: k.content.Doc().Bytes()}
 }
 
-// Since is what was written after these numbers, in one round trip.
+// Since returns the journal lines and files written after these numbers, in one round trip.
 func (s *Store) Since(ctx context.Context, journal, file int64) (news store.News, err error) {
 	err = s.persist(ctx, func(ctx context.Context) error {
 		news = store.News{Journal: journal}
@@ -394,7 +394,7 @@ func (s *Store) PutFiles(ctx context.Context, files ...store.BoardFile) error {
 	})
 }
 
-// SealKey names the key with which approvals of this board are sealed; "" when it has none.
+// SealKey returns the id of the key that seals approvals of this board, or "".
 func (s *Store) SealKey(ctx context.Context) (name string, err error) {
 	err = s.persist(ctx, func(ctx context.Context) error {
 		return s.pool.QueryRow(ctx, `SELECT seal FROM liza.boards WHERE name = $1`, s.o.Board).Scan(&name)

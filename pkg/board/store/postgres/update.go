@@ -19,14 +19,14 @@ import (
 // nobody waits for leaves open whether the write was made.
 const commitTimeout = 15 * time.Second
 
-// begin locks the board and is sent together with the question of what was written since.
+// begin locks the board. It is sent together with the query for changes.
 var begin = []string{"BEGIN", lockBoard}
 
-// makeNext is what happens under the lock; nil when there is nothing to write.
+// makeNext is a change, under the lock; its result is nil if nothing changed.
 type makeNext func(before *store.Content) (*store.Content, []blackboard.Entry, error)
 
-// Update changes the state. Errors: *store.LockedError, *store.InvalidError, *UnreachableError, *UncertainError, and what
-// change returned.
+// Update changes the state. It returns a *store.LockedError, a *store.InvalidError, an *UnreachableError, an *UncertainError,
+// or the error of change.
 func (s *Store) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
 	return s.write(ctx, op, func(before *store.Content) (*store.Content, []blackboard.Entry, error) {
 		return s.engine.Change(ctx, op, before, change)
@@ -67,13 +67,13 @@ type write struct {
 	store    *Store
 	op       store.Op
 	next     makeNext
-	id       [16]byte // of the operation
-	sent     bool     // an attempt was sent whose answer did not come
-	lost     error    // why there is no further attempt: it is only to be found out what became of the last one
-	revision int      // that was written
+	id       [16]byte // id of the operation
+	sent     bool     // an attempt was sent and not answered
+	lost     error    // why there is no further attempt: only the result of the last one is looked up
+	revision int      // revision that was written
 }
 
-// resolve finds out what became of the last attempt when there is no time for another one.
+// resolve finds out the result of the last attempt when there is no time for another one.
 func (w *write) resolve(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
@@ -149,13 +149,13 @@ func (w *write) attempt(ctx context.Context) error {
 	return nil
 }
 
-// wrote reports whether an operation is among those that were committed.
+// wrote reports whether the operation id was committed.
 func (s *Store) wrote(ctx context.Context, c *pgx.Conn, id [16]byte) (found bool, err error) {
 	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM liza.revisions r JOIN liza.boards b ON b.id = r.board WHERE b.name = $1 AND r.operation = $2)`, s.o.Board, id).Scan(&found)
 	return found, err
 }
 
-// rows is what makes a content the board's, up to the commit, for one round trip.
+// rows returns the statements, up to the commit, that make next the board's content, for one round trip.
 func (s *Store) rows(before *kept, next *store.Content, entries []blackboard.Entry, w *write) (*pgx.Batch, *kept, error) {
 	after, added, ended := before.diff(next)
 	after.journal = before.journal

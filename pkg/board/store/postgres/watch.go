@@ -10,7 +10,7 @@ import (
 // poll is how often a watcher looks anyway: a notification may get lost with its connection.
 const poll = 10 * time.Second
 
-// Watch sends when others wrote, after each new connection, and when a look at the database says so.
+// Watch sends after writes of others, after each new connection, and after a poll that found a change.
 func (s *Store) Watch(ctx context.Context) <-chan struct{} {
 	signals := make(chan struct{}, 1)
 	h := &s.hub
@@ -38,7 +38,7 @@ func (s *Store) Watch(ctx context.Context) <-chan struct{} {
 	return signals
 }
 
-// listen holds a connection of its own for as long as somebody watches.
+// listen holds a connection of its own while there are watchers.
 func (s *Store) listen(ctx context.Context) {
 	wait := pause
 	for ctx.Err() == nil {
