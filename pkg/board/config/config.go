@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// Config is every setting with its effective value. Files and variables write
-// durations as whole numbers of the unit named here; limits of 0 mean none. The tag about
-// is what people read of a key: liza config, the schema and specs/configuration.md have it.
+// Config is every setting with its effective value. Files and variables write durations as whole numbers of the unit in the
+// tag; limits of 0 mean none. The tag about describes the key in liza config, the schema and specs/configuration.md.
 type Config struct {
 	Version       int              `key:"version" is:"1..1" about:"Version of this file's form."`
 	Protocol      Protocol         `key:"protocol" about:"Defaults of the section config of state.yaml; a key that is there wins."`
 	Orchestration Orchestration    `key:"orchestration" about:"How liza run works."`
 	Agents        Agents           `key:"agents" about:"Agent programs; the name of a program of the project, or of a built-in one to change, has a map of its own."`
 	Models        Names            `key:"models" about:"Model per role or kind, as MODEL or PROGRAM:MODEL; empty: the next more general one, at last the program's own."`
-	Roles         Roles            `key:"roles" about:"Which role a run has."`
-	Context       Context          `key:"context" about:"What prompts are made of."`
-	Plan          Plan             `key:"plan" about:"What a plan must have."`
+	Roles         Roles            `key:"roles" about:"Roles of runs."`
+	Context       Context          `key:"context" about:"Parts and size of prompts."`
+	Plan          Plan             `key:"plan" about:"Conditions for the plan of a planner."`
 	Exit          Exit             `key:"exit" about:"The exit command of agents."`
 	Review        Review           `key:"review" about:"The gate between a submission and its merge."`
-	Limits        Limits           `key:"limits" about:"Bounds of work; 0 means no limit."`
+	Limits        Limits           `key:"limits" about:"Limits of work; 0 means no limit."`
 	Prices        map[string]Price `key:"prices" about:"Price of a model, by a part of PROGRAM:MODEL, the longest one counts: {in, out} in USD per million tokens; for programs that report tokens only."`
 	Facts         Facts            `key:"facts" about:"Lasting facts about the project."`
 	Messenger     Messenger        `key:"messenger" about:"Who writes texts for people."`
@@ -41,9 +40,9 @@ type Config struct {
 	Notify        Notify           `key:"notify" about:"Messages to people."`
 
 	origins map[string]Origin
-	aliases map[string]string // keys that the file gives by another name
+	aliases map[string]string // keys that the file sets by their alias
 
-	set, overrides map[string]any // Settings and Overrides
+	set, overrides map[string]any // results of Settings and Overrides
 }
 
 // Names maps one name to another.
@@ -52,61 +51,59 @@ type Names = map[string]string
 // Protocol has the defaults of state.yaml's section config (specs/protocol.md#2.8).
 type Protocol struct {
 	IntegrationBranch        string        `key:"integration_branch" is:"branch" about:"Branch that approved work is merged into."`
-	BaseRef                  string        `key:"base_ref" about:"Where the integration branch is cut at init; empty: the branch that is checked out."`
-	LeaseDuration            time.Duration `key:"lease_duration" is:"30..86400" unit:"s" about:"How long a claim lives without a heartbeat."`
-	LeaseGrace               time.Duration `key:"lease_grace" is:"0.." unit:"s" about:"What others add to a lease before they act on its end."`
-	HeartbeatInterval        time.Duration `key:"heartbeat_interval" is:"1.." unit:"s" about:"How often leases are extended; at most a third of lease_duration."`
-	CoderPollInterval        time.Duration `key:"coder_poll_interval" is:"1.." unit:"s" about:"How long a waiting coder's supervisor waits at most; events come first."`
-	PlannerPollInterval      time.Duration `key:"planner_poll_interval" is:"1.." unit:"s" about:"The same for planners."`
-	ReviewerPollInterval     time.Duration `key:"reviewer_poll_interval" is:"1.." unit:"s" about:"The same for reviewers."`
-	CoderMaxWait             time.Duration `key:"coder_max_wait" is:"0.." unit:"s" about:"An idle liza-agent coder ends after this; 0: never."`
-	PlannerMaxWait           time.Duration `key:"planner_max_wait" is:"0.." unit:"s" about:"The same for planners."`
-	ReviewerMaxWait          time.Duration `key:"reviewer_max_wait" is:"0.." unit:"s" about:"The same for reviewers."`
-	LockTimeout              time.Duration `key:"lock_timeout" is:"0.." unit:"s" about:"How long a command waits for the lock of the state."`
-	ClaimReserve             time.Duration `key:"claim_reserve" is:"1.." unit:"s" about:"How long a task is reserved while its worktree is made."`
-	ReassignAfter            time.Duration `key:"reassign_after" is:"0.." unit:"s" about:"How long a rejected task is kept for its coder."`
-	AgingStep                time.Duration `key:"aging_step" is:"1.." unit:"s" about:"A task gains one step of priority per this waiting time."`
+	BaseRef                  string        `key:"base_ref" about:"Branch or commit from which init cuts the integration branch; empty: the branch that is checked out."`
+	LeaseDuration            time.Duration `key:"lease_duration" is:"30..86400" unit:"s" about:"Time that a claim lives without a heartbeat."`
+	LeaseGrace               time.Duration `key:"lease_grace" is:"0.." unit:"s" about:"Time after the end of a lease before others act on it."`
+	HeartbeatInterval        time.Duration `key:"heartbeat_interval" is:"1.." unit:"s" about:"Interval at which leases are extended; at most a third of lease_duration."`
+	CoderPollInterval        time.Duration `key:"coder_poll_interval" is:"1.." unit:"s" about:"Longest time a coder may wait before it is woken; an event wakes it earlier."`
+	PlannerPollInterval      time.Duration `key:"planner_poll_interval" is:"1.." unit:"s" about:"Longest time a planner may wait before it is woken; an event wakes it earlier."`
+	ReviewerPollInterval     time.Duration `key:"reviewer_poll_interval" is:"1.." unit:"s" about:"Longest time a reviewer may wait before it is woken; an event wakes it earlier."`
+	CoderMaxWait             time.Duration `key:"coder_max_wait" is:"0.." unit:"s" about:"Idle time after which liza-agent coder ends; 0: never."`
+	PlannerMaxWait           time.Duration `key:"planner_max_wait" is:"0.." unit:"s" about:"Idle time after which liza-agent planner ends; 0: never."`
+	ReviewerMaxWait          time.Duration `key:"reviewer_max_wait" is:"0.." unit:"s" about:"Idle time after which liza-agent code-reviewer ends; 0: never."`
+	LockTimeout              time.Duration `key:"lock_timeout" is:"0.." unit:"s" about:"Longest time a command waits for the lock of the state."`
+	ClaimReserve             time.Duration `key:"claim_reserve" is:"1.." unit:"s" about:"Longest time a task is reserved while its worktree is made."`
+	ReassignAfter            time.Duration `key:"reassign_after" is:"0.." unit:"s" about:"Time that a rejected task is kept for its coder."`
+	AgingStep                time.Duration `key:"aging_step" is:"1.." unit:"s" about:"Waiting time for which a task gains one step of priority."`
 	KillGrace                time.Duration `key:"kill_grace" is:"0.." unit:"s" about:"Time between TERM and KILL."`
 	MaxHandoffs              int           `key:"max_handoffs" is:"0.." about:"Handoffs per attempt."`
 	CrashLimit               int           `key:"crash_limit" is:"1.." about:"Crashes within crash_window until a supervisor gives up."`
-	CrashWindow              time.Duration `key:"crash_window" is:"1.." unit:"s" about:"The time in which crashes are counted."`
+	CrashWindow              time.Duration `key:"crash_window" is:"1.." unit:"s" about:"Time over which crashes are counted."`
 	PlannerRetries           int           `key:"planner_retries" is:"1.." about:"Launches of the planner per unchanged reason."`
 	PreExecutionCheckpoint   string        `key:"pre_execution_checkpoint" is:"required|warn|off" about:"Whether a coder must write down its intent before the first edit."`
-	TestsRequired            bool          `key:"tests_required" about:"Changed code needs a changed test, or a waiver with its reason; false, or review.checks.test_coverage.enabled: false, switches the rule of submit and the check off."`
+	TestsRequired            bool          `key:"tests_required" about:"Changed code needs a changed test, or a waiver with its reason; false, or review.checks.test_coverage.enabled: false, turns off both the rule of submit and the check."`
 	IntegrationCheckTimeout  time.Duration `key:"integration_check_timeout" is:"1.." unit:"s" about:"Time for all checks of a merge candidate together."`
-	AlertCheckpointStale     time.Duration `key:"alert_checkpoint_stale" is:"0.." unit:"s" about:"Age of a checkpoint at which people are told."`
-	AlertCheckpointStuck     time.Duration `key:"alert_checkpoint_stuck" is:"0.." unit:"s" about:"Age at which they are told again."`
-	AlertCheckpointAbandoned time.Duration `key:"alert_checkpoint_abandoned" is:"0.." unit:"s" about:"Age at which it counts as abandoned."`
-	AlertStalled             time.Duration `key:"alert_stalled" is:"0.." unit:"s" about:"Silence of a claimed task at which people are told."`
-	AlertStaleDraft          time.Duration `key:"alert_stale_draft" is:"0.." unit:"s" about:"Age of a draft at which people are told."`
-	AlertOrphanedRejected    time.Duration `key:"alert_orphaned_rejected" is:"0.." unit:"s" about:"Age of a rejected task that nobody takes up at which people are told."`
-	AlertPauseStale          time.Duration `key:"alert_pause_stale" is:"0.." unit:"s" about:"Age of a pause at which people are told."`
-	AlertPauseForgotten      time.Duration `key:"alert_pause_forgotten" is:"0.." unit:"s" about:"Age at which a pause counts as forgotten."`
+	AlertCheckpointStale     time.Duration `key:"alert_checkpoint_stale" is:"0.." unit:"s" about:"Age of a checkpoint at which people are warned."`
+	AlertCheckpointStuck     time.Duration `key:"alert_checkpoint_stuck" is:"0.." unit:"s" about:"Age of a checkpoint at which it is reported as an error."`
+	AlertCheckpointAbandoned time.Duration `key:"alert_checkpoint_abandoned" is:"0.." unit:"s" about:"Age of a checkpoint at which it counts as abandoned."`
+	AlertStalled             time.Duration `key:"alert_stalled" is:"0.." unit:"s" about:"Time without journal entry and output in a running sprint at which people are alerted."`
+	AlertStaleDraft          time.Duration `key:"alert_stale_draft" is:"0.." unit:"s" about:"Age of a draft at which people are warned."`
+	AlertOrphanedRejected    time.Duration `key:"alert_orphaned_rejected" is:"0.." unit:"s" about:"Time that a task is rejected without a new claim at which people are warned."`
+	AlertPauseStale          time.Duration `key:"alert_pause_stale" is:"0.." unit:"s" about:"Age of a pause at which people are reminded."`
+	AlertPauseForgotten      time.Duration `key:"alert_pause_forgotten" is:"0.." unit:"s" about:"Age of a pause at which it counts as forgotten."`
 }
 
-// Orchestration concerns `liza run`. The two durations are shorthands: when set,
-// Load has already put them into the keys that they stand for.
+// Orchestration has the settings of `liza run`. The two durations are shorthands: Load sets the keys that they stand for.
 type Orchestration struct {
-	MaxConcurrentAgents int           `key:"max_concurrent_agents" is:"1..64" about:"Programs that liza run lets run at one time. Not set: the options --planners, --coders and --reviewers raise it to their sum."`
+	MaxConcurrentAgents int           `key:"max_concurrent_agents" is:"1..64" about:"Most programs that liza run has running at one time. Not set: the options --planners, --coders and --reviewers raise it to their sum."`
 	AgentTimeout        time.Duration `key:"agent_timeout_minutes" is:"0.." unit:"m" about:"Above 0: sets limits.timeout_minutes of planner and coder."`
 	PollInterval        time.Duration `key:"poll_interval_seconds" is:"0.." unit:"s" about:"Above 0: sets the three poll intervals."`
 }
 
-// Agents chooses the agent programs and defines those of the project.
+// Agents selects the agent programs and defines those of the project.
 type Agents struct {
-	Default  string                 `key:"default" is:"name" about:"The program that runs when a role names no other."`
+	Default  string                 `key:"default" is:"name" about:"Program for roles that name no other."`
 	Fallback Fallback               `key:"fallback" is:"name" about:"Programs that are tried in order while one waits for its quota, each with its own default model; or a map of role (or kind of agent) to such a list."`
-	Custom   map[string]CustomAgent `key:"*" about:"A program of the project, or what it changes of a built-in one."`
+	Custom   map[string]CustomAgent `key:"*" about:"A program of the project, or changes of a built-in one."`
 }
 
-// Fallback names the adapters that are tried, in order, while a program waits for
-// its quota window: for every role alike, or by role.
+// Fallback names the adapters to try, in order, while a program waits for its quota window: for every role alike, or by role.
 type Fallback struct {
 	All    []string
 	ByRole map[string][]string
 }
 
-// For gives the fallbacks of a role.
+// For returns the fallbacks of a role.
 func (f Fallback) For(role string) []string {
 	if f.ByRole != nil {
 		return f.ByRole[role]
@@ -114,14 +111,13 @@ func (f Fallback) For(role string) []string {
 	return f.All
 }
 
-// CustomAgent is an agent program that the project defines (the adapter `command`), or what it
-// changes of a built-in one: then keys that are not set keep the built-in value. The meaning
-// of each key is in the catalogue of package agent.
+// CustomAgent is an agent program that the project defines (the adapter `command`), or the changes of a built-in one, whose
+// other keys keep their built-in values. The catalogue of package agent explains each key.
 type CustomAgent struct {
 	Command       []string   `key:"command"` // argv with {{.PromptFile}} and the like
 	Prompt        string     `key:"prompt" is:"stdin|file|argv"`
 	Output        string     `key:"output" is:"name"` // text, or the name of a built-in reader
-	Answer        string     `key:"answer"`           // output json: the field that has the answer
+	Answer        string     `key:"answer"`           // output json: name of the field with the answer
 	Env           Names      `key:"env"`
 	Provider      string     `key:"provider"`
 	LongPrompt    string     `key:"long_prompt"`
@@ -144,7 +140,7 @@ type CustomAgent struct {
 	Sandbox       Sandbox    `key:"sandbox"` // SandboxOf puts it together with that of the project
 }
 
-// Signatures are regular expressions by which the end of a run is recognised, by class.
+// Signatures are regular expressions that recognise the end of a run, by class.
 type Signatures struct {
 	ContextFull []string `key:"context_full" is:"regexp"`
 	Stopped     []string `key:"stopped" is:"regexp"`
@@ -164,41 +160,41 @@ var builtinPrograms = []string{
 	"gemini", "goose", "kimi", "opencode", "pi", "qwen", "vibe",
 }
 
-// Roles says which role file is used for which type of task and kind of run.
+// Roles maps types of tasks and kinds of runs to role files.
 type Roles struct {
 	Default     string `key:"default" is:"name" about:"Role of a coder when the type of the task has none."`
 	TypeMapping Names  `key:"type_mapping" about:"Type of task to role; an empty value removes an entry."` // an empty value removes an entry
 	ByKind      Names  `key:"by_kind" is:"name" closed:"true" about:"Role of the other kinds of agents."`
 }
 
-// Context bounds what a prompt is made of.
+// Context limits the parts of a prompt.
 type Context struct {
 	MaxChars           int      `key:"max_chars" is:"8000..200000" about:"Bytes of a whole prompt."`
 	CustomInstructions string   `key:"custom_instructions" about:"Text for every prompt; .liza/instructions.md is added to it."`
 	ExcludedPaths      []string `key:"excluded_paths" about:"Paths that no prompt names: a plain name excludes every path with that part, others are globs with **."`
-	RelevantFilesLimit int      `key:"relevant_files_limit" is:"0..50" about:"Files that are named to a coder at most."`
-	PriorAttempts      int      `key:"prior_attempts" is:"0..10" about:"Earlier attempts that a coder is told of at most."`
-	Messages           int      `key:"messages" is:"0..50" about:"Messages of the conversation that are told at most."`
+	RelevantFilesLimit int      `key:"relevant_files_limit" is:"0..50" about:"Most files that the prompt of a coder names."`
+	PriorAttempts      int      `key:"prior_attempts" is:"0..10" about:"Most earlier attempts in the prompt of a coder."`
+	Messages           int      `key:"messages" is:"0..50" about:"Most messages of the conversation in a prompt."`
 }
 
-// Plan says what a plan must have before it is carried out.
+// Plan has the conditions for applying a plan.
 type Plan struct {
 	FinalMsg    string `key:"final_msg" is:"require|append|off" about:"A plan must end with a message to the user; append adds one."`
-	HumanReview bool   `key:"human_review" about:"What a planner creates stays a draft until a person finalizes it."`
+	HumanReview bool   `key:"human_review" about:"Tasks of a planner stay drafts until a person finalizes them."`
 }
 
-// Exit concerns the exit command of agents; Strict allows nothing around it.
+// Exit has the settings of exit commands; Strict forbids text around them.
 type Exit struct {
 	Schema bool `key:"schema" about:"Programs that can hold a model to a JSON Schema get that of the exit command."`
 	Strict bool `key:"strict" about:"Nothing but the JSON object may be printed."`
 }
 
-// Review is the gate between a submission and its merge.
+// Review has the settings of the gate between a submission and its merge.
 type Review struct {
-	Mode             string           `key:"mode" is:"|strict|normal|yolo|disabled" about:"Empty: a reviewer's approval merges. strict, normal: a person releases. yolo: nobody has to. disabled: no reviewer, a person decides."`
+	Mode             string           `key:"mode" is:"|strict|normal|yolo|disabled" about:"Empty: a reviewer's approval merges. strict, normal: a person releases. yolo: no release is needed. disabled: no reviewer, a person decides."`
 	AutoMerge        bool             `key:"auto_merge" about:"In mode normal: merge without a person when there is no error."`
 	SkipAgentOnError bool             `key:"skip_agent_on_error" about:"Reject by the checks alone, without starting a reviewer."`
-	Baseline         bool             `key:"baseline" about:"Run a check that failed on the base of the work too: what fails there does not count against the change."`
+	Baseline         bool             `key:"baseline" about:"Run a failed check on the base of the work too: a failure there does not count against the change."`
 	TestPaths        []string         `key:"test_paths" about:"Further globs of files that count as tests."`
 	UserFacingPaths  []string         `key:"user_facing_paths" about:"Globs of files whose change asks for an end-to-end test."`
 	E2EPaths         []string         `key:"e2e_paths" about:"Globs of files that are end-to-end tests."`
@@ -206,24 +202,24 @@ type Review struct {
 	Checks           map[string]Check `key:"checks" closed:"true" about:"Deterministic checks of the submitted commit, by name."`
 }
 
-// Disabled reports whether there is no reviewer: a person decides.
+// Disabled reports whether a person decides, without a reviewer.
 func (r Review) Disabled() bool { return r.Mode == "disabled" }
 
-// QuorumRule asks for several reviewers of a change that touches one of the paths.
+// QuorumRule requires several reviewers for a change of one of the paths.
 type QuorumRule struct {
 	Paths     []string `key:"paths" is:"glob" required:"true"`
 	Reviewers int      `key:"reviewers" is:"1..9" required:"true"`
 	Programs  string   `key:"programs" is:"any|different"`
 }
 
-// Check is one deterministic check. An empty Command means: detect it.
+// Check is one deterministic check. An empty Command is detected.
 type Check struct {
 	Enabled  bool   `key:"enabled" about:"Whether the check runs."`
-	Severity string `key:"severity" is:"|error|warning|info" about:"How grave its findings are; empty: the check's own."` // "" = the default of the check, see Review.Severity
-	Command  string `key:"command" about:"Shell command in the place of the detected one."`
+	Severity string `key:"severity" is:"|error|warning|info" about:"Severity of its findings; empty: that of the check."` // "" = the default of the check, see Review.Severity
+	Command  string `key:"command" about:"Shell command instead of the detected one."`
 }
 
-// Limits bounds work (specs/roles-and-knowledge.md#8.1).
+// Limits has the limits of work (specs/roles-and-knowledge.md#8.1).
 type Limits struct {
 	MaxIterations      int           `key:"max_iterations" is:"0.." about:"Iterations of one coder on one task."`
 	MaxAgentRuns       int           `key:"max_agent_runs" is:"0.." about:"Runs of agents for one task."`
@@ -231,7 +227,7 @@ type Limits struct {
 	MaxReviewRetries   int           `key:"max_review_retries" is:"0.." about:"Further reviews after one that failed."`
 	MaxPlanRetries     int           `key:"max_plan_retries" is:"0.." about:"RETRY of a planner until it waits for a person."`
 	MaxReplanDepth     int           `key:"max_replan_depth" is:"0.." about:"Plans in one chain."`
-	MaxParseRetries    int           `key:"max_parse_retries" is:"0.." about:"Times that an answer is asked for again that could not be read."`
+	MaxParseRetries    int           `key:"max_parse_retries" is:"0.." about:"Times that an unreadable answer is asked for again."`
 	TaskCrashes        int           `key:"task_crashes" is:"0.." about:"Crashes, stalls and timeouts of the agent program in a row, and failures of worktree.setup, until a task is blocked; 0: never."`
 	OnReviewDepth      string        `key:"on_review_depth" is:"escalate|proceed" about:"What follows the last rejection: a person decides, or output that is not code is accepted."`
 	CostCents          int           `key:"cost_cents" is:"0.." about:"Cost of one task."`
@@ -242,17 +238,17 @@ type Limits struct {
 	SprintTokens       int           `key:"sprint_tokens" is:"0..1000000000000" about:"Tokens of a sprint."`
 	DayCostCents       int           `key:"day_cost_cents" is:"0.." about:"Cost of a UTC day."`
 	Timeout            Timeouts      `key:"timeout_minutes" about:"Time of one run, by kind."`
-	Stall              time.Duration `key:"stall_minutes" is:"0.." unit:"m" about:"Time without output, change of state and change in the worktree until a run is stopped."`
-	ExecTimeout        time.Duration `key:"exec_timeout_seconds" is:"0.." unit:"s" about:"Time of an exec or skill task that names none."`
+	Stall              time.Duration `key:"stall_minutes" is:"0.." unit:"m" about:"Time without output, change of state and change in the worktree after which a run is stopped."`
+	ExecTimeout        time.Duration `key:"exec_timeout_seconds" is:"0.." unit:"s" about:"Time of an exec or skill task without a limit of its own."`
 	CheckTimeout       time.Duration `key:"check_timeout_seconds" is:"0.." unit:"s" about:"Time of one review check, and of one setup command."`
-	MaxOutputBytes     int           `key:"max_output_bytes" is:"0.." about:"Output of an exec or skill task that is kept."`
+	MaxOutputBytes     int           `key:"max_output_bytes" is:"0.." about:"Kept output of an exec or skill task."`
 	MaxPlanTasks       int           `key:"max_plan_tasks" is:"0.." about:"Tasks of one plan."`
-	MaxFacts           int           `key:"max_facts" is:"0.." about:"Facts until the summarizer makes fewer of them."`
-	SummarizeThreshold int           `key:"summarize_threshold" is:"0.." about:"Entries until the summarizer shortens them."`
+	MaxFacts           int           `key:"max_facts" is:"0.." about:"Facts above which the summarizer makes fewer of them."`
+	SummarizeThreshold int           `key:"summarize_threshold" is:"0.." about:"Entries above which the summarizer shortens them."`
 	WarnPercent        int           `key:"warn_percent" is:"0..100" about:"Part of a limit at which people are warned."`
 }
 
-// Timeouts bounds one run by kind of agent.
+// Timeouts has the limits of one run by kind of agent.
 type Timeouts struct {
 	Planner      time.Duration `key:"planner" is:"0.." unit:"m" about:"Time of one run of a planner."`
 	Coder        time.Duration `key:"coder" is:"0.." unit:"m" about:"Time of one run of a coder."`
@@ -267,36 +263,36 @@ type Price struct {
 	Out float64 `key:"out" is:"0.." about:"USD per million tokens written."`
 }
 
-// Facts says whether a learned fact waits for a person.
+// Facts has the approval of learned facts by a person.
 type Facts struct {
-	Review bool `key:"review" about:"What a reviewer learned waits for a person."`
+	Review bool `key:"review" about:"Facts from a reviewer wait for the approval of a person."`
 }
 
-// Messenger says who writes texts for people.
+// Messenger has the writer of texts for people.
 type Messenger struct {
-	Mode string `key:"mode" is:"llm|verbatim" about:"llm: the messenger. verbatim: the planner's words as they are."`
+	Mode string `key:"mode" is:"llm|verbatim" about:"llm: an agent writes them. verbatim: they are the planner's own words."`
 }
 
-// History bounds the history on disk; 0 days = kept for ever.
+// History has the limits of the history on disk; 0 days keep it for ever.
 type History struct {
 	MaxMB         int `key:"max_mb" is:"1.." about:"Size of a history file at which a new one is begun."`
 	RetentionDays int `key:"retention_days" is:"0.." about:"Age at which liza gc removes the history of finished tasks; 0: never."`
 }
 
-// Store says where the board is.
+// Store has the address of the board.
 type Store struct {
 	URL   string `key:"url" about:"Database that has the board, as postgres://USER@HOST/DATABASE, without a password (~/.pgpass, a service file or PGPASSWORD has it); empty: the board is .liza/state.yaml."`
 	Board string `key:"board" about:"Name of the board in the database."`
 }
 
-// Secrets says where the secrets of a plan are kept.
+// Secrets has the place of the secrets of a plan.
 type Secrets struct {
-	Store string `key:"store" is:"file|memory" about:"In files below .liza/secrets, or in memory only."`
+	Store string `key:"store" is:"file|memory" about:"Place of secrets: files below .liza/secrets, or memory only."`
 }
 
-// Exec concerns tasks of kind exec.
+// Exec has the settings of tasks of kind exec.
 type Exec struct {
-	EnvAllow        []string `key:"env_allow" about:"Further variables of the environment that commands get."`
+	EnvAllow        []string `key:"env_allow" about:"Further variables of the environment that commands receive."`
 	RerunAfterCrash bool     `key:"rerun_after_crash" about:"A command whose supervisor died is run again."`
 }
 
@@ -309,40 +305,40 @@ type Worktree struct {
 type Integration struct {
 	Checks []string `key:"checks" about:"Shell commands that run on the merge candidate before the branch moves; empty: scripts/integration-test.sh, if there is one."`
 
-	Unverified string `key:"unverified" is:"ask|allow|refuse" about:"What becomes of a merge whose failing check fails without the work too, with the same failures: ask a person, once, while the check has never passed here; allow all; refuse all. What is refused, or waits for the answer, stays APPROVED."`
+	Unverified string `key:"unverified" is:"ask|allow|refuse" about:"Merges whose failing check fails without the work too, with the same failures: ask a person, once, while the check has never passed here; allow all; refuse all. Work that is refused, or waits for the answer, stays APPROVED."`
 }
 
-// Merge says how many approved tasks are checked at a time, and what a failure is worth.
+// Merge has the number of approved tasks that are checked at a time, and the handling of a failure.
 type Merge struct {
-	Train int  `key:"train" is:"1.." about:"How many approved tasks are checked side by side, each on top of those before it; 1: one after the other."`
-	Slots int  `key:"slots" is:"0.." about:"How many of these checks run at a time; 0: half of the processors. Checks that use all processors themselves gain nothing from more."`
+	Train int  `key:"train" is:"1.." about:"Approved tasks that are checked side by side, each on top of those before it; 1: one after the other."`
+	Slots int  `key:"slots" is:"0.." about:"Checks of these that run at one time; 0: half of the processors. Checks that use all processors themselves gain nothing from more."`
 	Rerun bool `key:"rerun" about:"Checks that fail on a merge candidate run once more on the same tree; only a second failure counts, and a pass is recorded as the anomaly flaky_check."`
 }
 
-// Land says how merged work gets onto a forge.
+// Land has the settings for landing merged work on a forge.
 type Land struct {
 	Forge    string `key:"forge" is:"none|github|gitlab|gitea" about:"Kind of forge on which requests are opened; none: nothing lands."`
 	URL      string `key:"url" about:"Web address of the forge; empty: github.com or gitlab.com. The token is sent there and nowhere else."`
 	API      string `key:"api" about:"Address of its API; empty: the usual one below url."`
-	Repo     string `key:"repo" about:"OWNER/NAME on the forge; empty: what the address of the remote says."`
+	Repo     string `key:"repo" about:"OWNER/NAME on the forge; empty: that of the remote's address."`
 	Remote   string `key:"remote" about:"Git remote to which branches are pushed."`
 	Base     string `key:"base" about:"Branch of the remote into which requests are merged; empty: the name of base_ref, else main."`
 	Per      string `key:"per" is:"goal|task" about:"One request for the goal, or one for each merged task."`
 	Draft    bool   `key:"draft" about:"Requests are drafts until their checks have passed."`
 	Auto     bool   `key:"auto" about:"liza run lands by itself, watches the requests, and goes on when CI or people ask for changes."`
-	Merge    string `key:"merge" is:"none|forge|liza" about:"Who merges: people (none), the forge's own queue once all that it asks for is there (forge), or Liza when the checks have passed (liza)."`
+	Merge    string `key:"merge" is:"none|forge|liza" about:"Who merges: people (none), the forge's own queue once its conditions are met (forge), or Liza when the checks have passed (liza)."`
 	Method   string `key:"method" is:"merge|squash|rebase" about:"How a request is merged."`
 	Sync     string `key:"sync" is:"off|merge|rebase" about:"The remote's base branch is merged into the integration branch before a run and before landing; rebase: and requests have one commit for each task on top of it. A conflict becomes a task. A request that conflicts with it is brought up to date also when this is off."`
-	MaxFixes int    `key:"max_fixes" is:"1.." about:"How many tasks red CI and reviews may make for one request before a person has to look."`
+	MaxFixes int    `key:"max_fixes" is:"1.." about:"Most tasks that failed CI and reviews may make for one request before a person has to look."`
 }
 
-// Import says what goes back to the trackers and files from which tasks came, and where a tracker is.
+// Import has the reports to the trackers and files of imported tasks, and the addresses of trackers.
 type Import struct {
-	Comment bool   `key:"comment" about:"An issue gets one comment when everything that was made of it has landed."`
-	Close   bool   `key:"close" about:"An issue is closed, and the item of a file ticked, when everything that was made of it has landed."`
+	Comment bool   `key:"comment" about:"An issue gets one comment when all tasks made from it have landed."`
+	Close   bool   `key:"close" about:"An issue is closed, and the item of a file ticked, when all tasks made from it have landed."`
 	URL     string `key:"url" about:"Web address of the tracker, where it is not that of land: https://TEAM.atlassian.net, or a forge of your own. The token is sent there and nowhere else."`
 	API     string `key:"api" about:"Address of its API; empty: the usual one below url."`
-	Repo    string `key:"repo" about:"OWNER/NAME of the issues on a forge that is not that of land; empty: what the address of the remote says."`
+	Repo    string `key:"repo" about:"OWNER/NAME of the issues on a forge that is not that of land; empty: that of the remote's address."`
 }
 
 // Hooks are commands of the project around a review and a merge.
@@ -351,71 +347,69 @@ type Hooks struct {
 	PreMerge  []string `key:"pre_merge" about:"Shell commands before a merge."`
 }
 
-// Git says what Liza's own git commands may do.
+// Git has the settings of Liza's own git commands.
 type Git struct {
-	Remote        string        `key:"remote" about:"Name of the git remote over which work travels: what is submitted and what is merged is pushed there by the supervisor. Empty: nothing is pushed, but on a board in a database it is origin."`
-	RemoteTimeout time.Duration `key:"remote_timeout" is:"1.." unit:"s" about:"Bound of each git command that talks to the remote."`
+	Remote        string        `key:"remote" about:"Name of the git remote over which work travels: the supervisor pushes submitted and merged work there. Empty: nothing is pushed, but on a board in a database it is origin."`
+	RemoteTimeout time.Duration `key:"remote_timeout" is:"1.." unit:"s" about:"Longest time of a git command that talks to the remote."`
 	Sign          bool          `key:"sign" about:"Merges, and commits of requests, are signed with your key, as your git's gpg.format and user.signingkey say. Commits of agents never are."`
 	Filters       []string      `key:"filters" about:"Names of the filters (of .gitattributes: filter=NAME) that may run, such as lfs. No other filter, merge driver or diff driver of a configuration does."`
 }
 
-// Policy says who may do what, and what nobody may.
+// Policy has the rights of people and agents.
 type Policy struct {
 	Callers          Names    `key:"callers" is:"admin|user" about:"Name of a person to admin or user."`
 	UserKinds        []string `key:"user_kinds" is:"code|exec|msg|skill" about:"Kinds of tasks that the plan of a user may have."`
 	AllowSudo        bool     `key:"allow_sudo" about:"Commands may use sudo."`
-	MinFreeMB        int      `key:"min_free_mb" is:"0.." about:"Below this free space no program is started and no worktree made."`
-	Push             bool     `key:"push" about:"Agents may push: else their git refuses it. It stops accidents; it is not a sandbox."`
-	ReviewerOtherCLI bool     `key:"reviewer_other_cli" about:"A review is given only to another program than the one that wrote the work, and to none of the same provider."`
+	MinFreeMB        int      `key:"min_free_mb" is:"0.." about:"Free space below which no program is started and no worktree is made."`
+	Push             bool     `key:"push" about:"Agents may push; otherwise their git refuses to. It stops accidents; it is not a sandbox."`
+	ReviewerOtherCLI bool     `key:"reviewer_other_cli" about:"Work is reviewed by another program than the one that wrote it, and of another provider."`
 	Deny             []string `key:"deny" is:"regexp" about:"Commands that no exec task may run (RE2). It stops accidents; it is not a sandbox."`
-	Allow            []string `key:"allow" is:"regexp" about:"Commands that are allowed in spite of the built-in list (RE2)."`
+	Allow            []string `key:"allow" is:"regexp" about:"Commands that are allowed although the built-in list denies them (RE2)."`
 }
 
-// Notify concerns the webhook (specs/roles-and-knowledge.md#9.1); no Events = all of them.
+// Notify has the settings of the webhook (specs/roles-and-knowledge.md#9.1); empty Events mean all.
 type Notify struct {
-	WebhookURL   string   `key:"webhook_url" is:"url" about:"Where messages are sent."`
-	SecretEnv    string   `key:"secret_env" about:"Name of the variable that has the key of the signature."`
+	WebhookURL   string   `key:"webhook_url" is:"url" about:"Address to which messages are sent."`
+	SecretEnv    string   `key:"secret_env" about:"Environment variable with the key of the signature."`
 	RequireHTTPS bool     `key:"require_https" about:"Only https is allowed."`
-	AllowHosts   []string `key:"allow_hosts" about:"Hosts that are allowed although their address is private."`
+	AllowHosts   []string `key:"allow_hosts" about:"Hosts that are allowed despite a private address."`
 	Events       []string `key:"events" is:"output|replan|replan_stopped|planning_failed|blocked|question|merge_approval|review_stuck|integration_failed|limit_warning|halted|checkpoint|breaker|goal_completed|goal_aborted|agent_unusable|role_unusable|config_invalid|policy_denied|alert" about:"Events that are sent; empty: all."`
 }
 
-// Origin says where the value of a key comes from, for example that of
-// "limits.cost_cents" or "agents.mine.command".
+// Origin returns the place that set a key, for example "limits.cost_cents" or "agents.mine.command".
 func (c *Config) Origin(key string) Origin { return c.origins[key] }
 
-// IsSet reports whether the file or the environment gives the key.
+// IsSet reports whether the file or the environment sets the key.
 func (c *Config) IsSet(key string) bool { return c.origins[key] != Origin{} }
 
-// Sandbox says how strongly programs and commands are contained, and what they may use besides
-// what they need.
+// Sandbox has the containment of programs and commands, and additions to the resources that they need.
 type Sandbox struct {
-	Level   string        `key:"level" is:"auto|closed|partial|open" about:"How strongly: closed (namespaces), partial (files and system calls only), open (not at all); auto takes the strongest that works on this machine."`
-	Require string        `key:"require" is:"|closed|partial" about:"Nothing is started at a weaker level than this; empty: what auto finds will do."`
+	Level   string        `key:"level" is:"auto|closed|partial|open" about:"Strength of containment: closed (namespaces), partial (files and system calls only), open (not at all); auto takes the strongest that works on this machine."`
+	Require string        `key:"require" is:"|closed|partial" about:"Nothing is started at a weaker level; empty: the level that auto finds is enough."`
 	Wrap    []string      `key:"wrap" about:"A command of your own that is put before each program instead, at level auto: [docker, run, …]."`
-	Allow   Allow         `key:"allow" about:"What may be used besides what programs need."`
-	Limits  SandboxLimits `key:"limits" about:"Bounds of one run; 0 means no limit."`
+	Allow   Allow         `key:"allow" about:"Resources that programs may use besides those that they need."`
+	Limits  SandboxLimits `key:"limits" about:"Limits of one run; 0 means no limit."`
 }
 
-// Allow is what programs may use besides what they need. Path gives the paths.
+// Allow lists resources that programs may use besides those that they need. Path resolves its paths.
 type Allow struct {
 	Read       []string `key:"read" is:"path" about:"Files and folders that may be read. A path begins with / or with ~/ (your home folder); any other is in the project."`
 	Write      []string `key:"write" is:"path" about:"Files and folders that may be written as well."`
 	Copy       []string `key:"copy" is:"path" about:"Files and folders below ~/ of which each run has a copy of its own, that is removed when it ends."`
 	Hosts      []string `key:"hosts" is:"host" about:"Hosts that may be reached: api.example.com, *.example.com, with a port when it is not 80 or 443. A host of this machine or of a private network has to be named with its port."`
-	Env        []string `key:"env" is:"variable" about:"Variables of your environment that programs get; a * at the end of a name stands for any ending."`
+	Env        []string `key:"env" is:"variable" about:"Variables of your environment that programs receive; a * at the end of a name matches any ending."`
 	Registries bool     `key:"registries" about:"Agent programs may reach the package registries of the languages in use; setup and checks may those of what the integration branch is built with, and with this also those of what a task adds."`
 }
 
-// SandboxLimits bound one run; 0 means none.
+// SandboxLimits has the limits of one run; 0 means none.
 type SandboxLimits struct {
 	Processes int `key:"processes" is:"0.." about:"Processes and threads at one time."`
 	MemoryMB  int `key:"memory_mb" is:"0.." about:"Memory."`
-	DiskMB    int `key:"disk_mb" is:"0.." about:"Size of each private folder of a run, of an agent as of a check, and what its worktree and its caches may grow by."`
+	DiskMB    int `key:"disk_mb" is:"0.." about:"Size of each private folder of a run, of an agent as of a check, and growth of its worktree and its caches."`
 	FileMB    int `key:"file_mb" is:"0.." about:"Size of one file."`
 }
 
-// A Group is settings that people look for together.
+// A Group is a list of related sections.
 type Group struct {
 	Name, About string
 	Sections    []string
@@ -436,7 +430,7 @@ var Groups = []Group{
 	{"files", "form and size of files", []string{"version", "history"}},
 }
 
-// First are the settings that a project should look at; all others can wait.
+// First are the settings that a project should look at first.
 var First = []string{
 	"agents.default", "models.default", "orchestration.max_concurrent_agents",
 	"worktree.setup", "review.checks.tests_pass.command", "integration.checks", "review.mode",
@@ -492,8 +486,8 @@ var modelOf = map[string]string{
 	"messenger": "messengers", "summarizer": "summarizers",
 }
 
-// Describe is one sentence about a key, "" when there is none: what the tag about of its
-// field says, and of an entry of a map of names what that of the map says.
+// Describe returns one sentence about a key, or "": the tag about of its field or, for an entry of a map of names, that of
+// the map.
 func Describe(key string) string {
 	if name, ok := strings.CutPrefix(key, "models."); ok && modelOf[name] != "" {
 		return "Model of " + modelOf[name] + "."

@@ -12,7 +12,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Default gives the built-in settings, a fresh copy at each call.
+// Default returns a new copy of the built-in settings.
 func Default() *Config {
 	return &Config{
 		Version:       1,
@@ -67,7 +67,7 @@ func Default() *Config {
 	}
 }
 
-// defaultProtocol has what a board without settings has.
+// defaultProtocol returns the settings of a board without own values.
 func defaultProtocol() Protocol {
 	var p Protocol
 	v := reflect.ValueOf(&p).Elem()
@@ -116,8 +116,8 @@ func defaultChecks() map[string]Check {
 	}
 }
 
-// Severity is the effective severity of a check. That of test_coverage depends on
-// the mode when it is not set: error without a mode, warning with one.
+// Severity returns the effective severity of a check. Without a setting, that of test_coverage depends on the mode: error
+// without a mode, warning with one.
 func (r Review) Severity(check string) string {
 	if s := r.Checks[check].Severity; s != "" {
 		return s
@@ -131,8 +131,8 @@ func (r Review) Severity(check string) string {
 	return "warning"
 }
 
-// SandboxOf is what holds for one program: the settings of the project with those of
-// agents.NAME.sandbox. Lists are added, other values replace.
+// SandboxOf returns the settings of one program: those of the project with those of agents.NAME.sandbox. Lists are joined,
+// other values replaced.
 func (c *Config) SandboxOf(program string) Sandbox {
 	out := c.Sandbox
 	own := c.Agents.Custom[program].Sandbox
@@ -164,8 +164,8 @@ func lazy(form string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(form) })
 }
 
-// Path is the absolute path that a text of sandbox.allow stands for: ~/ is the person's home
-// folder, and a relative path is in the project.
+// Path returns the absolute path of a text of sandbox.allow: ~/ is the person's home folder, and a relative path is in the
+// project.
 func Path(text, home, root string) string {
 	if rest, ok := strings.CutPrefix(text, "~"); ok {
 		return filepath.Join(home, rest)

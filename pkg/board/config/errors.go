@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// FileError says that a configuration file cannot be used as a whole.
+// FileError is returned for a configuration file that cannot be used as a whole.
 type FileError struct {
-	File   string // as people name it: .liza/config.yaml
-	Line   int    // 0 when unknown
+	File   string // path for people: .liza/config.yaml
+	Line   int    // 0 if unknown
 	Reason string
 }
 
@@ -16,19 +16,19 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("cannot read %s: %s", Origin{File: e.File, Line: e.Line}, e.Reason)
 }
 
-// CommandLine is in the place of a variable for a value that a person gave to a command.
+// CommandLine takes the place of a variable for a value from the arguments of a command.
 const CommandLine = "the command line"
 
-// ValueError says that a key has a value it cannot have.
+// ValueError is returned for an invalid value of a key.
 type ValueError struct {
 	Key      string
-	File     string // empty when a variable set it
+	File     string // empty if a variable set it
 	Line     int
 	Variable string // the environment variable that set it, or empty
 	Expected string
 	Found    string
 
-	again bool // a duplicate key; a lenient reader takes the later value
+	again bool // a duplicate key; a tolerant reader uses the later value
 }
 
 func (e *ValueError) Error() string {
@@ -36,8 +36,7 @@ func (e *ValueError) Error() string {
 		e.Key, Origin{e.File, e.Line, e.Variable}, e.Expected, e.Found)
 }
 
-// Warning is something that does not stop anybody: an unknown key or, for a
-// lenient reader, a defect and what is used in its place.
+// Warning is a problem that stops no command: an unknown key or, for a tolerant reader, a defect and the value used instead.
 type Warning struct {
 	Key      string
 	File     string
@@ -50,7 +49,7 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%s: %s", Origin{w.File, w.Line, w.Variable}, w.Text)
 }
 
-// Origin is where an effective value comes from. The zero Origin means the default.
+// Origin is the place that set an effective value. The zero Origin means the default.
 type Origin struct {
 	File     string
 	Line     int

@@ -19,16 +19,14 @@ import (
 	"liza/pkg/base/yamldoc"
 )
 
-// Load reads the settings from the folder .liza (config.yaml, else config.json,
-// else only defaults) and the environment. The error joins a *FileError or every
-// *ValueError there is; then there is no Config (specs/roles-and-knowledge.md#10.3).
+// Load reads the settings from the folder .liza (config.yaml, else config.json, else only defaults) and the environment. The
+// error joins a *FileError or all *ValueErrors; the Config is then nil (specs/roles-and-knowledge.md#10.3).
 func Load(liza string, environment []string) (*Config, []Warning, error) {
 	root, file, err := read(liza)
 	return strict(root, file, environment, err)
 }
 
-// Parse is Load for a file that is not there yet: what data would mean as the file of
-// that name (.liza/config.yaml).
+// Parse is Load for the content data of a file that does not exist yet, with the name file (.liza/config.yaml).
 func Parse(data []byte, file string, environment []string) (*Config, []Warning, error) {
 	parse := yamldoc.Node
 	if filepath.Ext(file) == ".json" {
@@ -54,8 +52,7 @@ func strict(root *yaml.Node, file string, environment []string, err error) (*Con
 	return nil, warnings, errors.Join(errs...)
 }
 
-// LoadTolerant is Load for commands that only read: what cannot be used has its
-// default, and a warning says so.
+// LoadTolerant is Load for commands that only read: it replaces invalid values by their defaults, and warns.
 func LoadTolerant(liza string, environment []string) (*Config, []Warning) {
 	root, file, err := read(liza)
 	if err != nil {
@@ -144,8 +141,7 @@ func (c *Config) shorthands(here func(Origin) bool) {
 	})
 }
 
-// together checks values that must fit each other and puts back the default of
-// those that do not.
+// together checks values that depend on each other and replaces conflicting ones by their defaults.
 func (c *Config) together() []*ValueError {
 	var errs []*ValueError
 	wrong := func(key, other, expected, found string) {
@@ -173,7 +169,7 @@ func (c *Config) together() []*ValueError {
 	return errs
 }
 
-// OneFile refuses a folder with config.yaml and config.json: none of them wins.
+// OneFile refuses a folder that has both config.yaml and config.json.
 func OneFile(liza string) error {
 	_, errYAML := os.Stat(filepath.Join(liza, "config.yaml"))
 	_, errJSON := os.Stat(filepath.Join(liza, "config.json"))
@@ -222,8 +218,7 @@ func tree(root *yaml.Node, err error, file string) (*yaml.Node, string, error) {
 	return root, file, err
 }
 
-// decoder puts the values of one file into a Config. What is wrong is collected;
-// the key then keeps the value that it had.
+// decoder puts the values of one file into a Config. It collects errors; a key with an error keeps its former value.
 type decoder struct {
 	cfg      *Config
 	file     string
@@ -341,7 +336,7 @@ func (d *decoder) entry(p pair, v reflect.Value, k kind, key string) {
 	set(e)
 }
 
-// complete fills in what a project need not write.
+// complete sets the fields that a project may omit.
 func (a *CustomAgent) complete() {
 	if a.Prompt == "" {
 		a.Prompt = "stdin"
@@ -385,7 +380,7 @@ func (d *decoder) unknown(key string, n *yaml.Node, siblings []string) {
 	d.warnings = append(d.warnings, Warning{Key: key, File: d.file, Line: n.Line, Text: text})
 }
 
-// removed are settings of older versions, and what holds now.
+// removed maps settings of older versions to their replacements.
 var removed = map[string]string{
 	"limits.max_note_bytes": "a note has 65536 bytes at most",
 	"notify.max_payload":    "a message has 1 MiB at most",
@@ -457,7 +452,7 @@ func environ(cfg *Config, environ []string) (errs []*ValueError, warnings []Warn
 	return errs, strangers(there, known)
 }
 
-// variables are those that may be settings.
+// variables returns the variables that may be settings.
 func variables(environ []string) map[string]string {
 	out := map[string]string{}
 	for _, e := range environ {
@@ -468,9 +463,9 @@ func variables(environ []string) map[string]string {
 	return out
 }
 
-// Handed are the settings that variables of an environment make, by key. A supervisor records
-// them with its registration: what its agent does with liza follows them, whatever the agent's own
-// environment says. Where people are told of things is no matter of an agent's.
+// Handed returns the settings, by key, that variables of an environment set. A supervisor records them with its registration:
+// verbs of its agent follow them, whatever the agent's own environment has. It omits notifications, which are not an agent's
+// concern.
 func Handed(environ []string) map[string]string {
 	there, handed := variables(environ), map[string]string{}
 	for _, l := range leaves(Default()) {
@@ -481,7 +476,7 @@ func Handed(environ []string) map[string]string {
 	return handed
 }
 
-// Under is an environment whose settings are those that were handed, and no others.
+// Under returns an environment with the settings handed, and no others.
 func Under(environ []string, handed map[string]string) []string {
 	var out []string
 	for _, pair := range environ {
@@ -498,8 +493,7 @@ func Under(environ []string, handed map[string]string) []string {
 // mapVariables are the variables of settings that are maps.
 var mapVariables = []string{"LIZA_AGENTS", "LIZA_LIMITS_TIMEOUT_MINUTES", "LIZA_MODELS", "LIZA_PRICES", "LIZA_POLICY_CALLERS", "LIZA_ROLES_TYPE_MAPPING", "LIZA_ROLES_BY_KIND", "LIZA_REVIEW_CHECKS"}
 
-// strangers warns about variables that look like a setting but are none. Others
-// that begin with LIZA_ may belong to somebody else.
+// strangers warns about variables that resemble a setting. Others with the prefix LIZA_ may belong to other programs.
 func strangers(given map[string]string, known []string) []Warning {
 	var out []Warning
 	for key, now := range removed {

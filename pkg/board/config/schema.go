@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Schema is the JSON Schema of the file, for editors that complete and check it. It is
-// made from the types that read the file.
+// Schema returns the JSON Schema of the file, for editors that complete and check it. It is made from the types that read the
+// file.
 func Schema() map[string]any {
 	s := objectSchema(reflect.ValueOf(Default()).Elem(), "")
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -111,7 +111,7 @@ func mapSchema(v reflect.Value, k kind, key string) map[string]any {
 	return s
 }
 
-// valueSchema is what a single value or a list must be.
+// valueSchema returns the schema of a single value or a list.
 func valueSchema(k kind) map[string]any {
 	switch {
 	case k.typ.Kind() == reflect.Struct:
@@ -194,17 +194,16 @@ func shownValue(v reflect.Value, k kind) any {
 	return v.Interface()
 }
 
-// Value is one effective setting, as people see it.
+// Value is one effective setting for people.
 type Value struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`
 	Origin string `json:"origin"`          // default, .liza/config.yaml:3, LIZA_REVIEW_MODE
-	Alias  string `json:"alias,omitempty"` // the other name by which the file gives it
+	Alias  string `json:"alias,omitempty"` // alias that the file uses
 	About  string `json:"about,omitempty"`
 }
 
-// Values lists every effective setting, in the order of the file's sections; a map without
-// entries is one value.
+// Values returns every effective setting, in the order of the file's sections; a map without entries is one value.
 func (c *Config) Values() []Value {
 	var list []Value
 	for _, l := range allOf(c) {
@@ -213,7 +212,7 @@ func (c *Config) Values() []Value {
 	return list
 }
 
-// Setting is the name that a key has in state.yaml's section config, or "".
+// Setting returns the name of a key in state.yaml's section config, or "".
 func Setting(key string) string {
 	for _, r := range renamed {
 		if r.key == key {
@@ -226,8 +225,7 @@ func Setting(key string) string {
 	return ""
 }
 
-// Translate is a value of state.yaml's section config as the key of the file has it:
-// durations are there in seconds.
+// Translate converts a value of state.yaml's section config, where durations are seconds, to the unit of the key in the file.
 func (c *Config) Translate(key string, raw any) any {
 	seconds, whole := raw.(int)
 	for _, l := range leaves(c) {

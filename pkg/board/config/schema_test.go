@@ -135,7 +135,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 			}
 		}
 	}
-	for key, want := range map[string]string{"agents.mine": "A program of the project, or what it changes of a built-in one.", "nothing": "", "limits.nothing": "", "agents.mine.prompt": "", "limits.tokens.x": ""} {
+	for key, want := range map[string]string{"agents.mine": "A program of the project, or changes of a built-in one.", "nothing": "", "limits.nothing": "", "agents.mine.prompt": "", "limits.tokens.x": ""} {
 		if got := Describe(key); got != want {
 			t.Errorf("%s is described as %q, not %q", key, got, want)
 		}

@@ -15,17 +15,16 @@ import (
 	"liza/pkg/base/yamldoc"
 )
 
-// KeyError says that there is no such key, or that it has no single value.
+// KeyError is returned for an unknown key, and for one without a single value.
 type KeyError struct {
 	Key, Reason string
 }
 
 func (e *KeyError) Error() string { return fmt.Sprintf("cannot set %s: %s", e.Key, e.Reason) }
 
-// Set changes one value of a configuration file and keeps everything else of it: order,
-// comments, layout. data is the file as it is, nil for none; file is its name, which tells
-// YAML from JSON. The result has been checked: no value of the file is wrong, together
-// with the environment. The error is a *KeyError, a *FileError or *ValueErrors.
+// Set changes one value of a configuration file and keeps everything else: order, comments, layout. data is the file, or nil;
+// file is its name, which selects YAML or JSON. The result is valid, also together with the environment. The error is a
+// *KeyError, a *FileError or *ValueErrors.
 func Set(data []byte, file, key, text string, environment []string) ([]byte, error) {
 	key = Canonical(key)
 	k, err := kindAt(key)
@@ -73,7 +72,7 @@ func readText(text string, k kind) (v any, expected string, at *yaml.Node) {
 	return shownValue(read, k), "", nil
 }
 
-// kindAt is what the value of a key must be. The key may be in a map and not be there yet.
+// kindAt returns the kind of value of a key. The key may be in a map and not exist yet.
 func kindAt(key string) (kind, error) {
 	k := kind{typ: reflect.TypeFor[Config]()}
 	parts := strings.Split(key, ".")

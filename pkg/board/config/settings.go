@@ -50,17 +50,15 @@ func ofBoard(setting string) (key string, known bool) {
 	return "", slices.Contains(boardOnly, setting)
 }
 
-// Settings gives, under their names in state.yaml's section config, the values that
-// the file or the environment sets: the defaults of a state (int, string or bool;
-// durations in seconds, time_minutes and sprint_time_minutes in minutes).
+// Settings returns the values that the file or the environment sets, by their names in state.yaml's section config: the
+// defaults of a state (int, string or bool; durations in seconds, time_minutes and sprint_time_minutes in minutes).
 func (c *Config) Settings() map[string]any { return maps.Clone(c.set) }
 
-// Overrides is the part of Settings that the environment sets. These values win
-// over the state's section config too (specs/roles-and-knowledge.md#10.2).
+// Overrides returns the part of Settings that the environment sets. These values override the state's section config too
+// (specs/roles-and-knowledge.md#10.2).
 func (c *Config) Overrides() map[string]any { return maps.Clone(c.overrides) }
 
-// keepSettings makes what Settings and Overrides give: they are asked for whenever somebody
-// looks at the board.
+// keepSettings stores the results of Settings and Overrides, which each look at the board needs.
 func (c *Config) keepSettings() {
 	c.set = c.settings(func(o Origin) bool { return o != Origin{} })
 	c.overrides = c.settings(func(o Origin) bool { return o.Variable != "" })
@@ -122,7 +120,7 @@ var aliases = []struct{ alias, key string }{
 	{"agent", "agents.default"},
 }
 
-// Canonical is the key that a key or an alias stands for.
+// Canonical returns the key of an alias, or the key itself.
 func Canonical(key string) string {
 	for _, a := range aliases {
 		if a.alias == key {
@@ -132,7 +130,7 @@ func Canonical(key string) string {
 	return key
 }
 
-// Alias is the name by which the file gives the key, "" when it uses the key's own.
+// Alias returns the alias that the file uses for the key, or "".
 func (c *Config) Alias(key string) string { return c.aliases[key] }
 
 // rename puts the values of aliases into the places of the keys that they stand for. A
@@ -181,7 +179,7 @@ func (d *decoder) runner(root *yaml.Node) {
 	}
 }
 
-// leftSettings warns about what Kiso's section settings has besides the aliases.
+// leftSettings warns about keys of Kiso's section settings that are not aliases.
 func (d *decoder) leftSettings(root *yaml.Node) {
 	value, _ := lookUp(root, "settings")
 	if value == nil || value.Kind != yaml.MappingNode {
@@ -322,7 +320,7 @@ func walkMap(m reflect.Value, k kind, key string, out *[]leaf) {
 	}
 }
 
-// Nearest is the setting or section that a key may have been meant to be, or "".
+// Nearest returns the setting or section most similar to a mistyped key, or "".
 func Nearest(key string) string {
 	var known []string
 	for _, l := range allOf(Default()) {
@@ -346,16 +344,16 @@ func elsewhere(name string) string {
 	return ""
 }
 
-// A Hidden is a setting without effect, because another place says otherwise.
+// A Hidden is a setting that another place overrides.
 type Hidden struct {
 	Key     string
-	At      Origin // of the setting without effect
+	At      Origin // origin of the setting without effect
 	Message string
-	Next    string // command that helps
+	Next    string // next command for a person
 }
 
-// Hidden returns the settings that the environment or the board hides. dir is the folder of the configuration files, board the
-// section config of state.yaml; it may be nil. A configuration that cannot be read hides nothing.
+// Hidden returns the settings that the environment or the board overrides. dir is the folder of the configuration files,
+// board the section config of state.yaml; it may be nil. A configuration that cannot be read has none.
 func (c *Config) Hidden(dir string, board map[string]any) []Hidden {
 	var list []Hidden
 	file, _, err := Load(dir, nil)

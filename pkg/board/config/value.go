@@ -20,7 +20,7 @@ import (
 // or minutes it still fits into a time.Duration.
 const anyLarge = 100_000_000
 
-// kind is what a value must be: the Go type and the tags of its field.
+// kind is the kind of a value: the Go type and the tags of its field.
 type kind struct {
 	typ    reflect.Type
 	is     string
@@ -40,8 +40,8 @@ var (
 	fallbackType = reflect.TypeFor[Fallback]()
 )
 
-// value reads a node as a value of the kind. When it is none, expected says what
-// would be one and at is the node that is wrong.
+// value decodes a node as a value of the kind. For an invalid one expected describes a valid value, and at is the invalid
+// node.
 func value(n *yaml.Node, k kind) (v reflect.Value, expected string, at *yaml.Node) {
 	n = deref(n)
 	v = reflect.New(k.typ).Elem()
@@ -187,7 +187,7 @@ func fallback(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
 	return reflect.ValueOf(f), "", nil
 }
 
-// text checks a string; the answer is empty when it is good, else what is expected.
+// text checks a string; it returns a description of valid ones, or "" if the string is valid.
 func (k kind) text(s string) string {
 	switch {
 	case k.is == "name" && strings.TrimSpace(s) == "":
@@ -266,7 +266,7 @@ func shown(n *yaml.Node) string {
 	return prose.OneLine(n.Value, 60)
 }
 
-// deref follows an alias (*name) to what it stands for.
+// deref returns the target of an alias (*name).
 func deref(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
