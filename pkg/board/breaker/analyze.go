@@ -5,7 +5,10 @@
 // the anomalies of the sprint match, the worst first, with the anomalies that show it. Report
 // writes that down for people. Both are pure: they read a state, change nothing, and give the
 // same answer to the same state. What follows from a verdict is decided by the table of
-// specs/protocol.md#5.4 in
+// specs/protocol.md#5.4 in package transition and carried out by package verb.
+//
+// Details of anomalies come from agents and from editors. A missing value, a number in the
+// place of a text or a list is no error: a detail without content matches nothing.
 package breaker
 
 import (
@@ -16,7 +19,7 @@ import (
 	"liza/pkg/board/transition"
 )
 
-// Verdict is what the breaker sees in a state.
+// Verdict is the result of an analysis.
 type Verdict struct {
 	Looked  int     // anomalies of the sprint
 	Matches []Match // the worst first
@@ -25,16 +28,16 @@ type Verdict struct {
 // Match is a pattern that was found.
 type Match struct {
 	Pattern *Pattern
-	Groups  []Group // each of them alone shows the pattern
+	Groups  []Group // groups that each show the pattern alone
 }
 
-// Group are anomalies that belong together, in the order of the state.
+// Group is a list of anomalies with the same subject, in the order of the state.
 type Group struct {
-	About     string // what they are about, normalised; "" when their type says it all
+	About     string // their subject, normalised; "" if their type is the subject
 	Anomalies []*blackboard.Anomaly
 }
 
-// Found lists pattern and severity of the matches, for the table of specs/protocol.md#5.4.
+// Found returns pattern and severity of each match, for the table of specs/protocol.md#5.4.
 func (v Verdict) Found() []transition.BreakerFinding {
 	var out []transition.BreakerFinding
 	for _, m := range v.Matches {
@@ -43,7 +46,7 @@ func (v Verdict) Found() []transition.BreakerFinding {
 	return out
 }
 
-// Count is how many anomalies show the pattern.
+// Count returns how many anomalies show the pattern.
 func (m Match) Count() int {
 	n := 0
 	for _, g := range m.Groups {
@@ -52,7 +55,7 @@ func (m Match) Count() int {
 	return n
 }
 
-// Tasks are the tasks of the anomalies, each once, in their order.
+// Tasks returns the tasks of the anomalies, each once, in their order.
 func (m Match) Tasks() []string {
 	var ids []string
 	for _, g := range m.Groups {
@@ -70,9 +73,8 @@ func appendTasks(ids []string, list []*blackboard.Anomaly) []string {
 	return ids
 }
 
-// Analyze looks for every pattern in the anomalies of the sprint. One that rests on
-// acknowledged anomalies alone does not match; they still count towards the number that a
-// pattern takes (specs/protocol.md#11.2).
+// Analyze looks for every pattern in the anomalies of the sprint. Acknowledged anomalies alone do not match, but count
+// towards the number that a pattern requires (specs/protocol.md#11.2).
 func Analyze(s *blackboard.State) Verdict {
 	var v Verdict
 	if s == nil {
@@ -97,7 +99,7 @@ func Analyze(s *blackboard.State) Verdict {
 // observed is an anomaly of the window.
 type observed struct {
 	*blackboard.Anomaly
-	fresh bool // nobody has acknowledged it
+	fresh bool // it is not acknowledged
 }
 
 // window are the anomalies of the current sprint. One without a readable time is inside.
@@ -123,8 +125,8 @@ type group struct {
 	fresh bool
 }
 
-// groups puts those that a pattern is about together. One joins the first group whose first
-// member it is similar to (specs/protocol.md#11.3); so what was said in the same words joins the same.
+// groups groups the anomalies of the pattern's types by subject. An anomaly joins the first group whose first member has a
+// similar subject (specs/protocol.md#11.3), so equal subjects join the same group.
 func (p *Pattern) groups(all []observed, s *blackboard.State) []*group {
 	var list []*group
 	known := map[string]*group{}

@@ -12,10 +12,10 @@ import (
 
 const (
 	maxNormal = 400     // characters of a text that are compared (specs/protocol.md#11.3)
-	maxRaw    = 1 << 16 // bytes of a text that are looked at at all
+	maxRaw    = 1 << 16 // bytes of a text that are normalised
 )
 
-// What differs between two reports of one problem. The order matters: a path may have digits.
+// The differences between two reports of one problem. The order matters: a path may have digits.
 var replacements = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -30,9 +30,9 @@ var replacements = []struct {
 // hexWord finds words that could be part of an object name; see isHex.
 var hexWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[0-9a-f]{7,}\b`) })
 
-// Normalise takes from a text what differs between two reports of one problem: case, paths,
-// hex words, numbers, quoted strings and white space (specs/protocol.md#11.3). The result has at most
-// 400 characters; it is "" for a text that says nothing.
+// Normalise removes from a text the usual differences between two reports of one problem: case, paths, hex words, numbers,
+// quoted strings and white space (specs/protocol.md#11.3). The result has at most 400 characters; it is "" for a text without
+// content.
 func Normalise(text string) string {
 	if len(text) > maxRaw {
 		text = text[:maxRaw]
@@ -96,8 +96,7 @@ func isTrue(a *blackboard.Anomaly, key string) bool {
 	return false
 }
 
-// Two texts are similar when 1 − distance / longer length is 7/10 or more: the distance may
-// be 3/10 of the longer one.
+// Two texts are similar if 1 − distance / longer length is 7/10 or more: the distance may be 3/10 of the longer one.
 const (
 	mayDiffer = 3
 	outOf     = 10
@@ -106,7 +105,7 @@ const (
 // word is a normalised text, made ready for comparisons.
 type word struct {
 	runes []rune
-	pairs [256]int16 // how often each pair of neighbours occurs, several pairs to a place
+	pairs [256]int16 // number of occurrences of each pair of neighbours, several pairs to an index
 }
 
 func newWord(text string) *word {
@@ -117,7 +116,7 @@ func newWord(text string) *word {
 	return w
 }
 
-// Alike compares two texts as they are: they may differ in a tenth at most.
+// Alike reports whether two texts, not normalised, differ in a tenth at most.
 func Alike(a, b string) bool {
 	return a != "" && b != "" && newWord(a).near(newWord(b), 1)
 }

@@ -13,11 +13,11 @@ type Pattern struct {
 	Severity string // one of blackboard.BreakerSeverities
 	Rule     string // the condition in one sentence
 	Types    []blackboard.AnomalyKind
-	Least    int  // how many anomalies it takes
-	Tasks    bool // it takes that many different tasks
+	Least    int  // number of anomalies that it requires
+	Tasks    bool // Least counts different tasks
 
-	// about says what an anomaly is about; "" does not count. Anomalies about the same
-	// belong together; with alike, those about something similar.
+	// about returns the subject of an anomaly; "" does not count. Anomalies with the same subject belong together; with
+	// alike, those with a similar one.
 	about func(a *blackboard.Anomaly, of *blackboard.State) string
 	alike bool
 
@@ -25,7 +25,7 @@ type Pattern struct {
 	shows func([]*blackboard.Anomaly) bool
 }
 
-// Patterns are what the breaker looks for, the worst severity first.
+// Patterns are the patterns of the breaker, the worst severity first.
 var Patterns = []Pattern{
 	{Name: "vision_conflict", Severity: "VISION_FLAW", Types: []blackboard.AnomalyKind{blackboard.AnomalyAssumptionViolated, blackboard.AnomalySpecChanged}, Least: 2, about: goalSpec,
 		Rule: "Two or more violated assumptions or changes are about the goal's own spec."},
@@ -49,7 +49,7 @@ var Patterns = []Pattern{
 		Rule: "Two or more blockers are one external service."},
 }
 
-// together is what anomalies are about that belong together because of their type alone.
+// together is the subject of anomalies that belong together by their type alone.
 const together = "*"
 
 // textIn is the first of the details that says something.
@@ -64,7 +64,7 @@ func textIn(keys ...string) func(*blackboard.Anomaly, *blackboard.State) string 
 	}
 }
 
-// anyTask counts what names a task.
+// anyTask counts anomalies with a task.
 func anyTask(a *blackboard.Anomaly, _ *blackboard.State) string {
 	if a.Task == "" {
 		return ""
@@ -72,7 +72,7 @@ func anyTask(a *blackboard.Anomaly, _ *blackboard.State) string {
 	return together
 }
 
-// goalSpec counts what is about the file of the goal's spec, whatever its anchor.
+// goalSpec counts anomalies about the file of the goal's spec, whatever the anchor.
 func goalSpec(a *blackboard.Anomaly, of *blackboard.State) string {
 	file, _, _ := strings.Cut(specRef(a, of), "#")
 	if of.Goal == nil || file == "" {
@@ -101,7 +101,7 @@ func cleanRef(ref string) string {
 	return file
 }
 
-// service is what blocks.
+// service returns the service that blocks.
 func service(a *blackboard.Anomaly, _ *blackboard.State) string {
 	return Normalise(detail(a, "blocker_service"))
 }

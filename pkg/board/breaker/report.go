@@ -12,8 +12,8 @@ import (
 
 const maxQuote = 300 // characters of one quoted detail
 
-// Report is the text of circuit_breaker_report.md (specs/protocol.md#11.5): what was found, what
-// shows it, and what a person can do.
+// Report returns the text of circuit_breaker_report.md (specs/protocol.md#11.5): the patterns, the anomalies that show them,
+// and the options of a person.
 func Report(s *blackboard.State, v Verdict, now time.Time) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -46,7 +46,7 @@ func evidence(p func(string, ...any), g Group) {
 	}
 }
 
-// details quotes what an anomaly says: the details that its type needs first.
+// details quotes the details of an anomaly, the required ones of its type first.
 func details(a *blackboard.Anomaly) string {
 	kind, _ := blackboard.AnomalyTypeOf(a.Type)
 	keys := slices.Clone(kind.Details)
@@ -64,8 +64,7 @@ func details(a *blackboard.Anomaly) string {
 	return strings.Join(parts, ", ")
 }
 
-// cell is a text of an agent as part of a table: one line, cut, and without what would mean
-// something in Markdown or HTML.
+// cell makes a text of an agent one cell of a table: one line, cut, without markup of Markdown or HTML.
 func cell(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > maxQuote {

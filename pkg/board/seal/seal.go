@@ -1,7 +1,6 @@
-// Package seal keeps the key with which the approvals of a project are sealed, and makes and
-// checks seals (HMAC-SHA-256). The key lies in the person's state folder, outside of the
-// repository: what is in the repository alone cannot make a seal. A process that runs as
-// the person can read the key as long as nothing hides the folder from it.
+// Package seal keeps the key that seals the approvals of a project, and makes and checks seals (HMAC-SHA-256). The key is in
+// the person's state folder, outside of the repository: the content of the repository alone cannot make a seal. A process
+// with the rights of the person can read the key unless a sandbox hides the folder.
 package seal
 
 import (
@@ -19,17 +18,17 @@ import (
 	"strings"
 )
 
-// ErrNoFolder says that the person's state folder is unknown.
+// ErrNoFolder is returned when the person's state folder is unknown.
 var ErrNoFolder = errors.New("cannot find the folder for keys: neither XDG_STATE_HOME nor HOME says where it is")
 
-// A NoKeyError says that the key of a project is not in the person's state folder.
+// A NoKeyError is returned when the key of a project is not in the person's state folder.
 type NoKeyError struct{ ID, Folder string }
 
 func (e *NoKeyError) Error() string {
 	return fmt.Sprintf("cannot use the seals of this project: its key %s is not in %s", e.ID, e.Folder)
 }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *NoKeyError) Next() string { return "liza seal --reason TEXT" }
 
 // Key makes and checks the seals of one project.
@@ -41,10 +40,10 @@ type Key struct {
 // Name returns the id of the key.
 func (k *Key) Name() string { return k.ID }
 
-// Ring is where the keys of a person are, seen from one project. GitDir is what the key
-// belongs to: a repository at another place has another key.
+// Ring holds the keys of a person, seen from one project. A key belongs to GitDir: a repository at another place has another
+// key.
 type Ring struct {
-	Folder string // "" when it is not known
+	Folder string // "" if unknown
 	GitDir string
 }
 
@@ -98,7 +97,7 @@ func (r Ring) Key() (*Key, error) {
 	return k, err
 }
 
-// Make creates the project's key, or returns the one that another process has just created.
+// Make creates the project's key, or returns the key that another process has just created.
 func (r Ring) Make() (*Key, error) {
 	if r.Folder == "" {
 		return nil, ErrNoFolder
