@@ -6,7 +6,7 @@
 // One table of languages serves the test gate of a submission (specs/protocol.md#4.7) and the
 // checks of specs/roles-and-knowledge.md#5.5. The checks ask a reviewer to look; only an error finding
 // stops an approval. No finding has the value of a secret in it, and Redact takes it out of
-// a diff. The
+// a diff. The package returns what it found; it writes nothing to the board.
 package review
 
 import (
