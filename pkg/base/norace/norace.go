@@ -1,6 +1,5 @@
-// Package norace gives tests that start their own binary as another process one without the race
-// detector: such a process takes a third of the time, and does not wait for a second at its end.
-// What tests do in their own process is still watched.
+// Package norace builds binaries without the race detector for tests that start them as other processes: such a process takes
+// a third of the time, and does not wait for a second at its end. The race detector still watches the process of the tests.
 package norace
 
 import (
@@ -23,7 +22,7 @@ func Run(m interface{ Run() int }) int {
 	return m.Run()
 }
 
-// Program is the binary of the tests that run now, without the race detector. It is built at the first use, in the
+// Program returns the path of the binary of the present tests, without the race detector. It builds it on first use, in the
 // folder of the package. A package whose tests call it runs them with Run.
 func Program() (string, error) {
 	if !Raced {
@@ -47,8 +46,8 @@ func Program() (string, error) {
 	return program, nil
 }
 
-// Build builds programs, given by their import paths, into the folder dir, without the race detector. The flags are those
-// of the Makefile, so that what one target has compiled no other compiles again.
+// Build builds programs, named by their import paths, into the folder dir, without the race detector. The flags are those of
+// the Makefile, so that targets share compiled packages.
 func Build(dir string, programs ...string) error {
 	return run(append([]string{"build", "-o", dir + string(filepath.Separator)}, programs...)...)
 }

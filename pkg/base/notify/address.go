@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// refused are ranges beyond those that netip knows by name: nobody's public service has an
-// address there, or the address stands for another one that may be private.
+// refused are address ranges, besides those that netip knows by name, without public services, or whose addresses stand for
+// others that may be private.
 var refused = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("192.0.2.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
@@ -32,7 +32,7 @@ func public(a netip.Addr) bool {
 	return !slices.ContainsFunc(refused, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// checkURL refuses what must not even be looked up.
+// checkURL returns the parsed URL, or an error for one that must not even be resolved.
 func (w *Webhook) checkURL() (*url.URL, error) {
 	u, err := url.Parse(w.URL)
 	switch {
@@ -93,7 +93,7 @@ func (w *Webhook) addresses(ctx context.Context, u *url.URL) ([]netip.Addr, erro
 	return list, nil
 }
 
-// RefusedError says that a webhook points into a network that is not public.
+// RefusedError is returned for a webhook whose address is in a network that is not public.
 type RefusedError struct {
 	Host    string
 	Address netip.Addr
@@ -103,17 +103,17 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s is refused: its address %s is not public; notify.allow_hosts may allow it", e.Host, e.Address)
 }
 
-// Webhook is where notifications are posted.
+// Webhook is the receiver of notifications.
 type Webhook struct {
 	URL          string
-	Key          string // of the signature; "" for none
+	Key          string // key of the signature; "" for none
 	RequireHTTPS bool
-	AllowHosts   []string // hosts that are allowed whatever their address is
-	MaxPayload   int      // bytes of a body
+	AllowHosts   []string // hosts that are allowed at any address
+	MaxPayload   int      // greatest size of a body, in bytes
 	Session      string   // name of the project's folder
 
-	resolve func(ctx context.Context, host string) ([]netip.Addr, error) // of tests; nil: the system's
-	waits   []time.Duration                                              // of tests, between attempts; nil: waitsBetween
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error) // for tests; nil: that of the system
+	waits   []time.Duration                                              // for tests, between attempts; nil: waitsBetween
 }
 
 func (w *Webhook) lookup(ctx context.Context, host string) ([]netip.Addr, error) {

@@ -1,6 +1,6 @@
-// Package notify tells people outside of the terminal what happened: an outbox, which gets
-// every notification, and a webhook, to which they are delivered (specs/roles-and-knowledge.md#9.1).
-// Nothing waits for a delivery, and none that fails stops anything.
+// Package notify reports events to people outside of the terminal: an outbox, which gets every notification, and a webhook,
+// to which they are delivered (specs/roles-and-knowledge.md#9.1). Nothing waits for a delivery, and a failed one stops
+// nothing.
 package notify
 
 import (
@@ -36,11 +36,10 @@ type Message struct {
 	Data    map[string]any `json:"data"`
 }
 
-// of is the key of Data that says what happened to whom: the same event of the same thing is
-// raised once.
+// of is the key of Data that identifies the subject of an event: the same event of the same subject is reported once.
 const of = "of"
 
-// New makes a message. subject tells it from others of the same event.
+// New returns a message. subject distinguishes it from others of the same event.
 func New(event, subject, content string) Message {
 	return Message{Event: event, Content: content, Data: map[string]any{of: subject}}
 }
@@ -49,7 +48,7 @@ func (m Message) same(other Message) bool {
 	return m.Event == other.Event && m.Task == other.Task && m.Data[of] == other.Data[of]
 }
 
-// Delivery says what became of a message.
+// Delivery is the result of the delivery of a message.
 type Delivery struct {
 	ID       string `json:"id"`
 	Delivery string `json:"delivery"` // delivered or failed
@@ -61,18 +60,18 @@ type Delivery struct {
 // Outbox is the file .liza/notifications.jsonl: messages and deliveries, one object a line.
 type Outbox struct {
 	Path string
-	Mask func(string) string // takes secrets out of what is written; nil: they stay
+	Mask func(string) string // masks secrets in written texts; nil: nothing is masked
 }
 
 const (
 	maxOutbox  = 10 << 20
-	maxCarried = 1 << 20 // of messages that wait when the file is put away
+	maxCarried = 1 << 20 // bytes of waiting messages that rotate keeps
 	lockWait   = 10 * time.Second
 	tryFor     = 24 * time.Hour
 	timeForm   = "2006-01-02T15:04:05Z"
 )
 
-// Put adds messages that are not there yet.
+// Put adds the messages that the outbox does not have yet.
 func (o Outbox) Put(ctx context.Context, now time.Time, messages ...Message) error {
 	return o.change(ctx, now, func(box contents) (lines []any) {
 		for _, m := range messages {
@@ -88,12 +87,12 @@ func (o Outbox) Put(ctx context.Context, now time.Time, messages ...Message) err
 	})
 }
 
-// Settle notes what became of a message.
+// Settle records the delivery of a message.
 func (o Outbox) Settle(ctx context.Context, d Delivery) error {
 	return o.change(ctx, time.Time{}, func(contents) []any { return []any{d} })
 }
 
-// Waiting are the messages of the last day that nobody has delivered or failed to deliver.
+// Waiting returns the messages of the last day without a delivery, successful or failed.
 func (o Outbox) Waiting(now time.Time) ([]Message, error) {
 	box, err := o.read()
 	if err != nil {
@@ -102,13 +101,13 @@ func (o Outbox) Waiting(now time.Time) ([]Message, error) {
 	return box.waiting(now), nil
 }
 
-// contents are what is in the file.
+// contents are the contents of the file.
 type contents struct {
 	messages []Message
 	settled  map[string]bool
 	last     int // number of the last message
 	size     int64
-	torn     bool // the last line has no end: its writer was killed
+	torn     bool // the last line is incomplete: its writer was killed
 }
 
 func (c contents) waiting(now time.Time) (waiting []Message) {
@@ -210,8 +209,8 @@ func (o Outbox) mask(text string) string {
 	return o.Mask(text)
 }
 
-// rotate puts the file away, compressed. The newest of what waits goes on in a new one, where
-// the number of the last message is too.
+// rotate compresses the file and sets it aside. A new one begins with the newest of the waiting messages, and with the number
+// of the last message.
 func (o Outbox) rotate(box contents, now time.Time) error {
 	data, err := safefile.Read(o.Path)
 	if err != nil {

@@ -10,18 +10,17 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Sender delivers what is in an outbox. Of several, in whatever processes, one delivers at a
-// time.
+// Sender delivers the messages of an outbox. Of all senders, in any process, one delivers at a time.
 type Sender struct {
 	Outbox  Outbox
 	Lock    string                      // notify.lock
-	Webhook func() (*Webhook, []string) // as the settings are now, and the events that go there; nil: nowhere, none: all
+	Webhook func() (*Webhook, []string) // returns the present settings, and the events to send, none: all; nil: nothing is sent
 	Now     func() time.Time
-	Failed  func(ctx context.Context, host string, err error) // a message could not be delivered
-	Problem func(error)                                       // the outbox cannot be used
+	Failed  func(ctx context.Context, host string, err error) // called for a message that could not be delivered
+	Problem func(error)                                       // called for an outbox that cannot be used
 }
 
-// Run delivers whenever look is ready, until ctx ends.
+// Run delivers at each signal of look, until ctx ends.
 func (c Sender) Run(ctx context.Context, look <-chan struct{}) {
 	for {
 		if err := c.Deliver(ctx); err != nil && ctx.Err() == nil {
@@ -38,8 +37,8 @@ func (c Sender) Run(ctx context.Context, look <-chan struct{}) {
 	}
 }
 
-// Deliver tries every message that waits, the oldest first. When somebody else delivers there
-// is nothing to do. One that was interrupted waits on.
+// Deliver tries every waiting message, the oldest first. It does nothing while another sender delivers. An interrupted
+// message waits on.
 func (c Sender) Deliver(ctx context.Context) error {
 	hook, events := c.Webhook()
 	if hook == nil {

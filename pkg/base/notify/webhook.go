@@ -19,8 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPayload is how many bytes a body has: receivers refuse larger ones, and the whole text is
-// on the board anyway.
+// MaxPayload is the greatest size of a body, in bytes: receivers refuse larger ones, and the board has the whole text.
 const MaxPayload = 1 << 20
 
 const (
@@ -39,8 +38,8 @@ type payload struct {
 	SentAt  string `json:"sent_at"`
 }
 
-// Send posts a message, several times if need be. mask takes secrets out of the body. The
-// error of the last attempt never shows more of the URL than its host.
+// Send posts a message, several times if necessary. mask removes secrets from the body. The error is that of the last
+// attempt, and shows only the host of the URL.
 func (w *Webhook) Send(ctx context.Context, m Message, now func() time.Time, mask func(string) string) (tries int, err error) {
 	u, err := w.checkURL()
 	if err != nil {

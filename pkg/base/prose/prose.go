@@ -15,14 +15,14 @@ func FirstLine(text string) string {
 	return line
 }
 
-// LastLine is the last line of a text that says something.
+// LastLine returns the last line of text that is not blank.
 func LastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }
 
-// Line returns a text of unknown origin on one line: control characters become spaces, and characters that are not shown or
-// turn the direction of writing are left out.
+// Line returns a text of unknown origin on one line: control characters become spaces, and invisible characters and those
+// that turn the direction of writing are removed.
 func Line(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -35,7 +35,7 @@ func Line(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// OneLine returns text on one line, its words one space apart, cut to most characters; 0 cuts nothing.
+// OneLine returns text on one line, its words one space apart, cut to most characters; 0: not cut.
 func OneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(Line(text)), " ")
 	if r := []rune(text); most > 0 && len(r) > most {
@@ -52,7 +52,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Few joins the first most entries of list, and says how many more there are.
+// Few joins the first most entries of list, and adds the number of the others.
 func Few(list []string, most int) string {
 	if more := len(list) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), more)
@@ -96,7 +96,7 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:max(0, most-len("…"))], "") + "…"
 }
 
-// Columns aligns a table; the last column may be of any length.
+// Columns aligns a table; the last column may have any length.
 func Columns(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -120,8 +120,8 @@ var (
 	notSlug     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\p{L}\p{N}\p{M}_ -]`) })
 )
 
-// Section is the section of a Markdown text under the heading that the anchor of ref
-// names, as GitHub names headings; without such a heading, the whole text.
+// Section returns the section of a Markdown text under the heading that the anchor of ref names, as GitHub names headings;
+// without such a heading, the whole text.
 func Section(text, ref string) string {
 	_, anchor, _ := strings.Cut(ref, "#")
 	if anchor == "" {

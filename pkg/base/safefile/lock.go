@@ -17,12 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A HeldError says that a lock was not granted in time, and who holds it.
+// A HeldError is returned for a lock that was not granted in time. It names the holder.
 type HeldError struct {
-	Path   string // of the lock file
-	Holder Holder // zero when the holder has not written its name
+	Path   string // path of the lock file
+	Holder Holder // zero if the holder has not written its name
 	Waited time.Duration
-	At     time.Time // when waiting ended
+	At     time.Time // end of the wait
 }
 
 func (e *HeldError) Error() string {
@@ -38,15 +38,12 @@ func shown(lock string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
-// Lock takes the exclusive lock on the file at path, which it makes when needed. Where
-// nobody waits it tries once; else it waits in order of arrival until ctx ends: with a
-// *HeldError when ctx had a deadline, with ctx's error when it was cancelled. A symbolic
-// link is refused. The lock ends with unlock, with the process, or when nobody holds on
-// to unlock any more. Programs that take the plain flock of the file, like flock(1),
-// exclude and are excluded; they are in no queue.
+// Lock takes the exclusive lock on the file at path, which it creates if it is missing. If others wait, it waits in order of
+// arrival until ctx ends: with a *HeldError if ctx had a deadline, with ctx's error if it was cancelled. It refuses a
+// symbolic link. The lock ends with unlock, with the process, or when unlock becomes unreachable. Programs that take the
+// plain flock of the file, like flock(1), exclude and are excluded, but are in no queue.
 //
-// Beside the lock is an empty file named like it with .queue at the end, for those who
-// wait. Where it cannot be used the lock works without.
+// The queue is an empty file beside the lock, with the suffix .queue. If it cannot be used the lock works without.
 func Lock(ctx context.Context, path string, holder Holder) (unlock func() error, err error) {
 	// A deadline may be over before the lock was asked for, on a machine under load: it is tried once
 	// in any case, so that the answer says who has it.
@@ -113,8 +110,8 @@ func grant(l *flock.Flock, q queue, path string, holder Holder) func() error {
 	}
 }
 
-// Holder says who holds a lock. It is one JSON line in the lock file while the lock is
-// held, for people and for those who wait in vain; the lock itself is the kernel's.
+// Holder is the holder of a lock: one JSON line in the lock file while the lock is held, for people and for error messages;
+// the lock itself is the kernel's.
 type Holder struct {
 	PID      int       `json:"pid"`
 	PIDStart int64     `json:"pid_start"`
@@ -141,9 +138,8 @@ func (h Holder) String() string {
 	return fmt.Sprintf("%s (pid %d%s)", name, h.PID, more)
 }
 
-// CurrentHolder reports whether the lock at path is held now, and by whom. The holder is zero if it
-// has not written its name, as other programs than Liza do not. The name of a killed holder is
-// ignored.
+// CurrentHolder reports whether the lock at path is held now, and by whom. The holder is zero if it has not written its name,
+// as programs other than Liza. The name of a killed holder is ignored.
 func CurrentHolder(path string) (Holder, bool) {
 	// Asking is taking the lock together with all others who ask, for an instant.
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK))
@@ -195,15 +191,13 @@ func readHolder(path string) Holder {
 	return h
 }
 
-// A queue is the file beside a lock. Those who wait for the lock have a place in it, so
-// that they get it in order of arrival.
+// A queue is the file beside a lock. Waiting processes have a place in it, so that they get the lock in order of arrival.
 //
-// flock alone keeps no order: anyone who asks between a release and the moment in which the
-// next in line runs again gets the lock. On a busy machine that is so long that the same
-// few get it again and again.
+// flock alone keeps no order: a process that asks between a release and the moment in which the next in line runs again gets
+// the lock. On a busy machine that is so long that the same few get it again and again.
 type queue struct {
 	path string
-	fd   int // -1 where it cannot be used
+	fd   int // -1 if it cannot be used
 }
 
 func queuePath(lock string) string { return lock + ".queue" }

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long somebody waits for the one ahead. Anyone who is in the queue and
-// does not run, stopped by a person, holds up the next no longer than that.
+// patience is the longest wait for the one ahead. A process in the queue that a person stopped delays the next no longer than
+// that.
 const patience = time.Second
 
 // A place in the queue is one byte of the file, locked by anyone who is there: the byte
 // whose number is the time of arrival, in nanoseconds, far behind the end of the content.
 // Nothing is written, and the kernel frees the place when its process ends.
 
-// busy reports whether somebody waits.
+// busy reports whether a process waits.
 func (q queue) busy() bool {
 	if q.fd < 0 {
 		return false
@@ -83,7 +83,7 @@ func (q queue) ahead(place int64) (at int64, found bool) {
 	return at, found
 }
 
-// taken finds a place among n bytes, 0 means all, that somebody else has.
+// taken finds a place, among n bytes from from on (0: all), that another process has.
 func (q queue) taken(from, n int64) (at int64, found bool) {
 	// A read lock is refused by those who have a place, not by those who wait for one.
 	lk := unix.Flock_t{Type: unix.F_RDLCK, Start: from, Len: n}

@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// MaxLog is the size at which the log of a program's output is put away (specs/protocol.md#3.5).
+// MaxLog is the size at which the log of a program's output is rotated (specs/protocol.md#3.5).
 const MaxLog = 50 << 20
 
-// A Log is a file that grows at its end. At its limit it is renamed to NAME.1, in place of the
-// one before, so that both together are bounded.
+// A Log is a file that grows at its end. At its limit it is renamed to NAME.1, replacing the former one, so that both
+// together are bounded.
 type Log struct {
 	path  string
 	limit int64

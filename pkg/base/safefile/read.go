@@ -16,16 +16,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A NotFileError says that something other than a file is where a file is read or
-// extended: a named pipe, on which the program would wait for ever, a device, a socket or a
-// folder. Like the errors of the operating system it is in a *fs.PathError.
+// NotFileError is returned for something other than a file at the path of one: a named pipe, on which the program would wait
+// for ever, a device, a socket or a folder. Like the errors of the operating system it is in a *fs.PathError.
 type NotFileError struct{ Mode fs.FileMode }
 
 func (e *NotFileError) Error() string {
 	return fmt.Sprintf("it is %s, not a file", kind(e.Mode))
 }
 
-// Is also holds for the error that reading a folder gives.
+// Is also holds for the error of reading a folder.
 func (e *NotFileError) Is(target error) bool { return target == syscall.EISDIR && e.Mode.IsDir() }
 
 func kind(mode fs.FileMode) string {
@@ -46,8 +45,8 @@ func notFile(path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: path, Err: &NotFileError{Mode: info.Mode()}}
 }
 
-// Read is os.ReadFile for a path at which agents can put something other than a file: that is
-// a *NotFileError at once.
+// Read is os.ReadFile for a path at which agents can put something other than a file: then it returns a *NotFileError at
+// once.
 func Read(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -65,9 +64,8 @@ func Read(path string) ([]byte, error) {
 // Open is os.Open for files alone, with the same promise as Read.
 func Open(path string) (*os.File, error) { return OpenFile(path, os.O_RDONLY, 0) }
 
-// OpenFile is os.OpenFile for files alone. It opens without waiting and looks at what it got,
-// so that nothing can be put in the place of a file in between. For files themselves
-// O_NONBLOCK has no meaning.
+// OpenFile is os.OpenFile for files alone. It opens without waiting and checks the open file, so that it cannot be exchanged
+// in between. O_NONBLOCK has no effect on files.
 func OpenFile(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NONBLOCK, mode)
 	if errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.EOPNOTSUPP) {
@@ -90,8 +88,8 @@ func OpenFile(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// ReadEnd passes the end of a file of the given size to enough, from the beginning of a line on, and
-// a larger end as long as enough returns false and there is more. from is the offset of the end.
+// ReadEnd passes the end of a file of the given size to enough, from the beginning of a line on, and a larger end as long as
+// enough returns false and there is more. from is the offset of the end.
 func ReadEnd(f io.ReaderAt, size int64, enough func(end []byte, from int64) bool) error {
 	for n := int64(64 << 10); ; n *= 4 {
 		from := max(size-n, 0)
@@ -112,18 +110,18 @@ func ReadEnd(f io.ReaderAt, size int64, enough func(end []byte, from int64) bool
 
 // A Found is a file or folder that Walk visits.
 type Found struct {
-	Path string // from the folder that is walked
+	Path string // relative to the folder of Walk
 	Info fs.FileInfo
-	Root *os.Root // a folder around it, which nothing leads out of
-	Name string   // in Root
+	Root *os.Root // a folder above it, which paths cannot leave
+	Name string   // its path in Root
 }
 
 // longestName is how long names in one root become before a root is made below: the kernel takes 4096 bytes at once.
 const longestName = 2000
 
-// Walk calls each for all that is in a folder, whatever a program that nobody trusts has made of it: names that are not text, folders in
-// one another whose paths are too long to be opened at once, or that it has closed to others. No link is followed; what vanishes meanwhile,
-// or cannot be read, is left out. An error of each ends it.
+// Walk calls each for every file and folder below dir, which a hostile program may have made: names that are not text,
+// folders nested too deeply to be opened by path, or closed to others. It follows no link, and skips entries that vanish or
+// cannot be read. An error of each ends it.
 func Walk(dir string, each func(Found) error) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

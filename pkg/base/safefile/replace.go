@@ -157,8 +157,8 @@ func Truncate(path string, size int64) error {
 	return f.Sync()
 }
 
-// Sweep removes the temporary files that killed writers of path left. It keeps those of other living
-// processes. The caller holds the lock under which path is written.
+// Sweep removes the temporary files of killed writers of path. It keeps those of other living processes. The caller holds the
+// lock under which path is written.
 func Sweep(path string) error {
 	prefix := tempPrefix(path)
 	names, err := os.ReadDir(filepath.Dir(path))
@@ -196,8 +196,8 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// RemoveTree removes a folder and all in it, also folders that are closed to the caller or nested deeper
-// than files may be open at one time, as a hostile program can make them. It follows no link.
+// RemoveTree removes a folder with its content, also folders that are closed to the caller or nested deeper than files may be
+// open at one time, as a hostile program can make them. It follows no link.
 func RemoveTree(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
@@ -216,7 +216,7 @@ func RemoveTree(dir string) error {
 	return errors.Join(flatten(root), root.Close(), os.RemoveAll(dir))
 }
 
-// flatten moves all folders up to the top, and removes what is in them.
+// flatten moves all folders up to the top, and removes their files.
 func flatten(root *os.Root) error {
 	folders, err := emptied(root, ".")
 	for n := 0; err == nil && len(folders) > 0; {
@@ -260,8 +260,8 @@ func emptied(root *os.Root, dir string) (folders []string, err error) {
 	return folders, err
 }
 
-// MakeFolder makes a folder and the folders around it that are missing, but none whose name begins with a dot: such a
-// folder is made by its owner alone, and a process that works on what was moved or removed does not begin it again.
+// MakeFolder makes a folder and its missing parents, but none whose name begins with a dot: only the owner of such a folder
+// makes it, so that a process does not make it again after it was moved or removed.
 func MakeFolder(path string, mode fs.FileMode) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
@@ -282,10 +282,9 @@ func MakeFolder(path string, mode fs.FileMode) error {
 	return nil
 }
 
-// A DiskFullError says that a file system has no room for what was to be written. The
-// file that was to be replaced or extended is as it was.
+// A DiskFullError is returned when a file system has too little room. The file to replace or extend is unchanged.
 type DiskFullError struct {
-	FileSystem string // folder where the full file system is mounted
+	FileSystem string // mount point of the full file system
 	Need, Free int64  // bytes
 	Err        error
 }
@@ -294,7 +293,7 @@ func (e *DiskFullError) Error() string {
 	return fmt.Sprintf("the file system of %s is full: %s needed, %s free", e.FileSystem, size(e.Need), size(e.Free))
 }
 
-// Unwrap gives the error of the operating system.
+// Unwrap returns the error of the operating system.
 func (e *DiskFullError) Unwrap() error { return e.Err }
 
 // explain turns "no space left on device" into a sentence with the figures.

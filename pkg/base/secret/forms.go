@@ -45,9 +45,8 @@ func formsOf(value string) []string {
 	return out
 }
 
-// within64 is what base64 of a longer text has of the value, wherever it is in that
-// text: three bytes become four characters, so there are three ways. What is too short would
-// be found by chance.
+// within64 returns the forms of value inside a longer text in base64, one for each of the three offsets at which it may
+// begin. It omits forms that are so short that they occur by chance.
 func within64(value []byte) []string {
 	const least = 8
 	var out []string
@@ -64,7 +63,7 @@ func within64(value []byte) []string {
 	return out
 }
 
-// component is what JavaScript's encodeURIComponent makes of the value.
+// component returns the value as JavaScript's encodeURIComponent encodes it.
 func component(value string) string {
 	return strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(url.QueryEscape(value))
 }

@@ -1,9 +1,8 @@
 // Package secret masks secrets in everything that is written (specs/decisions.md#D22).
 //
-// A Set knows names and values. Mask replaces each value, and the forms in which
-// programs print one, by [REDACTED:name]; Writer does the same to a stream, over the
-// borders of its chunks (specs/roles-and-knowledge.md#9.6). The package never writes a value
-// anywhere and hands none out.
+// A Set has names and values. Mask replaces each value, and the forms in which programs print one, by [REDACTED:name]; Writer
+// does the same to a stream, across the borders of its chunks (specs/roles-and-knowledge.md#9.6). The package neither writes
+// nor returns a value.
 package secret
 
 import (
@@ -28,15 +27,15 @@ const minRunes = 4
 type Set struct {
 	mu     sync.RWMutex
 	forms  *forms
-	values map[string]bool // those that are masked
-	given  *forms          // the plain values that somebody gave as a secret; see Found
-	folder string          // as AddFolder found it last
+	values map[string]bool // masked values
+	given  *forms          // the plain values that were added as secrets; see Found
+	folder string          // content of the folder at the last AddFolder
 }
 
-// forms are what is looked for, longest first. They are replaced whole, never changed.
+// forms are the texts to replace, longest first. They are immutable.
 type forms struct {
 	list   []form
-	begins *[1 << 16 / 64]uint64 // the pairs of bytes with which one begins
+	begins *[1 << 16 / 64]uint64 // the pairs of bytes that a form begins with
 }
 
 // form is one way in which a value may appear.
@@ -61,9 +60,8 @@ func (f *forms) with(name string, texts []string) *forms {
 	return next
 }
 
-// Add makes the set mask a value under a name; line ends after the value do not
-// belong to it. Values of less than four characters are ignored. A value that has
-// a name keeps it.
+// Add adds a value with a name; line ends after the value do not belong to it. Values of less than four characters are
+// ignored. A value that has a name keeps it.
 func (s *Set) Add(name, value string) { s.add(name, value, false) }
 
 // Masks reports whether a value is long enough to be masked.
@@ -90,8 +88,8 @@ func (s *Set) add(name, value string, given bool) {
 	}
 }
 
-// Found names a secret whose value a text has. Only what somebody gave as a secret counts,
-// and only when it is too long to be there by chance.
+// Found returns the name of a secret whose value is in text. It considers only values that were added as secrets, and that
+// are too long to occur by chance.
 func (s *Set) Found(text string) (name string, found bool) {
 	if s == nil {
 		return "", false
@@ -106,7 +104,7 @@ func (s *Set) Found(text string) (name string, found bool) {
 	return spans[0].name, true
 }
 
-// Finder is Found, or nil as long as there is nothing to find.
+// Finder returns Found, or nil while the set is empty.
 func (s *Set) Finder() func(text string) (name string, found bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -116,8 +114,8 @@ func (s *Set) Finder() func(text string) (name string, found bool) {
 	return s.Found
 }
 
-// AddEnviron adds the secrets of an environment: LIZA_SECRET_<NAME>, and the longer
-// values of variables whose names end in _KEY, _TOKEN, _SECRET or _PASSWORD, and what the headers of OpenTelemetry's exporters say.
+// AddEnviron adds the secrets of an environment: LIZA_SECRET_<NAME>, the longer values of variables whose names end in _KEY,
+// _TOKEN, _SECRET or _PASSWORD, and those in the headers of OpenTelemetry's exporters.
 func (s *Set) AddEnviron(environ []string) {
 	for _, e := range environ {
 		name, value, _ := strings.Cut(e, "=")
@@ -140,8 +138,8 @@ func (s *Set) AddEnviron(environ []string) {
 	}
 }
 
-// AddFolder adds the files of a folder (.liza/secrets), each under its name. A
-// folder that does not exist has none, and one that is as it was is not read again.
+// AddFolder adds the files of a folder (.liza/secrets), each under its name. A missing folder has none, and an unchanged one
+// is not read again.
 func (s *Set) AddFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,8 +176,8 @@ func (s *Set) AddFolder(dir string) error {
 	return nil
 }
 
-// Mask gives the text with every value replaced by [REDACTED:name]. Where two
-// values overlap, both are gone and the first one is named.
+// Mask returns text with every value replaced by [REDACTED:name]. Of two values that overlap both are replaced, by the name
+// of the first one.
 func (s *Set) Mask(text string) string {
 	forms := s.snapshot()
 	spans := find(text, forms)
@@ -197,7 +195,7 @@ func (s *Set) Mask(text string) string {
 	return out.String()
 }
 
-// Find reports whether the text holds a value, and the name of the first one.
+// Find reports whether text has a value, and returns the name of the first one.
 func (s *Set) Find(text string) (name string, found bool) {
 	spans := find(text, s.snapshot())
 	if len(spans) == 0 {

@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// Writer masks a stream. It holds back only what may be the beginning of a secret;
-// Close writes the rest. It may be used by several goroutines.
+// Writer masks a stream. It holds back only what may be the beginning of a secret; Close writes the rest. It may be used by
+// several goroutines.
 type Writer struct {
 	set *Set
 	out io.Writer
 
 	mu      sync.Mutex
 	held    string
-	covered int // bytes at the beginning of held that a mark already stands for
+	covered int // bytes at the beginning of held that a mark replaces
 }
 
-// Writer gives a writer that masks what it is given and writes it to w.
+// Writer returns a writer that masks its input and writes the result to w.
 func (s *Set) Writer(w io.Writer) *Writer { return &Writer{set: s, out: w} }
 
-// Write masks p and writes what can be written. An error is that of the writer below.
+// Write masks p and writes all that cannot be the beginning of a secret. An error is that of the writer below.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -32,7 +32,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close writes what is held back. It does not close the writer below.
+// Close writes the bytes held back. It does not close the writer below.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

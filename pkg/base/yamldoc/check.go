@@ -14,12 +14,12 @@ import (
 
 // A Problem is a value in a file that its Go type cannot hold.
 type Problem struct {
-	Path         string // within the value that was checked: "history[2].time"; "" is the value itself
+	Path         string // within the checked value: "history[2].time"; "" is the value itself
 	Line, Column int
-	Key          string   // the key concerned
-	Known        []string // for a key that the type does not know: those it does
+	Key          string   // key with the problem
+	Known        []string // for an unknown key: the keys of the type
 	Message      string   // for a value of a wrong type: "'priority' must be an integer, is "high""
-	Empty        bool     // an entry of a list or map that says nothing; see DropEmpty
+	Empty        bool     // an entry of a list or map without content; see DropEmpty
 }
 
 // Unknown reports whether the problem is an unknown key, not a value of a wrong type.
@@ -28,11 +28,11 @@ func (p Problem) Unknown() bool { return p.Message == "" }
 // A Schema holds the fields of the Go types of a file. It does not change.
 type Schema map[reflect.Type]shapeOf
 
-// shapeOf is what a struct type lets a map have.
+// shapeOf has the keys that a struct type allows.
 type shapeOf struct {
 	fields map[string]reflect.Type
 	names  []string
-	open   bool // other keys as well
+	open   bool // other keys are allowed
 }
 
 // NewSchema returns the schema of t and of all types within it.
@@ -183,7 +183,7 @@ func DropEmpty(v reflect.Value) {
 	}
 }
 
-// holds tells of a type of entries that there may be empty ones among or within them.
+// holds reports whether entries of a type, or entries within them, may be empty.
 func holds(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Map:

@@ -48,7 +48,7 @@ func rows(text string) []string {
 	return splitLines(ended(text))
 }
 
-// A hunk is a run of rows that one side replaced by others.
+// A hunk is a run of rows that one side replaced.
 type hunk struct {
 	from, to int // rows of the base, from 0; equal where rows were only added
 	rows     []string
@@ -84,8 +84,8 @@ func (h hunk) clashes(other hunk) bool {
 	return h.from < other.to && other.from < h.to || h.from == other.from && h.to == other.to && slices.Equal(h.rows, other.rows)
 }
 
-// maxDistance bounds the search for what two sequences have in common: beyond it they
-// count as different from their equal beginning to their equal end.
+// maxDistance bounds the search for common rows of two sequences: beyond it all between their equal beginning and their equal
+// end counts as different.
 const maxDistance = 1000
 
 // matches finds for each of n old elements the new one, of m, that is the same, or -1.
@@ -138,8 +138,8 @@ func shortestEdit(n, m int, same func(i, j int) bool, found func(i, j int)) {
 	}
 }
 
-// wayBack follows the traces of shortestEdit from the end to the beginning. The trace of
-// step d holds what was known before it about the diagonals -d to d.
+// wayBack follows the traces of shortestEdit from the end to the beginning. The trace of step d has the state of the
+// diagonals -d to d before it.
 func wayBack(x, y int, trace [][]int32, found func(i, j int)) {
 	for d := len(trace) - 1; d >= 0; d-- {
 		k, prevX, prevY := x-y, 0, 0

@@ -15,16 +15,16 @@ import (
 // A Document is one version of a file. It does not change: Edit makes the next version.
 type Document struct {
 	reader   *Reader
-	data     []byte // as it stands in the file; nil: the pieces have all of it
+	data     []byte // bytes of the file; nil: the pieces have all of them
 	marks    marks
-	whole    string // the text, when the file could not be cut; else ""
-	aliases  bool   // the file, which then is whole, has anchors, aliases or merge keys
+	whole    string // the text of a file that could not be cut; else ""
+	aliases  bool   // the uncut file has anchors, aliases or merge keys
 	sections []*section
 	tail     string // comments after the last section
 	finder   finder
 }
 
-// marks are what is taken off the bytes of a file to get at the text, and put back.
+// marks are the parts of a file that are not its text: removed when it is parsed, and added when it is written.
 type marks struct {
 	bom, crlf bool
 	open      bool // the last line has no line end
@@ -37,15 +37,15 @@ type section struct {
 	list    bool   // the entries form a list, not a map
 	apart   bool   // the entries have texts of their own
 	indent  int    // column of the entries that are apart, from 0
-	head    string // what is before the first entry, when apart
+	head    string // text before the first entry, when apart
 	entries []*Entry
 	split   bool // has entries, apart or not
-	value   any  // what Decode returned, when it has no entries
+	value   any  // result of Decode, for a section without entries
 }
 
 // Entry is one element of a section that was split.
 type Entry struct {
-	name  string // its key, in a map
+	name  string // its key in a map
 	text  string // "" unless the section is apart
 	value any
 }
@@ -174,8 +174,8 @@ func (d *Document) unique() bool {
 	return true
 }
 
-// takeOver puts what last knows about the same texts into d. A text that is new gets
-// memory of its own: else each entry would hold on to the whole file that it came with.
+// takeOver reuses values of last for equal texts in d. It copies a new text: otherwise each entry would keep the whole file
+// in memory.
 func (d *Document) takeOver(last *Document) {
 	if last == nil {
 		return
@@ -232,8 +232,7 @@ func (d *Document) endsPlainly() bool {
 
 const bom = "\ufeff"
 
-// unmark takes from a file what is not part of its text: the byte order mark and, if all
-// lines have them, carriage returns. A last line without an end gets one.
+// unmark removes the byte order mark and, if all lines have them, carriage returns. It adds a missing end of the last line.
 func unmark(text string) (string, marks) {
 	var m marks
 	text, m.bom = strings.CutPrefix(text, bom)
@@ -260,24 +259,20 @@ func (m marks) put(text string) []byte {
 	return []byte(text)
 }
 
-// A Reader parses one version of a file after the other and takes over what did not
-// change. It holds no more than the latest version. It may be used by several
-// goroutines at once.
+// A Reader parses one version of a file after the other and reuses unchanged parts. It keeps only the latest version. It may
+// be used by several goroutines at once.
 type Reader struct {
 	// Split names the sections that have an entry for each element of their list or map.
 	Split []string
 
-	// Decode makes of the value of a section (entry is nil) or of an entry what its
-	// Value will return. The lines of node count from the first line of its piece of the
-	// file; LinesBefore tells how many come before that. Decode is called once for each
-	// piece, from several goroutines at once, and must not change node. nil: nothing is
-	// decoded.
+	// Decode returns the Value of a section (entry is nil) or of an entry. The lines of node count from the first line of its
+	// piece of the file; LinesBefore returns the number of lines before it. Decode is called once for each piece, from
+	// several goroutines at once, and must not change node. nil: nothing is decoded.
 	Decode func(section string, entry *Entry, node *yaml.Node) any
 
-	// Fast may return at once what Decode would make of a section that is not split (entry
-	// is nil) or of an entry, from the text of its piece; see Fast.Entry. When ok is false
-	// the piece is parsed, and Decode is asked. It is called like Decode. nil: Decode is
-	// asked always.
+	// Fast may return the result of Decode for an unsplit section (entry is nil) or an entry from the text of its piece; see
+	// Fast.Entry. If ok is false the piece is parsed and passed to Decode. It is called like Decode. nil: all pieces are
+	// passed to Decode.
 	Fast func(section string, entry *Entry, text string, list bool, indent int) (value any, ok bool)
 
 	mu   sync.Mutex
@@ -315,13 +310,13 @@ func (d *Document) pieces(yield func(string) bool) {
 	yield(d.tail)
 }
 
-// A finder knows where the entries of a document are. It is made when somebody first asks
-// for a line: a file with thousands of faults asks thousands of times.
+// A finder has the places of a document's entries. It is made for the first line that is asked for, because a file with
+// thousands of faults asks thousands of times.
 type finder struct {
 	once  sync.Once
 	first map[*section]int            // lines before the section
 	lines map[*section][]int          // lines before each of its entries
-	ids   map[*section]map[string]int // what entries of a list seem to have as their id
+	ids   map[*section]map[string]int // apparent ids of the entries of a list; see seemingID
 }
 
 func (d *Document) places() *finder {
@@ -355,10 +350,10 @@ func (d *Document) places() *finder {
 // A Part is a section of a document, for callers that store documents in parts.
 type Part struct {
 	Key     string
-	Text    string // of the section; where its entries are apart, what is before the first of them
+	Text    string // text of the section or, if its entries are apart, the text before the first one
 	Apart   bool   // the entries have texts of their own
 	List    bool   // and form a list, not a map
-	Indent  int    // in this column, from 0
+	Indent  int    // column of the entries, from 0
 	Entries []*Entry
 }
 
@@ -382,8 +377,8 @@ func (d *Document) Parts() (parts []Part, tail string, ok bool) {
 	return parts, d.tail, true
 }
 
-// Join makes a document of parts, which it may keep. It takes sections with the same text over from
-// like, unless nil, and does not read entries again. The error is a *SyntaxError.
+// Join makes a document of parts, which it may keep. It reuses sections of like with the same text, unless nil, and does not
+// read entries again. The error is a *SyntaxError.
 func (r *Reader) Join(parts []Part, tail string, like *Document) (*Document, error) {
 	doc := &Document{reader: r, tail: tail, sections: make([]*section, len(parts))}
 	for i, p := range parts {
@@ -404,8 +399,7 @@ func (r *Reader) Join(parts []Part, tail string, like *Document) (*Document, err
 	return doc, nil
 }
 
-// seemingID reads the id of an entry without parsing it: what is behind "id:" in the
-// column of its keys. Who uses it checks it.
+// seemingID returns the text behind "id:" in the column of an entry's keys, without parsing the entry. Callers check it.
 func seemingID(text string, column int) string {
 	for row := range strings.Lines(text) {
 		rest := strings.TrimLeft(row, " ")

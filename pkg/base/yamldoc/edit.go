@@ -18,9 +18,9 @@ type Edit struct {
 
 type sectionEdit struct {
 	key           string
-	before, after any    // for a section as a whole
-	behind        string // where a new section goes
-	items         []Item // for the entries of a split section
+	before, after any    // values of a section as a whole
+	behind        string // key before a new section
+	items         []Item // entries of a split section
 	entries       bool
 }
 
@@ -28,7 +28,7 @@ type sectionEdit struct {
 type Item struct {
 	From          int    // index of the entry in the document, or -1 for a new one
 	Name          string // the key of a new entry of a map
-	Before, After any    // the change; both nil: the entry stays as it is
+	Before, After any    // the change; both nil: the entry is unchanged
 	Block         bool   // a new entry is in block style, however small
 }
 
@@ -52,8 +52,8 @@ func (e *Edit) Entries(key string, items []Item) {
 	e.sections = append(e.sections, sectionEdit{key: key, items: items, entries: true})
 }
 
-// Apply returns the document with the changes. It parses all rewritten text again and proves that
-// its value is that of the changes.
+// Apply returns the document with the changes. It parses all rewritten text again and verifies that its value is that of the
+// changes.
 func (e *Edit) Apply() (*Document, error) {
 	if e.doc.whole != "" {
 		return e.applyWhole()
@@ -338,9 +338,9 @@ func Section(key string, value any, above string, behind map[string]string, bloc
 // A Cut is one difference between two versions of a file.
 type Cut struct {
 	From    int `json:"from"`    // offset in the old bytes
-	Removed int `json:"removed"` // how many bytes were taken away there
+	Removed int `json:"removed"` // bytes removed there
 	To      int `json:"to"`      // offset in the new bytes
-	Added   int `json:"added"`   // how many came in their place
+	Added   int `json:"added"`   // bytes added there
 }
 
 // CutsSince returns the differences to an older version, piece by piece, and the bytes that all
@@ -388,9 +388,8 @@ func ApplyCuts(old []byte, cuts []Cut, added []byte) (data []byte, ok bool) {
 	return append(data, old[at:]...), len(added) == 0
 }
 
-// locate turns an error of the library into a SyntaxError with line and column. What
-// the library names is the line where the construct begins, or none; so look for the
-// shortest beginning of the text that has the same error.
+// locate turns an error of the library into a SyntaxError with line and column. The library names the line where the
+// construct begins, or none; so locate searches for the shortest beginning of the text that has the same error.
 func locate(text string, err error, split map[string]bool) *SyntaxError {
 	if errors.Is(err, errEmpty) {
 		return &SyntaxError{Line: 1, Column: 1, Reason: err.Error()}

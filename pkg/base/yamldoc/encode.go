@@ -197,8 +197,7 @@ func printable(s string, breaks bool) bool {
 	return true
 }
 
-// mustEscape reports whether r can be only as an escape within double quotes: what is
-// not printable, and what YAML takes for the end of a line.
+// mustEscape reports whether double quotes must escape r: it is not printable, or ends a line in YAML.
 func mustEscape(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r >= 0xd800 && r < 0xe000, r == 0xfffe, r == 0xffff, r == utf8.RuneError:
@@ -207,7 +206,7 @@ func mustEscape(r rune) bool {
 	return false
 }
 
-// Limits of what is written on one line.
+// The limits of a collection on one line.
 const (
 	maxFlowMap  = 200
 	maxFlowList = 100
@@ -262,8 +261,8 @@ func flatList(n *yaml.Node) bool {
 	return true
 }
 
-// writer puts nodes into text, two columns for each level. It writes what Encode makes
-// and nodes that were read and have nothing unusual about them; simple tells which.
+// writer writes nodes as text, two columns for each level. It writes the trees of Encode, and parsed trees for which simple
+// returns true.
 type writer struct{ b strings.Builder }
 
 // simple reports whether writer can write n without losing anything: comments other than
@@ -296,7 +295,7 @@ func (w *writer) item(value *yaml.Node, indent int) {
 	w.value(value, indent, true)
 }
 
-// value writes what follows a key or a dash, up to the end of its last line.
+// value writes the value behind a key or a dash, up to the end of its last line.
 func (w *writer) value(n *yaml.Node, indent int, inItem bool) {
 	block := n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 	switch {

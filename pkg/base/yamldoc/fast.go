@@ -68,11 +68,11 @@ func (f *Fast) Section(text string, key string, into reflect.Value) (ok bool) {
 	return r.value(plan, into.Elem(), 0, true) && r.column < 0
 }
 
-// fastKind is what a fastPlan can read.
+// fastKind is the kind of values that a fastPlan reads.
 type fastKind uint8
 
 const (
-	fastNothing fastKind = iota // but null
+	fastNothing fastKind = iota // null only
 	fastString
 	fastText // through UnmarshalText
 	fastInt
@@ -90,17 +90,17 @@ const (
 type fastPlan struct {
 	kind fastKind
 	typ  reflect.Type
-	elem *fastPlan    // of what a pointer points to, and of the elements of a slice or map
-	maps reflect.Type // of open values: the type of the maps within
+	elem *fastPlan    // plan of a pointer's target, and of the elements of a slice or map
+	maps reflect.Type // in open values: type of the maps within
 
-	fields []fastField // of a struct, in the order in which they are usually written
+	fields []fastField // fields of a struct, in their usual order in the file
 	index  map[string]int
-	inline *fastField // the map of the keys that have no field
+	inline *fastField // the map of the keys without a field
 }
 
 type fastField struct {
 	name string
-	at   int // in the struct
+	at   int // index in the struct
 	plan *fastPlan
 }
 
@@ -117,8 +117,8 @@ var (
 	openMapType = reflect.TypeFor[map[string]any]()
 )
 
-// plan makes the plan of a type. The library gives the maps in a map of open values the
-// type of the map around them, which is what maps is for.
+// plan makes the plan of a type. maps is the type of maps within open values: the library gives them the type of the map
+// around them.
 func (p *fastPlanner) plan(t, maps reflect.Type) *fastPlan {
 	if t == openType {
 		return &fastPlan{kind: fastOpen, typ: t, maps: maps}
@@ -205,7 +205,7 @@ func (p *fastPlan) find(name string, last int) int {
 	return -1
 }
 
-// target makes what pointers at to point to, and returns the last of it.
+// target makes the targets of the pointers at to, and returns the last one.
 func (p *fastPlan) target(to reflect.Value) (*fastPlan, reflect.Value) {
 	for p.kind == fastPointer {
 		to.Set(reflect.New(p.elem.typ))
@@ -214,23 +214,21 @@ func (p *fastPlan) target(to reflect.Value) (*fastPlan, reflect.Value) {
 	return p, to
 }
 
-// A fastReader reads one text. Its methods return false for what the library must read;
-// then the reader is of no more use. Each that reads a value ends at the first text of
-// the line behind it, in the given column.
+// A fastReader reads one text. Its methods return false for text that the library must read; then the reader must not be used
+// any more. Methods that read a value end at the first text of the next line, in the given column.
 type fastReader struct {
 	text   string
-	at     int // where reading goes on
-	start  int // of the line that next found
-	column int // of its text; -1 at the end
+	at     int // offset of the next byte
+	start  int // offset of the line that next found
+	column int // column of its text; -1 at the end
 	depth  int
-	null   bool // the value that was read last says nothing
+	null   bool // the last value was empty
 }
 
 // maxDepth is how deep collections may lie in each other.
 const maxDepth = 40
 
-// value reads what is behind a key, inMap, or behind the dash of an item. column is
-// where the key or the dash is.
+// value reads the value behind a key, if inMap, or behind the dash of an item. column is that of the key or the dash.
 func (r *fastReader) value(p *fastPlan, to reflect.Value, column int, inMap bool) bool {
 	for r.text[r.at] == ' ' {
 		r.at++
@@ -304,12 +302,12 @@ func (r *fastReader) items(p *fastPlan, to reflect.Value, column int, bare bool)
 
 // A lister fills a slice element by element.
 type lister struct {
-	plan *fastPlan // of an element
+	plan *fastPlan // plan of an element
 	to   reflect.Value
 	list reflect.Value // addressable
 }
 
-// lister begins a list at to, which the plan is for.
+// lister begins a list at to, whose plan is p.
 func (p *fastPlan) lister(to reflect.Value) (l lister, ok bool) {
 	p, to = p.target(to)
 	switch p.kind {
@@ -375,24 +373,24 @@ func (r *fastReader) mapping(p *fastPlan, to reflect.Value, column int) bool {
 	return r.column < column
 }
 
-// A filler fills a struct or a map with one key after the other. Between begin and end
-// the value is read into what to points to, by the plan.
+// A filler fills a struct or a map with one key after the other. Between begin and end the value is read into the target of
+// to, by the plan.
 type filler struct {
 	plan *fastPlan
 	to   reflect.Value
 
 	of     *fastPlan
 	base   reflect.Value
-	seen   [maxFastFields / 64]uint64 // fields
-	last   int                        // field
+	seen   [maxFastFields / 64]uint64 // fields that had a key
+	last   int                        // index of the last field
 	open   map[string]any
 	inOpen bool          // the value is for open, not for a field
-	slot   reflect.Value // where a value for open is read to
+	slot   reflect.Value // target of a value for open
 	dict   reflect.Value // a map of another type
-	held   reflect.Value // where a value for dict is read to
+	held   reflect.Value // target of a value for dict
 }
 
-// filler begins a map at to, which the plan is for.
+// filler begins a map at to, whose plan is p.
 func (p *fastPlan) filler(to reflect.Value) (m filler, ok bool) {
 	m = filler{of: p, base: to, last: -1}
 	switch p.kind {
@@ -455,7 +453,7 @@ func (m *filler) begin(key string) bool {
 	return !m.dict.MapIndex(reflect.ValueOf(key).Convert(p.typ.Key())).IsValid()
 }
 
-// entries tells of a map of pointers, whose empty entries are told with their line.
+// entries reports whether the map has pointers, whose empty entries are reported with their line.
 func (m *filler) entries() bool { return m.of.kind == fastMap && m.plan.kind == fastPointer }
 
 func (m *filler) end(key string) {

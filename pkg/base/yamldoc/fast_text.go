@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// lineText reads a text that ends on its line. plain tells that it has no quotes.
+// lineText reads a text that ends on its line. plain reports that it has no quotes.
 func (r *fastReader) lineText(stops *charSet) (text string, plain, ok bool) {
 	if c := r.text[r.at]; c == '"' || c == '\'' {
 		text, ok = r.quoted()
@@ -86,7 +86,7 @@ func (r *fastReader) dash() bool {
 	return r.text[r.at] == '-' && (r.text[r.at+1] == ' ' || r.text[r.at+1] == '\n')
 }
 
-// charSet tells of each byte whether it is in a set.
+// charSet is a set of bytes.
 type charSet [256]bool
 
 func chars(set string) (c charSet) {
@@ -170,7 +170,7 @@ scan:
 	return value, value != "<<"
 }
 
-// quoted reads a text in quotes that ends on its line. Escapes are those that Go has too.
+// quoted reads a text in quotes that ends on its line, with the escapes that Go has too.
 func (r *fastReader) quoted() (value string, ok bool) {
 	quote, start := r.text[r.at], r.at+1
 	for at := start; ; at++ {
@@ -235,7 +235,7 @@ func (p *fastPlan) odd(to reflect.Value, text string) bool {
 	return fitsScalar(node, p.typ) && node.Decode(to.Addr().Interface()) == nil
 }
 
-// openScalar is what a text says where anything may be.
+// openScalar returns the value of a text where any type is allowed.
 func openScalar(text string, plain bool) (value any, ok bool) {
 	if !plain {
 		return text, true

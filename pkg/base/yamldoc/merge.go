@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// MergeOptions tell Merge3 what the files do not say.
+// MergeOptions have the facts about files that Merge3 cannot see.
 type MergeOptions struct {
 	Theirs []string // top-level keys whose value is always theirs, such as a version counter
 }
@@ -142,10 +142,10 @@ func write(want *yaml.Node, starts ...string) (string, error) {
 	return "", errNotFaithful
 }
 
-// A shared3 holds the entries that are the same in three versions of a file. In a condensed
-// text each of them is one line with a mark, so that a merge costs what differs.
+// A shared3 has the entries that are equal in three versions of a file. In a condensed text a mark on one line replaces each
+// of them, so that a merge costs only the differences.
 type shared3 struct {
-	mark    string // begins the mark of each entry; nothing in the files looks like it
+	mark    string // beginning of each mark; no text in the files has it
 	entries []string
 }
 
@@ -328,7 +328,7 @@ func (s spot) side() Side {
 
 // A merger merges the trees of three versions. Its results share nodes with them.
 type merger struct {
-	split     map[string]bool // sections whose entries are there or not, even if empty
+	split     map[string]bool // sections whose entries are not removed when empty
 	theirs    []string        // top-level keys whose value is always theirs
 	shared    shared3
 	order     *yaml.Node // tree of the text merged by lines, for the order of entries; may be nil
@@ -492,7 +492,7 @@ func reordered(before, after []string) bool {
 	return !slices.Equal(common(before, after), common(after, before))
 }
 
-// fit changes the tree node to say what want says. Nodes that say it already stay as they are.
+// fit changes the tree node to the value of want. Nodes with the wanted value stay unchanged.
 func fit(node, want *yaml.Node) {
 	switch {
 	case sameValue(node, want):

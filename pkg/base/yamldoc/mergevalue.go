@@ -6,9 +6,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// sameValue reports whether two nodes, either of which may be nil, say the same: styles,
-// comments and the order of keys do not count, and what is empty is the same as what is
-// absent. Aliases are the business of flatten.
+// sameValue reports whether two nodes, which may be nil, have the same value: styles, comments and the order of keys do not
+// count, and an empty value equals an absent one. flatten handles aliases.
 func sameValue(a, b *yaml.Node) bool {
 	emptyA, emptyB := emptyNode(a), emptyNode(b)
 	if emptyA || emptyB {

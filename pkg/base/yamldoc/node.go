@@ -31,8 +31,8 @@ func Node(data []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// JSONNode parses a JSON text into the tree that the same YAML would give. (YAML parsers fail on
-// some JSON, such as tabs and surrogate pairs.)
+// JSONNode parses a JSON text into the tree of the same YAML. (YAML parsers fail on some JSON, such as tabs and surrogate
+// pairs.)
 func JSONNode(data []byte) (*yaml.Node, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var whole any
@@ -98,11 +98,9 @@ func (r *jsonReader) node() (*yaml.Node, error) {
 	return n, err
 }
 
-// layout cuts text at its top-level keys, and the sections of split at their entries,
-// by looking at lines only. ok is false when the lines do not have the plain shape that
-// lets them be cut: then nothing is known. What layout returns is a guess until every
-// piece was parsed by itself: a quoted text, a flow list or a block text that runs over
-// a cut leaves a piece before the cut that does not parse.
+// layout cuts text at its top-level keys, and the sections of split at their entries, by their lines only. ok is false if the
+// lines are not plain enough to be cut. The result is a guess until every piece was parsed by itself: a quoted text, a flow
+// list or a block text that runs over a cut leaves a piece before the cut that does not parse.
 func layout(text string, split map[string]bool) (sections []*section, tail string, ok bool) {
 	if strings.IndexByte(text, '\r') >= 0 || strings.Contains(text, "\u0085") ||
 		strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029") {
@@ -280,7 +278,7 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// leading tells how many blanks a text begins with.
+// leading returns the number of blanks at the beginning of text.
 func leading(text string) int {
 	n := 0
 	for n < len(text) && text[n] == ' ' {
@@ -334,8 +332,8 @@ func (d *Document) Line(path string) (line, column int) {
 	return place.Line, place.Column
 }
 
-// head is the key of a section that path names as a whole, nil for another path: where it is can be told without a look
-// at its entries, of which there may be thousands.
+// head returns the key of a section that path names as a whole, or nil for another path. Its place is known without a look at
+// its entries, of which there may be thousands.
 func (d *Document) head(path string) *yaml.Node {
 	steps := splitPath(path)
 	if d.whole != "" || len(steps) != 1 {
@@ -354,8 +352,8 @@ func (d *Document) head(path string) *yaml.Node {
 	return place
 }
 
-// lookUp returns the value at path and the node that marks its place: its key, or the
-// value itself in a list. found is false when only something around it exists.
+// lookUp returns the value at path and the node that marks its place: its key, or the value itself in a list. If found is
+// false they are those of the nearest existing collection around it.
 func (d *Document) lookUp(path string) (value, place *yaml.Node, found bool) {
 	steps := splitPath(path)
 	if d.whole != "" {

@@ -22,7 +22,7 @@ const (
 	maxExpansion = 10 << 20  // bytes that all aliases of a file expand to
 )
 
-// A SyntaxError says why and where a file is not one YAML map.
+// A SyntaxError is the reason why, and the place where, a file is not one YAML map.
 type SyntaxError struct {
 	Line, Column int // 0: unknown
 	Reason       string
@@ -95,7 +95,7 @@ func check(root *yaml.Node) (aliases bool, err *SyntaxError) {
 type checker struct {
 	aliases  bool
 	expanded int
-	size     map[*yaml.Node]int // of the targets of aliases; -1 while it is being counted
+	size     map[*yaml.Node]int // sizes of the targets of aliases; -1 during the count
 	err      *SyntaxError
 }
 
@@ -216,8 +216,8 @@ func (r *Reader) split() map[string]bool {
 
 func (r *Reader) splits(key string) bool { return slices.Contains(r.Split, key) }
 
-// parsePieces reads a file that can be cut; it returns nil when it cannot. What is wrong
-// with such a file is found out by reading it as a whole.
+// parsePieces reads a file that can be cut, else it returns nil. The errors of such a file are found by reading it as a
+// whole.
 func (r *Reader) parsePieces(text string, last *Document) *Document {
 	sections, tail, ok := layout(text, r.split())
 	if !ok || !harmless(tail) {
@@ -308,8 +308,7 @@ func (d *Document) fresh() []piece {
 	return pieces
 }
 
-// read parses and decodes one piece. It reports whether the piece parses to exactly what
-// the layout took it for.
+// read parses and decodes one piece. It reports whether the piece has the structure that layout assumed.
 func (r *Reader) read(p *piece) (good bool) {
 	if r.readFast(p) {
 		return true
@@ -390,7 +389,7 @@ func (s *section) fill(r *Reader, value *yaml.Node) {
 	}
 }
 
-// decode never returns nil, so that a value tells that a piece was read.
+// decode never returns nil, so that a value marks a piece that was read.
 func (r *Reader) decode(section string, entry *Entry, node *yaml.Node) any {
 	if r.Decode != nil {
 		if v := r.Decode(section, entry, node); v != nil {

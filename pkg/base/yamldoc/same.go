@@ -193,7 +193,7 @@ func align(before, after reflect.Value) []int {
 	return from
 }
 
-// identity is what tells elements of a list apart: their id, n or seq.
+// identity returns the value that distinguishes elements of a list: their id, n or seq.
 func identity(v reflect.Value) string {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()

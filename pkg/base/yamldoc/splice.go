@@ -9,9 +9,8 @@ import (
 
 var errNotFaithful = errors.New("cannot find a text that says what was changed")
 
-// splice returns text, whose tree is before, with those lines rewritten in which
-// after differs. If that does not lead to a text that says exactly what after says, all
-// of it is rewritten, in the end without comments.
+// splice returns text, the text of the tree before, with the lines rewritten in which after differs. If the result does not
+// have the value of after, it rewrites all lines, in the end without comments.
 func splice(text string, before, after *yaml.Node) (string, error) {
 	if out, err := spliceLines(text, before, after); err == nil {
 		return out, nil
@@ -57,7 +56,7 @@ func rendered(root *yaml.Node, indent int) string {
 	return indented(ended(w.b.String()), indent)
 }
 
-// says reports whether text says what the tree says. Loosely, a time may have become a text.
+// says reports whether text has the value of the tree. Loosely, a time may have become a text.
 func says(text string, tree *yaml.Node, loosely bool) bool {
 	if text == "" {
 		return false
@@ -134,7 +133,7 @@ func (s *splicer) blockOf(a, b *yaml.Node) bool {
 		a.Anchor == b.Anchor && a.Tag == b.Tag
 }
 
-// before is what is on the line of n to its left.
+// before returns the text on the line of n to its left.
 func (s *splicer) before(n *yaml.Node) (string, bool) {
 	if n.Line < 1 || n.Line > len(s.lines) {
 		return "", false
@@ -153,14 +152,14 @@ func (s *splicer) before(n *yaml.Node) (string, bool) {
 type part struct {
 	node   *yaml.Node // the key, or the element of a list
 	value  *yaml.Node
-	line   int    // where it begins, from 0
+	line   int    // number of its first line, from 0
 	body   string // its lines, without the indentation of the first
 	after  string // blank lines and comments between it and the next one
 	bottom int    // the line behind its body
 }
 
-// block writes the collection from its first element up to the line to. What is on
-// the first line to the left of it has been written.
+// block writes the collection from its first element up to the line to. The text to the left of its first line was written
+// before.
 func (s *splicer) block(before, after *yaml.Node, to int) bool {
 	step := 2
 	if before.Kind == yaml.SequenceNode {
@@ -317,8 +316,8 @@ func (s *splicer) inside(p part, value *yaml.Node, indent int) bool {
 	return s.block(p.value, value, p.bottom)
 }
 
-// identical reports whether a node is an unchanged copy of another: aliases of the same
-// anchor count, what they stand for does not.
+// identical reports whether a node is an unchanged copy of another: aliases of the same anchor are equal, whatever their
+// target.
 func identical(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.Value != b.Value || a.ShortTag() != b.ShortTag() || a.Style != b.Style ||
 		a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {

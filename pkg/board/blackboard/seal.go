@@ -48,7 +48,7 @@ func (a *Approval) SealFits(task string, k Sealer) string {
 	return sealFits(k, a.Key, a.MAC, func() []string { return a.sealed(task) })
 }
 
-// sealFits returns why mac, made with the key named key, is no seal of the texts says, or "" if it is. If k is nil every seal
+// sealFits returns why mac, made with the key named key, does not seal the texts says, or "" if it is. If k is nil every seal
 // is valid.
 func sealFits(k Sealer, key, mac string, says func() []string) string {
 	switch {

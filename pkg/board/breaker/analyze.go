@@ -8,7 +8,7 @@
 // specs/protocol.md#5.4 in package transition and carried out by package verb.
 //
 // Details of anomalies come from agents and from editors. A missing value, a number in the
-// place of a text or a list is no error: a detail without content matches nothing.
+// place of a text or a list is not an error: a detail without content matches nothing.
 package breaker
 
 import (

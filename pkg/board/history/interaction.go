@@ -18,7 +18,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Interaction is one run of an agent program (roles and knowledge 7.1). An entry with Liza.Event is no run, but an event
+// Interaction is one run of an agent program (roles and knowledge 7.1). An entry with Liza.Event is not a run, but an event
 // between two runs.
 type Interaction struct {
 	Sequence      int             `json:"sequence"` // from 1, over all runs of the task
