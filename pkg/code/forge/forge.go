@@ -13,25 +13,25 @@ import (
 type Client interface {
 	// Request is one pull or merge request.
 	Request(ctx context.Context, number int) (Request, error)
-	// Find gives the requests from a branch of this repository, in whatever state, the newest first.
+	// Find returns the requests from a branch of this repository, in any state, the newest first.
 	Find(ctx context.Context, branch string) ([]Request, error)
 	Open(ctx context.Context, r NewRequest) (Request, error)
 	// Edit changes title and text.
 	Edit(ctx context.Context, number int, title, body string) error
 	// Ready ends the draft.
 	Ready(ctx context.Context, r Request) error
-	// Merge merges the request if its head is still the commit. A *RefusedError says why the forge does not.
+	// Merge merges the request if its head is still the commit. A *RefusedError is the forge's reason not to.
 	Merge(ctx context.Context, r Request, how Merging) error
-	// Comment says something at a request.
+	// Comment adds a comment to a request.
 	Comment(ctx context.Context, number int, text string) error
-	// Comments are what was said at a request and at its lines, the oldest first.
+	// Comments returns the comments on a request and its lines, the oldest first.
 	Comments(ctx context.Context, number int) ([]Comment, error)
-	// Checks are the results of CI for a commit, each name once.
+	// Checks returns the results of CI for a commit, each name once.
 	Checks(ctx context.Context, commit string) ([]Check, error)
-	// Log is the end of what a check printed, or what the forge says of it when there is no log.
+	// Log returns the end of the output of a check, or the forge's text about it if there is no log.
 	Log(ctx context.Context, c Check) (string, error)
 
-	// Issues gives the issues that have all the labels; requests are none. State is open, closed or all.
+	// Issues returns the issues, not requests, that have all the labels. State is open, closed or all.
 	Issues(ctx context.Context, labels []string, state string) ([]Issue, error)
 	Issue(ctx context.Context, number int) (Issue, error)
 	IssueComments(ctx context.Context, number int) ([]Comment, error)
@@ -53,13 +53,13 @@ type Request struct {
 	URL    string
 	Title  string
 	Body   string
-	Branch string // what is to be merged, of this repository
-	Fork   bool   // the branch is another repository's
+	Branch string // branch of this repository to merge
+	Fork   bool   // the branch is in another repository
 	Base   string
 	Head   string // commit
 	State  string // open, merged or closed
 	Draft  bool
-	Merge  string // the commit on the base branch, of a merged one
+	Merge  string // of a merged one: the commit on the base branch
 }
 
 // NewRequest is a request to open.
@@ -68,19 +68,19 @@ type NewRequest struct {
 	Draft                     bool
 }
 
-// Merging says how a request is merged.
+// Merging has the method of a merge.
 type Merging struct {
 	Method string // merge, squash or rebase
-	Queue  bool   // the forge merges when all that it asks for is there
+	Queue  bool   // the forge merges when its conditions are met
 }
 
 // Check is one result of CI.
 type Check struct {
-	ID    string // of the job, "" when there is none
+	ID    string // id of the job, or ""
 	Name  string
 	State string // pending, passed or failed
 	URL   string
-	Text  string // what the forge says of it
+	Text  string // description by the forge
 }
 
 // The states of checks.
@@ -90,15 +90,15 @@ const (
 	Failed  = "failed"
 )
 
-// Comment is what somebody said.
+// Comment is a comment of a person or program.
 type Comment struct {
-	ID      string // of this forge, unique among the comments of one request or issue
+	ID      string // id on this forge, unique among the comments of one request or issue
 	Author  string
-	Member  bool // may write to the repository; others are strangers
+	Member  bool // the author may write to the repository; others are strangers
 	Bot     bool
 	Text    string
-	Path    string // of a comment at a file
-	Line    int    // of that file in the branch, 0 for none
+	Path    string // file of a comment on a line
+	Line    int    // line of that file in the branch; 0 for none
 	Commit  string
 	Changes bool // a review that asks for changes
 	URL     string
@@ -151,14 +151,14 @@ func byTime(a, b Comment) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// The kinds of trackers beside the forges.
+// The kinds of trackers besides the forges.
 const (
 	Jira   = "jira"
 	Linear = "linear"
 )
 
-// Locate reads the address of a git remote: the host's web address, the repository's path, and the kind of forge when the host is
-// one that everybody knows. Names and passwords in the address are left out.
+// Locate parses the address of a git remote: the host's web address, the repository's path, and the kind of forge for
+// well-known hosts. It omits names and passwords in the address.
 func Locate(remote string) (host, repo, kind string, err error) {
 	given := remote
 	if !strings.Contains(remote, "://") { // git@host:owner/name.git
@@ -191,7 +191,7 @@ func Locate(remote string) (host, repo, kind string, err error) {
 	return scheme + "://" + at, repo, kind, nil
 }
 
-// API is the address of the API of a forge, from its web address.
+// API returns the address of the API of a forge, from its web address.
 func API(kind, host string) string {
 	host = strings.TrimSuffix(host, "/")
 	switch {
@@ -209,7 +209,7 @@ func API(kind, host string) string {
 	return host + "/api/v1"
 }
 
-// TokenVariables are the variables of the environment in which each kind of forge's token is looked for, in this order.
+// TokenVariables returns the environment variables for the token of a kind of forge, in the order of preference.
 func TokenVariables(kind string) []string {
 	switch kind {
 	case GitHub:
@@ -224,7 +224,7 @@ func TokenVariables(kind string) []string {
 	return []string{"GITEA_TOKEN"}
 }
 
-// TokenCommand is the forge's own command line that prints the token for a host, nil when there is none.
+// TokenCommand returns the forge's own command line that prints the token for a host, or nil.
 func TokenCommand(kind, host string) []string {
 	u, err := url.Parse(host)
 	switch {
@@ -238,7 +238,7 @@ func TokenCommand(kind, host string) []string {
 	return nil
 }
 
-// New gives the client for a repository.
+// New returns the client for a repository.
 func New(o Options) (Client, error) {
 	if o.Repo == "" {
 		return nil, fmt.Errorf("cannot use the forge: the repository is not known")
@@ -258,7 +258,7 @@ func New(o Options) (Client, error) {
 	return nil, fmt.Errorf("cannot use the forge %q: it is none of github, gitlab and gitea", o.Kind)
 }
 
-// LimitError says that the forge takes no more calls for now.
+// LimitError is returned when the forge takes no more calls for now.
 type LimitError struct {
 	Host  string
 	Until time.Time
@@ -268,11 +268,11 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s takes no more calls until %s", e.Host, e.Until.UTC().Format(time.RFC3339))
 }
 
-// StatusError is an answer of the forge that is none of those that were hoped for.
+// StatusError is an unexpected answer of the forge.
 type StatusError struct {
 	What   string // method and path
 	Status int
-	Text   string // what the forge says
+	Text   string // text of the answer
 }
 
 func (e *StatusError) Error() string {
@@ -283,14 +283,14 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s answered %d%s", e.What, e.Status, text)
 }
 
-// RefusedError says why the forge does not merge a request now.
+// RefusedError is the reason why the forge does not merge a request now.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return "the forge does not merge it: " + e.Reason }
 
-// Tracker is where a team keeps its issues. An issue has a key: a number on a forge, TEAM-12 elsewhere.
+// Tracker is the issue tracker of a team. An issue has a key: a number on a forge, TEAM-12 elsewhere.
 type Tracker interface {
-	// Labelled gives the open issues that have all the labels.
+	// Labelled returns the open issues that have all the labels.
 	Labelled(ctx context.Context, labels []string) ([]Ticket, error)
 	Ticket(ctx context.Context, key string) (Ticket, error)
 	// Said reports whether a text is in a comment of the issue.
@@ -303,7 +303,7 @@ type Tracker interface {
 // TrackerKinds are the kinds of trackers.
 var TrackerKinds = []string{GitHub, GitLab, Gitea, Jira, Linear}
 
-// NewTracker gives the client for a tracker; Repo counts for forges only.
+// NewTracker returns the client for a tracker; Repo is for forges only.
 func NewTracker(o Options) (Tracker, error) {
 	switch o.Kind {
 	case Jira, Linear:

@@ -14,7 +14,7 @@ import (
 type gitlab struct {
 	*transport
 	project string       // path of the project in the API
-	members map[int]bool // who was asked for already
+	members map[int]bool // users that were looked up
 }
 
 type gitlabRequest struct {
@@ -89,7 +89,7 @@ func (g *gitlab) Ready(ctx context.Context, r Request) error {
 	return g.Edit(ctx, r.Number, strings.TrimPrefix(r.Title, gitlabDraft), r.Body)
 }
 
-// Merge merges; how the commits are put together is the project's setting, but for squashing.
+// Merge merges the request; apart from squashing the project's setting determines the method.
 func (g *gitlab) Merge(ctx context.Context, r Request, how Merging) error {
 	return refusal(g.write(ctx, http.MethodPut, g.at(r.Number)+"/merge",
 		map[string]any{"sha": r.Head, "squash": how.Method == "squash", "auto_merge": how.Queue, "merge_when_pipeline_succeeds": how.Queue}, nil))
@@ -116,7 +116,7 @@ type gitlabNote struct {
 	} `json:"position"`
 }
 
-// notes are what people said; what the forge itself writes into the list is left out.
+// notes returns the comments of people, without the entries of the forge itself.
 func (g *gitlab) notes(ctx context.Context, path string) ([]Comment, error) {
 	found, err := list[gitlabNote](ctx, g.transport, path+"/notes?sort=asc&order_by=created_at")
 	if err != nil {
@@ -140,7 +140,7 @@ func (g *gitlab) notes(ctx context.Context, path string) ([]Comment, error) {
 	return out, nil
 }
 
-// member reports whether somebody may write to the project: a developer or more.
+// member reports whether a user may write to the project: as a developer or more.
 func (g *gitlab) member(ctx context.Context, id int) (bool, error) {
 	if known, ok := g.members[id]; ok {
 		return known, nil
@@ -173,7 +173,7 @@ type gitlabStatus struct {
 	May    bool   `json:"allow_failure"`
 }
 
-// Checks has the jobs of pipelines and what others report, which GitLab keeps in one list.
+// Checks returns the jobs of pipelines and the results of other systems, which GitLab keeps in one list.
 func (g *gitlab) Checks(ctx context.Context, commit string) ([]Check, error) {
 	found, err := list[gitlabStatus](ctx, g.transport, g.project+"/repository/commits/"+commit+"/statuses")
 	slices.SortStableFunc(found, func(a, b gitlabStatus) int { return int(b.ID - a.ID) })

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// hub is what GitHub and Gitea have in common.
+// hub has the common part of GitHub and Gitea.
 type hub struct {
 	*transport
 	repo   string // path of the repository in the API
@@ -42,7 +42,7 @@ type hubRequest struct {
 	Merged  bool    `json:"merged"`
 	At      *string `json:"merged_at"`
 	Commit  string  `json:"merge_commit_sha"`
-	Commit2 string  `json:"merged_commit_id"` // older Gitea
+	Commit2 string  `json:"merged_commit_id"` // of older Gitea
 	Head    hubSide `json:"head"`
 	Base    hubSide `json:"base"`
 }
@@ -66,7 +66,7 @@ func (h *hub) Request(ctx context.Context, number int) (Request, error) {
 	return h.request(r), err
 }
 
-// find gives the requests of a branch among those that a query lists.
+// find returns the requests of a branch among the results of a query.
 func (h *hub) find(ctx context.Context, query, branch string) ([]Request, error) {
 	list, err := list[hubRequest](ctx, h.transport, h.repo+"/pulls?state=all"+query)
 	var out []Request
@@ -364,7 +364,7 @@ func (g *github) Log(ctx context.Context, c Check) (string, error) {
 
 type gitea struct {
 	hub
-	members map[string]bool // who was asked for already
+	members map[string]bool // users that were looked up
 }
 
 // draftPrefix marks a draft by its title.
@@ -426,7 +426,7 @@ func (g *gitea) Comments(ctx context.Context, number int) ([]Comment, error) {
 	return out, nil
 }
 
-// member reports whether somebody may write to the repository. Whom the forge does not tell about is a stranger.
+// member reports whether a user may write to the repository. If the forge does not say, the user is a stranger.
 func (g *gitea) member(ctx context.Context, login string) (bool, error) {
 	if owner, _, _ := strings.Cut(g.Options.Repo, "/"); strings.EqualFold(owner, login) {
 		return true, nil
@@ -456,7 +456,7 @@ func (g *gitea) Checks(ctx context.Context, commit string) ([]Check, error) {
 	return newest(list), err
 }
 
-// Log is the log of the failed job whose name is in that of the check: "WORKFLOW / JOB (EVENT)".
+// Log returns the log of the failed job whose name is in that of the check: "WORKFLOW / JOB (EVENT)".
 func (g *gitea) Log(ctx context.Context, c Check) (string, error) {
 	var runs struct {
 		Runs []struct {

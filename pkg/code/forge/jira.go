@@ -109,7 +109,7 @@ func (j *jira) Say(ctx context.Context, key, text string) error {
 	return j.write(ctx, http.MethodPost, j.issue(key)+"/comment", map[string]any{"body": text}, nil)
 }
 
-// Finish takes the first transition of the workflow that leads to a status of the category done.
+// Finish uses the first transition of the workflow that leads to a status of the category done.
 func (j *jira) Finish(ctx context.Context, key string) error {
 	var ways struct {
 		Transitions []struct {

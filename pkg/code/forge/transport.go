@@ -15,30 +15,30 @@ import (
 	"time"
 )
 
-// Options say which repository of which forge is meant, and how it is reached.
+// Options select a repository of a forge, and how it is reached.
 type Options struct {
 	Kind  string // github, gitlab or gitea
 	API   string // address of the API, without a slash at its end
 	Repo  string // owner/name; GitLab: with groups
 	Token string
-	Email string // whose token it is; Jira Cloud asks for it
+	Email string // user of the token, which Jira Cloud requires
 
 	HTTP *http.Client                                     // nil: the usual one, with a time limit
 	Now  func() time.Time                                 // required
 	Wait func(ctx context.Context, d time.Duration) error // required: for back-off and rate limits
 }
 
-// Bounds of what a forge may answer, and how long it is waited for.
+// The limits of a forge's answers and of waiting.
 const (
 	maxAnswer   = 8 << 20  // bytes of one answer
-	maxLogRead  = 64 << 20 // bytes of a log of which the end is kept
+	maxLogRead  = 64 << 20 // bytes of a log whose end is kept
 	maxPages    = 50
 	maxTries    = 4
-	maxWait     = 90 * time.Second // of one rate limit; a longer one is the caller's
+	maxWait     = 90 * time.Second // longest wait for one rate limit; the caller handles a longer one
 	callTimeout = 60 * time.Second
 )
 
-// LogTail is how much of a log is kept.
+// LogTail is the most bytes of a log that are kept.
 const LogTail = 12 << 10
 
 // transport carries calls to one API.
@@ -121,7 +121,7 @@ func nextPage(link string) string {
 	return ""
 }
 
-// own reports whether an address is on the host that the token is for.
+// own reports whether an address is on the host of the token.
 func (t *transport) own(u *url.URL) bool { return u.Scheme == t.base.Scheme && u.Host == t.base.Host }
 
 // call sends one call and reads a JSON answer.
@@ -170,7 +170,7 @@ func (t *transport) tail(ctx context.Context, path string) (string, error) {
 	return Tail(string(kept)), nil
 }
 
-// Tail is the end of a log, from the beginning of a line.
+// Tail returns the end of a log, from the beginning of a line.
 func Tail(log string) string {
 	if len(log) > LogTail {
 		log = log[len(log)-LogTail:]
@@ -249,7 +249,7 @@ func (t *transport) limit(resp *http.Response) time.Duration {
 	return time.Minute
 }
 
-// send sends a call once and follows redirects. The token goes to the API's own host, and what is written goes nowhere else.
+// send sends a call once and follows redirects. The token goes only to the API's own host, and a write is never redirected to another host.
 func (t *transport) send(ctx context.Context, method, address string, data []byte) (*http.Response, error) {
 	for range 5 {
 		req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(data))
@@ -295,7 +295,7 @@ func (t *transport) authorize(req *http.Request) {
 	}
 }
 
-// failure is an answer as an error, with what the forge says.
+// failure returns an answer as an error, with the forge's text.
 func (t *transport) failure(method string, resp *http.Response) error {
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, 16<<10))
 	var said struct {
@@ -338,5 +338,5 @@ func status(err error) int {
 	return 0
 }
 
-// NotFound reports whether the forge does not have what was asked for, or does not show it.
+// NotFound reports whether the forge has no such object, or does not show it.
 func NotFound(err error) bool { return status(err) == http.StatusNotFound }

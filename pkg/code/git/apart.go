@@ -92,7 +92,7 @@ func (c *comparison) entries(hash plumbing.Hash) (map[string]object.TreeEntry, e
 	return all, nil
 }
 
-// compare notes what differs between two trees of a folder, whose path ends with a slash.
+// compare adds the differences between two trees of folder, whose path ends with a slash.
 func (c *comparison) compare(ctx context.Context, folder string, old, now plumbing.Hash) error {
 	if old == now {
 		return ctx.Err()
@@ -120,7 +120,7 @@ func (c *comparison) compare(ctx context.Context, folder string, old, now plumbi
 	return nil
 }
 
-// entry notes what differs at the path file; an entry that is not there is the zero value.
+// entry adds the difference at the path file; a missing entry is the zero value.
 func (c *comparison) entry(ctx context.Context, file string, before, after object.TreeEntry) error {
 	if before.Mode == after.Mode && before.Hash == after.Hash {
 		return nil

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Work names what Save is to save: the branch task/<ID> and, when Path is set, the worktree there.
+// Work is the work to save: the branch task/<ID> and, if Path is set, the worktree there.
 type Work struct {
 	ID          string
-	Path        string // of the worktree; "": the branch alone
+	Path        string // path of the worktree; "": the branch alone
 	Reason      string // for the commit's message
-	Integration string // head of the integration branch; "" when there is none
-	Base        string // where the work began; "" when unknown
-	Left        string // the commit that a run with a git folder of its own was at, besides; "" for none
+	Integration string // head of the integration branch; "" if there is none
+	Base        string // commit where the work began; "" if unknown
+	Left        string // commit that a run with its own git folder was at; "" for none
 }
 
 func (s *session) save(ctx context.Context, w Work) (ref string, saved bool, err error) {
@@ -78,7 +78,7 @@ func (s *session) saveCommit(ctx context.Context, w Work, commit string) (ref st
 	return ref, err == nil, err
 }
 
-// saveContent keeps what the files of a worktree add to its HEAD.
+// saveContent saves the differences between the files of a worktree and its HEAD.
 func (s *session) saveContent(ctx context.Context, w Work, held holding) (ref string, saved bool, err error) {
 	all, err := s.AtticRefs(ctx, w.ID)
 	if err != nil {
@@ -109,9 +109,8 @@ func (s *session) addAttic(ctx context.Context, id, commit string, all []Attic) 
 	return ref, s.setRef(ctx, ref, commit, "")
 }
 
-// Keep saves a commit in the attic of name, unless head or the attic has it already. It returns the ref that
-// holds it, "" when head has it. A head of "" has nothing. Unlike the work of a task, name may be any
-// component of a ref.
+// Keep saves a commit in the attic of name, unless head or the attic contains it. It returns the ref that holds it, or "" if
+// head contains it. An empty head contains nothing. Unlike the id of a task, name may be any component of a ref.
 func (r *Repo) Keep(ctx context.Context, name, commit, head string) (ref string, err error) {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -182,10 +181,10 @@ func newestFirst(all []Attic) {
 	slices.SortFunc(all, func(a, b Attic) int { return b.N - a.N })
 }
 
-// Proof says what counts as safe when work is removed, besides the task's attic, which is looked at in any case.
+// Proof has the commits, besides the task's attic, that make the removal of work safe.
 type Proof struct {
-	Integration string // head of the integration branch; "" when there is none
-	Base        string // where the work began: a branch that still is there holds nothing; "" when unknown
+	Integration string // head of the integration branch; "" if there is none
+	Base        string // commit where the work began: a branch that is still there has no work; "" if unknown
 }
 
 // beyond counts the commits up to commit that neither the proof nor the attic has.
@@ -214,20 +213,20 @@ func (r *references) beyond(ctx context.Context, commit string, proof Proof, all
 	return count, nil
 }
 
-// A Saved is a ref of Liza's own with the time of its commit.
+// A Saved is a ref of Liza's own, with the time of its commit.
 type Saved struct {
 	Ref    string
-	ID     string // whose work it is
+	ID     string // task of the work
 	Commit string
-	At     time.Time // when the commit was made
+	At     time.Time // time of the commit
 }
 
-// SavedWork lists everything in the attic.
+// SavedWork lists all refs of the attic.
 func (r *references) SavedWork(ctx context.Context) ([]Saved, error) {
 	return r.saved(ctx, attic, true)
 }
 
-// Candidates lists the commits of merges that were begun (specs/protocol.md#8.2, M5).
+// Candidates lists the commits of started merges (specs/protocol.md#8.2, M5).
 func (r *references) Candidates(ctx context.Context) ([]Saved, error) {
 	return r.saved(ctx, "refs/liza/candidate/", false)
 }
@@ -256,7 +255,7 @@ func (r *references) saved(ctx context.Context, folder string, numbered bool) ([
 	return all, nil
 }
 
-// Unsaved lists what Remove would refuse to let go, with the same proof; nothing: Remove would remove it.
+// Unsaved lists the work for which Remove, with the same proof, would refuse; it is empty if Remove would remove the task.
 func (r *Repo) Unsaved(ctx context.Context, id string, proof Proof) ([]string, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
@@ -276,15 +275,15 @@ func (r *Repo) Unsaved(ctx context.Context, id string, proof Proof) ([]string, e
 	return s.unsaved(ctx, id, held, proof)
 }
 
-// A LockFile is a lock file of git. Busy says why it may be in use, "" when no git process of this repository lives:
-// then anyone who needs the lock next removes it (specs/protocol.md#7.3).
+// A LockFile is a lock file of git. Busy is the reason why it may be in use, or "" if no git process of this repository
+// lives: then the next call that needs the lock removes it (specs/protocol.md#7.3).
 type LockFile struct {
 	Path string
 	Made time.Time
 	Busy string
 }
 
-// LockFiles lists the lock files of git that are there now. A git that works has some of them for a moment.
+// LockFiles lists the present lock files of git. A running git has some of them for a moment.
 func (r *Repo) LockFiles(ctx context.Context) ([]LockFile, error) {
 	var found []LockFile
 	var infos []fs.FileInfo
@@ -321,8 +320,8 @@ func (r *Repo) LockFiles(ctx context.Context) ([]LockFile, error) {
 	return found, nil
 }
 
-// UnderWay says which operation of git was begun in a checkout and not ended: merge, rebase, cherry-pick or revert; ""
-// for none. path is a linked worktree, or the main checkout.
+// UnderWay returns the unfinished operation of git in a checkout: merge, rebase, cherry-pick, revert or "". path is a linked
+// worktree, or the main checkout.
 func (r *runner) UnderWay(path string) string {
 	dir := r.place.CommonDir
 	if filepath.Clean(path) != r.place.Root {
@@ -340,7 +339,7 @@ func (r *runner) UnderWay(path string) string {
 	return ""
 }
 
-// Version is that of the git command, "" when it cannot be asked.
+// Version returns the version of the git command, or "" if it cannot be run.
 func Version(ctx context.Context) string {
 	r := &runner{env: environment(nil)}
 	out, err := r.read(ctx, "", "version")
@@ -350,10 +349,10 @@ func Version(ctx context.Context) string {
 	return strings.TrimSpace(strings.TrimPrefix(out, "git version "))
 }
 
-// Save puts the work of a task in the attic (specs/protocol.md#8.6, E-SAVE): its tracked changes and untracked files that are
-// not ignored, as a commit on top of the worktree's HEAD, and every commit of HEAD and of the branch. It changes nothing in
-// the worktree. ref is the attic ref that holds the newest of it, "" when there is nothing to save; saved reports whether
-// this call made it. Work that cannot be saved (inside a submodule or a nested repository) is an *UnsavedError.
+// Save saves the work of a task in the attic (specs/protocol.md#8.6, E-SAVE): its tracked changes and its untracked files
+// that are not ignored, as a commit on top of the worktree's HEAD, and every commit of HEAD and of the branch. It changes
+// nothing in the worktree. ref is the attic ref of the newest commit, or "" if there is nothing to save; saved reports
+// whether this call made it. Work that cannot be saved (inside a submodule or a nested repository) is an *UnsavedError.
 func (r *Repo) Save(ctx context.Context, w Work) (ref string, saved bool, err error) {
 	if err := checkID(w.ID); err != nil {
 		return "", false, err

@@ -18,11 +18,11 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Bounds of what is looked at in place of a status of the main checkout.
+// The limits up to which the main checkout is compared by its files, without git status.
 const (
 	mostStated = 2_000                 // files and folders
-	settled    = 50 * time.Millisecond // a file that changed within this time may change again without another time
-	coarse     = 2 * time.Second       // the same for a file system that keeps whole seconds
+	settled    = 50 * time.Millisecond // time in which a file may change again without another modification time
+	coarse     = 2 * time.Second       // the same time for a file system with whole seconds
 )
 
 // tooLarge is the key that says that the main checkout had more files than are looked at.

@@ -15,8 +15,8 @@ import (
 // The lock of a worktree says which call made it: "liza <id> <nonce>", with a last word "attached" when the branch was
 // there before. It is the proof that Abandon needs, and it ends with UnlockWorktree.
 
-// UnlockWorktree ends the lock that ProvideWorktree put on the worktree of id, once the claim is confirmed. A worktree
-// that is not locked, or locked by somebody else, stays as it is.
+// UnlockWorktree removes the lock of ProvideWorktree from the worktree of id, after the claim was confirmed. It leaves a
+// worktree without a lock, or with another lock, as it is.
 func (r *Repo) UnlockWorktree(ctx context.Context, id string) error {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -46,9 +46,9 @@ func (s *session) unlockEntry(ctx context.Context, path string) error {
 	return nil
 }
 
-// Abandon removes what the ProvideWorktree with this nonce created, after a claim was lost (specs/protocol.md#7.2, P3): the
-// worktree when its lock carries the nonce, and its branch unless it was there before or has commits that no other ref
-// has. A worktree of another call, or one that was kept, stays.
+// Abandon removes the work of the ProvideWorktree call with this nonce, after a lost claim (specs/protocol.md#7.2, P3): the
+// worktree if its lock has the nonce, and its branch unless it existed before or has commits that no other ref has. It leaves
+// a worktree of another call, or one that existed before.
 func (r *Repo) Abandon(ctx context.Context, id, nonce string) error {
 	s, err := r.lock(ctx)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Commit commits everything in a linked worktree that is not ignored, and returns its HEAD; changed is false when there
-// was nothing to commit. Hooks and signing are off. The main checkout is refused.
+// Commit commits all files of a linked worktree that are not ignored, and returns its HEAD; changed is false if there was
+// nothing to commit. Hooks and signing are off. It refuses the main checkout.
 func (r *Repo) Commit(ctx context.Context, path, message string) (hash string, changed bool, err error) {
 	path = absolute(r.place.Root, path)
 	fail := func(err error) (string, bool, error) {
@@ -69,7 +69,7 @@ func (r *Repo) Commit(ctx context.Context, path, message string) (hash string, c
 	return hash, true, nil
 }
 
-// AddExclude makes sure that a line is in <common dir>/info/exclude, which every checkout obeys.
+// AddExclude adds a line, if it is missing, to <common dir>/info/exclude, which every checkout obeys.
 func (r *Repo) AddExclude(ctx context.Context, line string) error {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func appendText(path, text string) error {
 	return errors.Join(err, file.Close())
 }
 
-// Discard throws away everything in a linked worktree that is not committed, ignored files excepted. It is for work
-// that declared that it changes nothing (specs/protocol.md#4.5); everything else is saved first.
+// Discard removes all uncommitted changes of a linked worktree, but no ignored files. Use it only for work that declared to
+// change nothing (specs/protocol.md#4.5); other work is saved first.
 func (r *Repo) Discard(ctx context.Context, path string) error {
 	path = absolute(r.place.Root, path)
 	s, err := r.lock(ctx)

@@ -20,8 +20,8 @@ import (
 // ModeGitlink is the mode of a submodule's entry in a tree.
 const ModeGitlink = "160000"
 
-// No more of a difference is read than MostDiff bytes, and nothing of a file that has more than MostFile: an agent may commit
-// any number of lines, and who reads them has them in memory.
+// Of a difference at most MostDiff bytes are read, and no file above MostFile: an agent may commit any number of lines, and a
+// reader of them has them in memory.
 const (
 	MostDiff = 16 << 20
 	MostFile = 4 << 20
@@ -34,11 +34,11 @@ var withoutLarge = []string{"-c", fmt.Sprintf("core.bigFileThreshold=%d", MostFi
 type Change struct {
 	Status  string // A added, M modified (also its mode or kind), D deleted, R renamed
 	Path    string
-	OldPath string // of a renamed file
-	Mode    string // as in a tree: 100644, 100755, 120000, 160000; of a deleted file the old one
+	OldPath string // former path of a renamed file
+	Mode    string // mode in the tree: 100644, 100755, 120000, 160000; of a deleted file the former one
 }
 
-// ChangedFiles lists what differs between the commits base and commit, submodules by commit.
+// ChangedFiles returns the differences between the commits base and commit, submodules by commit.
 func (r *objects) ChangedFiles(ctx context.Context, base, commit string) ([]Change, error) {
 	if changes, err := r.compare(ctx, base, commit); err == nil {
 		return changes, nil
@@ -83,13 +83,13 @@ const stat = "--stat=120"
 // patch has git write a difference itself.
 var patch = []string{"--patch", "--src-prefix=a/", "--dst-prefix=b/"}
 
-// DiffStat is the summary that git diff --stat prints for two commits.
+// DiffStat returns the output of git diff --stat for two commits.
 func (r *objects) DiffStat(ctx context.Context, base, commit string) (string, error) {
 	return r.diffTree(ctx, base, commit, nil, 0, stat)
 }
 
-// Diff is the patch from base to commit, of the given files and folders or of all: its first MostDiff bytes. With all of it git writes
-// the summary, which is remembered: who looks at a change needs both.
+// Diff returns the first MostDiff bytes of the patch from base to commit, for the given files and folders or for all. For
+// all, git writes the summary in the same run, and it is cached for DiffStat.
 func (r *objects) Diff(ctx context.Context, base, commit string, paths ...string) (string, error) {
 	if len(paths) > 0 || !isFullHash(base) || !isFullHash(commit) {
 		return r.diffTree(ctx, base, commit, paths, MostDiff, patch...)
@@ -147,8 +147,8 @@ func (r *objects) comparedBy(ctx context.Context, base, commit string, paths []s
 	return out, nil
 }
 
-// ReadFile is the content of a file in a commit; path is relative to the top of the tree. Of a symbolic link it is the
-// target. ErrNotFound when the commit has no such file.
+// ReadFile returns the content of a file in a commit, or the target of a symbolic link; path is relative to the top of the
+// tree. It returns ErrNotFound if the commit has no such file.
 func (r *objects) ReadFile(ctx context.Context, commit, file string) ([]byte, error) {
 	fail := func(err error) ([]byte, error) { return nil, about(fmt.Sprintf("file %q in %s", file, commit), err) }
 	if !plainRev(commit) || strings.ContainsRune(file, 0) {
@@ -213,18 +213,18 @@ func (r *objects) fileOf(commit, file string) (content []byte, there bool, err e
 	return content, err == nil, err
 }
 
-// A FilePatch is one file that differs between two commits, with what changed in it.
+// A FilePatch is one file that differs between two commits, with its patch.
 type FilePatch struct {
 	Change
-	OldMode        string // of the file before; zeros for one that was added
-	Added, Removed int    // lines
+	OldMode        string // mode before; zeros for an added file
+	Added, Removed int    // numbers of lines
 	Binary         bool
-	Hunks          string // as git writes them, from the first @@ on; "" without any
-	Cut            bool   // Hunks does not have all
+	Hunks          string // git's text from the first @@ on; "" without one
+	Cut            bool   // Hunks is incomplete
 }
 
-// Patches is the difference of two commits, file by file. Of what git writes, no more than most bytes are read; cut
-// reports whether there is more. Nothing that the repository configures is run.
+// Patches returns the difference of two commits, file by file. It reads at most most bytes of git's output; cut reports
+// whether there is more. It runs no program that the repository configures.
 func (r *objects) Patches(ctx context.Context, base, commit string, most int) (files []FilePatch, cut bool, err error) {
 	if err := plainRevs(base, commit); err != nil {
 		return nil, false, err
@@ -245,11 +245,11 @@ func (r *objects) Patches(ctx context.Context, base, commit string, most int) (f
 	return files, cut, err
 }
 
-// patchFormat has git write what ParsePatches reads, and start no program for it.
+// patchFormat makes git write the format of ParsePatches, without starting a program.
 var patchFormat = []string{"--find-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "--patch", "-z", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b/"}
 
-// ParsePatches reads what git wrote in patchFormat, without its end when it was cut: the raw records, the counts and the patch,
-// one after the other. All have the same order, so that no path in the patch, which git may quote, has to be read.
+// ParsePatches parses git's output in patchFormat, without its end if it was cut: the raw records, the counts and the patch,
+// one after the other. All have the same order, so that it need not parse the paths in the patch, which git may quote.
 func ParsePatches(out string, cut bool) ([]FilePatch, error) {
 	list, patch, _ := strings.Cut(out, "\x00\x00")
 	raw, counts := splitRecords(fields(list))
@@ -350,8 +350,8 @@ func hunks(section string) string {
 	return ""
 }
 
-// Proposal names the two sides of the difference that a merge of commit into the branch at tip makes. As a rule they are
-// the one merge base and commit; with several of those git merges them first, so the sides are tip and the merged tree.
+// Proposal returns the two sides of the difference that a merge of commit into the branch at tip makes. As a rule they are
+// the one merge base and commit; if there are several bases, which git merges first, the sides are tip and the merged tree.
 func (r *objects) Proposal(ctx context.Context, tip, commit string) (from, to string, err error) {
 	bases, err := r.bases(ctx, tip, commit)
 	if err != nil {
@@ -367,8 +367,8 @@ func (r *objects) Proposal(ctx context.Context, tip, commit string) (from, to st
 	return tip, tree, err
 }
 
-// Undone lists the files in which to, the tree of a merge of commit, lacks what came onto the branch from fork to its
-// later commit from, though the history of to has it.
+// Undone lists the files in which to, the tree of a merge of commit, lacks changes that came onto the branch from fork to its
+// later commit from, though the history of to has them.
 func (r *objects) Undone(ctx context.Context, fork, from, to, commit string) ([]string, error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("cannot compare %s with what was merged before: %w", commit, err)
@@ -478,11 +478,11 @@ func touches(changes []Change, file string) bool {
 // A Merged is a commit of the branch itself that changed some files.
 type Merged struct {
 	Commit string
-	Task   string // of its trailer Liza-Task; "" without one
+	Task   string // value of its trailer Liza-Task, or ""
 	Files  []string
 }
 
-// MergesOf lists, from the newest, the commits of the branch itself from fork to tip that changed one of the files.
+// MergesOf returns the commits of the branch itself from fork to tip that changed one of the files, the newest first.
 func (r *objects) MergesOf(ctx context.Context, fork, tip string, files ...string) (list []Merged, err error) {
 	if err := plainRevs(fork, tip); err != nil {
 		return nil, err
@@ -505,7 +505,8 @@ func (r *objects) MergesOf(ctx context.Context, fork, tip string, files ...strin
 	return list, nil
 }
 
-// scratchObjects is a folder for what git writes while it only looks, and the variables that lead it there.
+// scratchObjects makes a folder for objects that git writes in read-only commands, and returns it with the variables that
+// make git use it.
 func (r *runner) scratchObjects() (folder string, env []string, err error) {
 	folder, err = scratchFolder()
 	return folder, []string{
@@ -514,8 +515,8 @@ func (r *runner) scratchObjects() (folder string, env []string, err error) {
 	}, err
 }
 
-// ScratchObjects begins the names of the folders for objects that are thrown away, in the folder for temporary files. The
-// process that uses one follows.
+// ScratchObjects is the prefix of folders for temporary objects, in the folder for temporary files. The id of the process
+// that uses one follows.
 const ScratchObjects = "liza-objects-"
 
 func scratchFolder() (string, error) {

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// foreignSettings are settings of a repository that make git start programs, or that change what its commands see.
-// Agents can write them, so Liza's git gives each a value of its own: that of the person's own configuration where
-// there is one, else the neutral one. A configuration chooses the names of its drivers: * stands for any name.
+// foreignSettings are settings of a repository that make git start programs, or that change the view of its commands. Agents
+// can write them, so Liza's git sets each: to the value of the person's own configuration, else to a neutral one. A
+// configuration chooses the names of its drivers: * stands for any name.
 var foreignSettings = []struct {
 	key     string
 	neutral string

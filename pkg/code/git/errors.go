@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Errors of Open and Locate.
+// The errors of Open and Locate.
 var (
 	ErrNoRepository = errors.New("not a git repository")
 	ErrBare         = errors.New("a bare repository has no checkout, and Liza needs one")
 	ErrVersion      = errors.New("git 2.38 or newer is needed")
 )
 
-// Errors of later calls.
+// The errors of later calls.
 var (
 	// ErrNotFound: the ref, commit or file named in the message does not exist.
 	ErrNotFound = errors.New("does not exist")
-	// ErrRefMoved: a ref has not the value that the caller expected, so it was not changed.
+	// ErrRefMoved: a ref does not have the value that the caller expected, so it was not changed.
 	ErrRefMoved = errors.New("moved in the meantime")
 	// ErrLocked: the context ended while another process held git.lock.
 	ErrLocked = errors.New("held by another process")
@@ -27,9 +27,9 @@ var (
 
 // Error is a git command that failed.
 type Error struct {
-	Args     []string // without the options that every command gets
+	Args     []string // without the options of every command
 	Dir      string
-	ExitCode int // -1 when a signal ended it
+	ExitCode int // -1 if a signal ended it
 	Stderr   string
 }
 
@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("git %s: %s (exit %d)", name, e.reason(), e.ExitCode)
 }
 
-// reason is the part of stderr that says what is wrong: the fatal and error lines, or all of it, on one line.
+// reason returns the fatal and error lines of stderr, or all of it, on one line.
 func (e *Error) reason() string {
 	var lines []string
 	for line := range strings.Lines(e.Stderr) {
@@ -66,7 +66,7 @@ func (e *Error) reason() string {
 	return text
 }
 
-// lacks reports whether the machine had no memory or no room for the command, which says nothing about what it read.
+// lacks reports whether the machine had too little memory or space for the command, which says nothing about its input.
 func (e *Error) lacks() bool {
 	text := strings.ToLower(e.Stderr)
 	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "resource temporarily unavailable", "no space left on device", "disk quota exceeded", "too many open files", "input/output error"},
@@ -97,7 +97,7 @@ func about(thing string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", thing, err)
 }
 
-// UnsavedError says that something was not removed or not saved because it would be lost (specs/decisions.md#D21).
+// UnsavedError is returned for work that was not removed or not saved because it would be lost (specs/decisions.md#D21).
 type UnsavedError struct {
 	ID   string
 	Lost []string // commits of the branch, files, submodules

@@ -18,25 +18,25 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// FolderSpec asks for the git folder of one run.
+// FolderSpec describes the git folder of one run.
 type FolderSpec struct {
-	Task     string // whose worktree; "": the main checkout, which can be read only
-	Agent    string // whose run it is
-	Keep     bool   // what it commits on the task's branch is taken over; false: it is thrown away
+	Task     string // task of the worktree; "": the main checkout, which is read-only
+	Agent    string // agent of the run
+	Keep     bool   // commits on the task's branch are taken over; false: they are dropped
 	Branches map[string]string
 	// Branches are branches that it sees at another commit than they are at: the integration branch, where Liza left it.
 
-	Known    []string // what the work may be based on: its base, the integration branch; "" is skipped
-	Redirect bool     // the worktree's .git names the folder until it is closed; false: it is mounted
-	Remotes  bool     // it knows the remotes, with their addresses
+	Known    []string // commits that the work may be based on: its base, the integration branch; "" is skipped
+	Redirect bool     // the worktree's .git names the folder until Close; false: the folder is mounted
+	Remotes  bool     // it has the remotes, with their addresses
 }
 
-// A Folder is a git folder of one run: a plain repository with branches, index, configuration and objects of its own
-// that borrows the repository's objects. What a run does in it changes nothing elsewhere; TakeOver takes what counts.
+// A Folder is the git folder of one run: a plain repository with its own branches, index, configuration and objects, which
+// borrows the repository's objects. Changes in it have no effect elsewhere; TakeOver takes over the commits of the task.
 type Folder struct {
 	Git    string   // the folder that the run sees
-	Target string   // where it is mounted: git's folder of the worktree, or the common dir
-	Read   []string // what it needs besides, read-only, at the same path; some of it is below Target
+	Target string   // its mount point: git's folder of the worktree, or the common folder
+	Read   []string // further read-only paths, mounted at the same place; some are below Target
 
 	repo   *Repo
 	dir    string
@@ -44,13 +44,13 @@ type Folder struct {
 	lock   *flock.Flock
 }
 
-// folderRecord is what Liza knows of a folder, out of reach of the run.
+// folderRecord is Liza's record of a folder, out of reach of the run.
 type folderRecord struct {
 	Task  string   `json:"task,omitempty"`
 	Agent string   `json:"agent"`
 	Keep  bool     `json:"keep,omitempty"`
-	Seq   int      `json:"seq"`           // of the folders of the task, the newest one is the one that counts
-	Tip   string   `json:"tip,omitempty"` // of the task's branch when it was made or last taken over
+	Seq   int      `json:"seq"`           // number; of several folders of the task the newest counts
+	Tip   string   `json:"tip,omitempty"` // tip of the task's branch when the folder was made or last taken over
 	Known []string `json:"known,omitempty"`
 }
 
@@ -90,23 +90,23 @@ func (f *Folder) remove() error {
 	return errors.Join(err, safefile.RemoveTree(f.dir), f.lock.Close())
 }
 
-// Taking says whose work is to be taken over.
+// Taking selects the work to take over.
 type Taking struct {
 	Task  string
-	Known []string // what the work may be based on now, besides what the folder was made with; "" is skipped
-	Late  bool     // the branch is not to move any more: commits are saved in the attic
+	Known []string // further commits that the work may be based on now; "" is skipped
+	Late  bool     // the branch must not move any more: commits are saved in the attic
 }
 
-// Taken is what was found in the git folder of a run, and what came of it.
+// Taken is the result of taking over the git folder of a run.
 type Taken struct {
-	Open    bool     // there is such a folder; the rest is empty otherwise
-	Branch  string   // that its HEAD is on; "" when detached
-	Head    string   // the commit of HEAD; "" when there is none
-	Commit  string   // of the task's branch there
-	Moved   bool     // the task's branch is at Commit now, and was not before
-	Attic   string   // ref that holds the commits, because the branch could not move
-	Refused string   // why the commits were not taken over; "": they were, or there are none
-	Others  []string // refs that hold what the run left on other branches or in its stash; only when its folder goes
+	Open    bool     // there is such a folder; if not, the rest is empty
+	Branch  string   // branch of its HEAD; "" if detached
+	Head    string   // commit of HEAD, or ""
+	Commit  string   // tip of the task's branch there
+	Moved   bool     // the task's branch moved to Commit
+	Attic   string   // ref of the commits, if the branch could not move
+	Refused string   // why the commits were not taken over, or ""
+	Others  []string // refs of the commits on other branches and in the stash; only when the folder is removed
 }
 
 // foldersOf are the folders of a task that have a record, the newest first. Their locks are not taken.
@@ -167,8 +167,8 @@ func replaceLink(path, line string) error {
 	return os.Rename(next, path)
 }
 
-// OpenFolder makes the git folder of a run. It starts no process but to read a configuration that has changed. What
-// former runs of the task left is taken over first.
+// OpenFolder makes the git folder of a run. It starts no process except to read a changed configuration. It first takes over
+// the work of former runs of the task.
 func (r *Repo) OpenFolder(ctx context.Context, spec FolderSpec) (*Folder, error) {
 	fail := func(err error) (*Folder, error) {
 		return nil, fmt.Errorf("cannot make the git folder of %s: %w", spec.Agent, err)
@@ -263,15 +263,15 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 	return nil
 }
 
-// A layout says how a plain repository is laid out that borrows objects.
+// A layout describes a plain repository that borrows objects.
 type layout struct {
 	admin    string // git's folder of the worktree, whose index is copied
-	index    string // in the place of that index
-	worktree string // "": nobody need find it
-	remotes  bool   // it knows the remotes, with their addresses
-	person   bool   // what the person's git ignores everywhere is ignored
+	index    string // copied instead of that index
+	worktree string // "": it has no worktree
+	remotes  bool   // it has the remotes, with their addresses
+	person   bool   // it ignores the files that the person's git ignores everywhere
 	head     string
-	packed   string // refs
+	packed   string // content of packed-refs
 	borrowed []string
 }
 
@@ -345,7 +345,7 @@ func (r *runner) personFiles(ctx context.Context, git string) (config string, er
 	return config, nil
 }
 
-// alternates are the folder of the repository's objects, and those that it borrows from.
+// alternates returns the folder of the repository's objects, and those that it borrows from.
 func (r *runner) alternates() (objects string, borrowed []string) {
 	objects = filepath.Join(r.place.CommonDir, "objects")
 	return objects, r.alternatesOf(objects)
@@ -406,7 +406,7 @@ func (s *session) folderRefs(ctx context.Context, f *Folder, spec FolderSpec) (h
 	return head, b.String(), nil
 }
 
-// LeftFolders are the tasks of which a run has left a git folder: its supervisor was killed.
+// LeftFolders returns the tasks with a git folder of a run whose supervisor was killed.
 func (r *Repo) LeftFolders() []string {
 	var tasks []string
 	for _, f := range r.folders() {
@@ -419,7 +419,7 @@ func (r *Repo) LeftFolders() []string {
 	return slices.Compact(tasks)
 }
 
-// ClearFolders removes folders that killed processes have left half made: they have no record.
+// ClearFolders removes incomplete folders of killed processes: they have no record.
 func (r *Repo) ClearFolders(ctx context.Context) error {
 	s, err := r.lock(ctx) // nobody makes one now
 	if err != nil {
@@ -447,9 +447,9 @@ func (f *Folder) claim() bool {
 	return false
 }
 
-// Settle takes over what runs of a task have left in their git folders when their supervisors were killed, and removes
-// the folders. Those of living runs stay. With late the task's branch stays, and commits are saved in the attic. It
-// reports what was taken over last.
+// Settle takes over the work in git folders of a task whose supervisors were killed, and removes the folders. It leaves those
+// of living runs. With late the task's branch stays, and commits are saved in the attic. It returns the result of the last
+// folder.
 func (r *Repo) Settle(ctx context.Context, task string, late bool) (taken Taken, err error) {
 	all := r.foldersOf(task)
 	slices.Reverse(all)
@@ -464,10 +464,10 @@ func (r *Repo) Settle(ctx context.Context, task string, late bool) (taken Taken,
 	return taken, nil
 }
 
-// folderSettings are the settings that a git folder of its own gets from the person's and the repository's
-// configuration, because honest work differs without them. Everything else stays out: addresses (but for
-// FolderSpec.Remotes; else noRemote), credentials, and what
-// starts programs, hooks too, but for the filters in Repo.Filters, which run with the rights of the run.
+// folderSettings are the settings that the git folder of a run gets from the person's and the repository's configuration,
+// because honest work differs without them. All others are left out: addresses (except with FolderSpec.Remotes; else
+// noRemote), credentials, and settings that start programs, such as hooks, except the filters in Repo.Filters, which run with
+// the rights of the run.
 var folderSettings = []struct{ key, reason string }{
 	{"user.name", "who commits"},
 	{"user.email", "who commits"},
@@ -549,7 +549,7 @@ func (r *runner) folderConfig(ctx context.Context, admin, worktree string, remot
 	return b.String(), nil
 }
 
-// effective is what each key has after our own settings.
+// effective returns the value of each key after our own settings.
 func (o overrides) effective() map[string]string {
 	values, own := map[string]string{}, map[string]string{}
 	for _, one := range o.all {

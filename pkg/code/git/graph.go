@@ -12,9 +12,9 @@ import (
 
 // The marks of a commit in a walk down from two commits.
 const (
-	ofFirst   = 1 << iota // it is the first one or an ancestor of it
-	ofSecond              // the same of the second one
-	belowBase             // it is an ancestor of a commit that both have
+	ofFirst   = 1 << iota // it is the first commit or an ancestor of it
+	ofSecond              // it is the second commit or an ancestor of it
+	belowBase             // it is an ancestor of a common ancestor
 )
 
 // A marked commit is one that a walk has reached.
@@ -24,14 +24,14 @@ type marked struct {
 	waiting, base bool
 }
 
-// A fork holds the newest ancestors of two commits, as git's own search for a merge base marks them.
+// A fork has the newest ancestors of two commits, as git's own search for a merge base marks them.
 type fork struct {
 	commits map[plumbing.Hash]*marked
 	waiting []*marked
 }
 
-// forkOf walks down from two commits, the newest commit first, until all that is left is below what both have. The error is errFar
-// where git has to be asked: the walk is long, or the repository is shallow, so that a later fetch changes the answer.
+// forkOf walks down from two commits, the newest commit first, until only ancestors of common ancestors are left. It returns
+// errFar if git has to be asked: the walk is long, or the repository is shallow, so that a later fetch changes the answer.
 func (r *objects) forkOf(ctx context.Context, first, second string) (*fork, error) {
 	if !isFullHash(first) || !isFullHash(second) || r.shallow() {
 		return nil, errFar
@@ -100,7 +100,7 @@ func (f *fork) newest() *marked {
 	return c
 }
 
-// bases are the common ancestors without those that another one has among its ancestors.
+// bases returns the common ancestors, without ancestors of another one.
 func (f *fork) bases() (all []string) {
 	for hash, c := range f.commits {
 		if c.base && c.marks&belowBase == 0 {
@@ -123,8 +123,8 @@ func (f *fork) ahead() (n int) {
 // shallow reports whether commits of the repository lack their parents.
 func (r *runner) shallow() bool { return exists(filepath.Join(r.place.CommonDir, "shallow")) }
 
-// bases are the best common ancestors of two commits; ErrNotFound when they have none. One base is found without a process
-// when it is near; several are for git to find, as it does not count one that is an ancestor of another.
+// bases returns the best common ancestors of two commits, or ErrNotFound. It finds a single near base without a process, and
+// leaves several to git, which omits those that are ancestors of another.
 func (r *objects) bases(ctx context.Context, a, b string) ([]string, error) {
 	if err := plainRevs(a, b); err != nil {
 		return nil, err

@@ -21,48 +21,48 @@ import (
 // sandbox like that of a run, that writes its results to a folder which no run sees. Liza reads them as files: short answers, and
 // one pack, which git checks in a quarantine.
 
-// Help is one start of the helper.
+// Help describes one start of the helper.
 type Help struct {
-	Name   string   // of its sandbox
+	Name   string   // name of its sandbox
 	Dir    string   // the worktree, which it may change
 	Shell  string   // the script
-	Reads  []string // files and folders that it reads besides
-	Folder string   // the folder that it may write besides
+	Reads  []string // further files and folders that it may read
+	Folder string   // another folder that it may write
 	Limit  time.Duration
 }
 
-// A Contain starts the helper where runs are contained, and returns its exit code and what it printed. Without an exit code, because
-// it could not be started or took too long, it returns an error.
+// A Contain runs the helper where runs are contained, and returns its exit code and output. It returns an error if the helper
+// could not be started or took too long.
 type Contain func(ctx context.Context, h Help) (code int, said string, err error)
 
-// wish says what the helper is to do, in the order of the fields.
+// wish has the tasks of the helper, in the order of the fields.
 type wish struct {
-	head    string // commit that the worktree is compared with; "" for none
-	index   string // file in the place of the worktree's own index
-	run     string // git folder of a run, whose objects are read
-	reset   bool   // tracked files become those of head
-	clean   bool   // untracked files that are not ignored are removed
-	nested  bool   // also repositories among them
-	status  bool   // told.facts and told.unshared
-	save    bool   // told.tree of a worktree that differs from head; its objects are packed
-	tree    string // of head
-	tracked bool   // told.changed
+	head    string // commit to compare the worktree with; "" for none
+	index   string // file used instead of the worktree's own index
+	run     string // git folder of a run, whose objects are readable
+	reset   bool   // reset tracked files to head
+	clean   bool   // remove untracked files that are not ignored
+	nested  bool   // remove repositories among them too
+	status  bool   // set told.dirty and told.unshared
+	save    bool   // set told.tree for a worktree that differs from head, and pack its objects
+	tree    string // tree of head
+	tracked bool   // set told.changed
 	tips    []string
-	known   []string // commits: what they have is not packed
-	since   string   // commit: told.since
-	patches string   // commit: told.patches
-	most    int      // bytes of told.patches
+	known   []string // commits whose objects are not packed
+	since   string   // commit for told.since
+	patches string   // commit for told.patches
+	most    int      // greatest size of told.patches, in bytes
 }
 
-// told is what the helper has said. Nobody vouches for it.
+// told is the answer of the helper. It is not trustworthy.
 type told struct {
-	dirty    []string          // as WorktreeFacts.Dirty
+	dirty    []string          // as in WorktreeFacts.Dirty
 	unshared []string          // submodules with work that no remote has
-	tree     string            // of all files that are not ignored; "" when they are as in head
-	changed  map[string]string // tracked files that differ from head, each with its mode and object
+	tree     string            // tree of all files that are not ignored; "" if it is that of head
+	changed  map[string]string // tracked files that differ from head, with mode and object
 	since    []string          // tracked files that differ from wish.since
-	patches  string            // the difference from wish.patches, with what is not tracked
-	pack     *os.File          // nil when there is nothing to pack
+	patches  string            // difference from wish.patches, with untracked files
+	pack     *os.File          // nil if there is nothing to pack
 	dir      string
 }
 
@@ -73,21 +73,21 @@ func (t *told) remove() {
 	_ = safefile.RemoveTree(t.dir)
 }
 
-// A helpError is a helper that ended badly: what it met is not as git needs it.
+// A helpError is returned for a helper that failed because of the content of the worktree.
 type helpError struct{ text string }
 
 func (e *helpError) Error() string { return e.text }
 
 const (
-	helpFolder = "liza/help"     // of the common dir; has a folder for each helper that is at work
-	helpLeft   = 2 * time.Hour   // after which such a folder is one of a killed process
+	helpFolder = "liza/help"     // below the common folder; has one folder for each running helper
+	helpLeft   = 2 * time.Hour   // age from which such a folder belongs to a killed process
 	mostSaid   = 64 << 20        // bytes of each answer
-	mostWords  = 64 << 10        // bytes of what the helper prints
-	heldUp     = 2 * time.Second // after which the helper is freed of what holds up git
+	mostWords  = 64 << 10        // bytes of the helper's output
+	heldUp     = 2 * time.Second // time after which clearWay frees the helper of files that block git
 	helperTerm = 2 * time.Second // between TERM and KILL, without a sandbox
 )
 
-// help has the helper work in the worktree at path, of which admin is git's folder. The caller removes what it was told.
+// help runs the helper in the worktree at path, whose git folder is admin. The caller removes the answer.
 func (r *Repo) help(ctx context.Context, path, admin string, w wish) (_ *told, err error) {
 	base := filepath.Join(r.place.CommonDir, helpFolder)
 	if err := safefile.MakeFolder(base, 0o700); err != nil {
@@ -233,7 +233,7 @@ func (t *told) read(from private, modules []submodule, w wish) error {
 	return nil
 }
 
-// readModules reads what the helper says of submodules.
+// readModules reads the helper's answers about submodules.
 func (t *told) readModules(answer func(string) (string, error), modules []submodule) error {
 	for i, m := range modules {
 		out, err := answer(fmt.Sprint("status.", i))
@@ -266,9 +266,9 @@ func (t *told) readModules(answer func(string) (string, error), modules []submod
 	return nil
 }
 
-// script lays out a plain repository in dir, for the helper alone, and writes the script. Neither the configuration of the
-// repository nor that of a run names a program there but the filters that a person allowed, and the index is Liza's own: what a run
-// hides in its index is seen.
+// script lays out a plain repository in dir for the helper, and returns the script. Neither the configuration of the
+// repository nor that of a run names a program there, except the filters that a person allowed. The index is Liza's own, so
+// files that a run hides in its index are seen.
 func (r *Repo) script(ctx context.Context, dir, path, admin string, modules []submodule, w wish) (shell string, reads []string, err error) {
 	for _, name := range append([]string{w.head, w.tree, w.since, w.patches}, w.tips...) {
 		if name != "" && !isFullHash(name) { // it would be read by the shell
@@ -349,8 +349,8 @@ update() {
 }
 `
 
-// inSave makes a tree of what is there. It is not done by git add, which looks into the repositories inside the worktree with their own
-// configuration: update-index takes the commit that one is at.
+// inSave makes a tree of the present files. It uses update-index, which records the commit of a nested repository, because
+// git add reads nested repositories with their own configuration.
 const inSave = `if test -s $out/status; then
 	update
 	git ls-files -z --others --exclude-standard >$out/others
@@ -380,8 +380,8 @@ git add --intent-to-add --ignore-errors . || : # what it refuses is not shown
 GIT_ATTR_SOURCE=$base git -c core.bigFileThreshold=%d diff --ignore-submodules=dirty %s $base -- | head -c %d >$out/patches
 `
 
-// clearWay takes out of git's way what holds it up in a worktree: named pipes, which have no content, are removed, and files of more
-// than 100 MB, which git reads whole, have another name. Who waits for a pipe reads an empty file then.
+// clearWay removes obstacles for git from a worktree: it deletes named pipes, which have no content, and renames files above
+// 100 MB, which git reads whole. A process that waits for a pipe then reads an empty file.
 const clearWay = `find . -type p \( -name .gitignore -o -name .gitattributes -o -name .gitmodules -o -path '*/.git/*' \) -exec sh -c 'for p; do exec 3<>"$p"; rm -f "$p"; exec 3>&-; done' - {} +
 find . -type f -size +204800 \( -name .gitignore -o -name .gitattributes -o -name .gitmodules \) -exec sh -c 'for f; do
 	to="$f.too-large" n=2

@@ -92,7 +92,7 @@ func (r *objects) walkTo(ctx context.Context, a, b string) (bool, error) {
 	return found, err
 }
 
-// MergeBase is the best common ancestor of two commits; ErrNotFound when they have none.
+// MergeBase returns the best common ancestor of two commits, or ErrNotFound.
 func (r *objects) MergeBase(ctx context.Context, a, b string) (string, error) {
 	if err := plainRevs(a, b); err != nil {
 		return "", err
@@ -112,7 +112,7 @@ func (r *objects) MergeBase(ctx context.Context, a, b string) (string, error) {
 	return strings.TrimSpace(out), nil
 }
 
-// CountBetween is the number of commits that b has and a has not (a..b).
+// CountBetween returns the number of commits in b that are not in a (a..b).
 func (r *objects) CountBetween(ctx context.Context, a, b string) (int, error) {
 	if err := plainRevs(a, b); err != nil {
 		return 0, err
@@ -134,7 +134,7 @@ type Logged struct {
 	Subject string   `json:"subject"`
 }
 
-// LogBetween are the newest commits that b has and a has not, at most that many, children before their parents.
+// LogBetween returns the newest commits in b that are not in a, at most most, children before their parents.
 func (r *objects) LogBetween(ctx context.Context, a, b string, most int) (list []Logged, err error) {
 	if err := plainRevs(a, b); err != nil {
 		return nil, err
@@ -151,8 +151,8 @@ func (r *objects) LogBetween(ctx context.Context, a, b string, most int) (list [
 	return list, nil
 }
 
-// FirstParentContaining is the oldest commit on the first-parent line of head that contains commit: the one that
-// brought it in (specs/protocol.md#8.2, M1). ErrNotFound when head does not contain it.
+// FirstParentContaining returns the oldest commit on the first-parent line of head that contains commit: the one that merged
+// it (specs/protocol.md#8.2, M1), or ErrNotFound if head does not contain it.
 func (r *objects) FirstParentContaining(ctx context.Context, head, commit string) (string, error) {
 	head, err := r.Resolve(ctx, head)
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *objects) FirstParentContaining(ctx context.Context, head, commit string
 	return oldest, nil
 }
 
-// Reaches reports whether one of the heads is commit or has it among its ancestors.
+// Reaches reports whether one of the heads is commit or a descendant of it.
 func (r *objects) Reaches(ctx context.Context, commit string, heads ...string) (bool, error) {
 	heads = slices.DeleteFunc(slices.Clone(heads), func(h string) bool { return h == "" })
 	for _, h := range heads {
@@ -212,9 +212,8 @@ func (r *objects) Reaches(ctx context.Context, commit string, heads ...string) (
 	return false, nil
 }
 
-// Uncontained lists those of the commits that head does not contain, missing ones included. It
-// asks git a handful of times, however many commits there are: a board may have thousands of
-// merges. A watcher that asks again and again pays for what is new.
+// Uncontained returns the commits that head does not contain, missing ones included. It runs git a handful of times, however
+// many commits there are: a board may have thousands of merges. Repeated calls pay only for new commits.
 func (r *objects) Uncontained(ctx context.Context, commits []string, head string) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
@@ -233,8 +232,8 @@ func (r *objects) Uncontained(ctx context.Context, commits []string, head string
 	return r.askContained(ctx, open, head)
 }
 
-// advance makes head the one that is remembered. What was remembered stays when head goes on
-// from there; merges of Liza are found on the first-parent line.
+// advance makes head the cached one. Cached results stay valid if head is a descendant of the former one; merges of Liza are
+// found on the first-parent line.
 func (c *contained) advance(ctx context.Context, r *objects, head string) error {
 	if c.head == head {
 		return nil
@@ -299,7 +298,7 @@ func (r *objects) askContained(ctx context.Context, commits []string, head strin
 	return lost, nil
 }
 
-// resolveAll is the full name of each commit, "" for what names none, in one run of git.
+// resolveAll returns the full name of each commit, or "" for a name of none, in one run of git.
 func (r *objects) resolveAll(ctx context.Context, revs []string) (map[string]string, error) {
 	full := map[string]string{}
 	var asked []string

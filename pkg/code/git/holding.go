@@ -11,15 +11,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A holding is what a task's branch and worktree hold.
+// A holding is the content of a task's branch and worktree.
 type holding struct {
-	tip      string    // of the branch; "" when there is none
-	entry    *Worktree // git's entry of the worktree; nil when there is none
-	head     string    // HEAD of the worktree; "" without worktree or commit
+	tip      string    // tip of the branch, or ""
+	entry    *Worktree // git's entry of the worktree, or nil
+	head     string    // HEAD of the worktree, or ""
 	headTree string
-	tree     string   // of all its files that are not ignored; headTree when they are as in HEAD
-	dirty    []string // what git status reports
-	nested   []string // what cannot be saved from here: work in submodules and nested repositories, too large files
+	tree     string   // tree of all its files that are not ignored; headTree if they equal HEAD
+	dirty    []string // output of git status
+	nested   []string // content that cannot be saved here: work in submodules and nested repositories, too large files
 }
 
 // changed reports whether the files differ from HEAD.
@@ -77,9 +77,9 @@ func (s *session) holding(ctx context.Context, id, path string) (h holding, err 
 	return h, err
 }
 
-// lookInto finds what the files hold; those that differ from HEAD come into the repository as a tree. A worktree that still carries
-// the lock of a claim has had no agent in it: when it only lacks files, a killed git left it half checked out, and it holds nothing of
-// its own (specs/protocol.md#7.4).
+// lookInto sets the content of the files; those that differ from HEAD become a tree in the repository. No agent has worked in
+// a worktree with the lock of a claim: if it only lacks files, a killed git left it half checked out, and it has no content
+// of its own (specs/protocol.md#7.4).
 func (s *session) lookInto(ctx context.Context, path, admin string, fresh bool, h *holding) error {
 	h.tree = h.headTree
 	if s.asHead(path, admin, h.headTree) {
@@ -142,7 +142,7 @@ func (r *runner) takeLargeOf(ctx context.Context, t *told) (why string, err erro
 	return r.takeLarge(ctx, private{view})
 }
 
-// TreeOf is the tree of a commit.
+// TreeOf returns the tree of a commit.
 func (r *objects) TreeOf(ctx context.Context, commit string) (string, error) {
 	tree, err := r.treeOf(ctx, commit)
 	if err != nil {
@@ -172,8 +172,8 @@ func (r *objects) treeOf(ctx context.Context, commit string) (string, error) {
 	return tree, err
 }
 
-// nestedIn lists the repositories inside a worktree that somebody else has made than Liza: what is in them goes with the worktree,
-// and the attic cannot hold it.
+// nestedIn returns the repositories inside a worktree that Liza did not make: their content is removed with the worktree, and
+// the attic cannot hold it.
 func (s *session) nestedIn(ctx context.Context, path, tree string) ([]string, error) {
 	files, err := s.ListCommit(ctx, tree)
 	if err != nil {

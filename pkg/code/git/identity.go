@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Who makes Liza's own commits where git's configuration does not say who commits.
+// The author of Liza's own commits if git's configuration names none.
 const (
 	fallbackName  = "Liza"
 	fallbackEmail = "liza@localhost"
 )
 
-// Identity is the person whose commits the configuration says that these are. What it does not
-// say is "". Git takes $EMAIL for a configured address too.
+// Identity returns the author of commits by the configuration, or "" for missing parts. Git takes $EMAIL for a configured
+// address too.
 func (r *runner) Identity(ctx context.Context) (name, email string, err error) {
 	all, err := r.settings(ctx, func(key string) bool { return key == "user.name" || key == "user.email" })
 	if err != nil {
@@ -36,8 +36,8 @@ func (r *runner) Identity(ctx context.Context) (name, email string, err error) {
 	return name, r.variable("EMAIL"), nil
 }
 
-// KnowsIdentity reports whether somebody has told git who commits here, by its configuration
-// or by variables. A name that git would guess from the user's login and the machine's does not count.
+// KnowsIdentity reports whether git's configuration, or variables, name the author of commits here. A name that git would
+// guess from the names of user and machine does not count.
 func (r *runner) KnowsIdentity(ctx context.Context) (bool, error) {
 	name, email, err := r.Identity(ctx)
 	if err != nil || name != "" && email != "" {
@@ -55,10 +55,10 @@ func (r *runner) KnowsIdentity(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Habits are what the person's git does at each commit, and Liza's git does not by itself.
+// Habits are actions of the person's git at each commit that Liza's git does not perform.
 type Habits struct {
 	Signs bool     // commit.gpgsign
-	Hooks []string // names of the hooks that are there
+	Hooks []string // names of the present hooks
 }
 
 // Habits reads the configuration and the folder of hooks.
@@ -91,7 +91,7 @@ func (r *runner) Habits(ctx context.Context) (h Habits, err error) {
 	return h, nil
 }
 
-// commitHooks are those that a commit, a merge or a push of a person runs.
+// commitHooks are the hooks of a person's commit, merge or push.
 var commitHooks = []string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-merge-commit", "post-merge", "pre-push"}
 
 // variable is the value of a variable of the environment that git commands get.

@@ -17,20 +17,20 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// incoming is one pack on its way from a helper into the repository: git names its objects by their content in a quarantine, and what
-// counts is read there.
+// incoming is one pack on its way from a helper into the repository: git names its objects by their content in a quarantine,
+// where they are checked.
 type incoming struct {
 	repo    *Repo
-	tip     string // a commit of the task, or the tree of what is not committed
-	base    string // what tip began with: a commit, or "" for none
+	tip     string // a commit of the task, or a tree of uncommitted files
+	base    string // commit that tip began with, or ""
 	known   []string
-	task    string           // whose commit it is; "": tip is a tree
-	last    bool             // what may not be on the branch is saved: it comes in all the same
-	dir     string           // of the quarantine
-	sizes   map[string]int64 // of the objects that come in, and of others that were asked for
+	task    string           // task of the commit; "": tip is a tree
+	last    bool             // commits that may not be on the branch come in too, to be saved
+	dir     string           // folder of the quarantine
+	sizes   map[string]int64 // sizes of the objects that come in, and of others that were looked up
 	objects *asking
 
-	sound bool // the objects are in the repository; what speaks against them is their history
+	sound bool // the objects are in the repository; only their history may be wrong
 }
 
 // borrowed lets a git command see the quarantine besides the repository's objects.
@@ -38,12 +38,12 @@ func (in *incoming) borrowed() []string {
 	return []string{mostMemory, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(in.dir)}
 }
 
-// An oddError says what is wrong with the objects of a run.
+// An oddError is the reason why the objects of a run are refused.
 type oddError struct{ text string }
 
 func (e oddError) Error() string { return e.text }
 
-// oddOr tells what is wrong with the work of a run from an error of the machine.
+// oddOr separates problems of the work of a run, as why, from errors of the machine.
 func oddOr(err error) (why string, _ error) {
 	if odd, ok := errors.AsType[oddError](err); ok {
 		return odd.text, nil
@@ -132,7 +132,7 @@ func (in *incoming) commits(ctx context.Context) (line [][]string, err error) {
 	return in.repo.newCommits(ctx, in.tip, in.known, in.borrowed()...)
 }
 
-// history says what speaks against the new commits: they have to be the task's own line, on top of what is known.
+// history returns why the new commits are refused, or "": they must be the task's own line, on top of known commits.
 func (in *incoming) history(ctx context.Context, commits [][]string) (string, error) {
 	r := in.repo
 	if stray := strayOf(commits); stray != "" {
@@ -164,7 +164,7 @@ func (in *incoming) history(ctx context.Context, commits [][]string) (string, er
 	return "", nil
 }
 
-// unpack lets git name and check each object of the pack, as it checks what is sent to it.
+// unpack lets git name and check each object of the pack, as it checks a push.
 func (in *incoming) unpack(ctx context.Context, pack *os.File) (string, error) {
 	r := in.repo
 	if err := os.MkdirAll(filepath.Join(in.dir, "pack"), 0o755); err != nil {
@@ -186,7 +186,7 @@ func (in *incoming) unpack(ctx context.Context, pack *os.File) (string, error) {
 	return unsoundBy(args[0], err)
 }
 
-// moveIn moves what was checked to the repository's objects, the index of a pack last.
+// moveIn moves the checked objects to the repository, the index of a pack last.
 func (in *incoming) moveIn(objects string) error {
 	var last []string
 	place := func(name string) error {
@@ -216,15 +216,15 @@ func (in *incoming) moveIn(objects string) error {
 }
 
 // A few small objects can stand for more than a machine holds: a tree that has another one ten times, and so on for ten
-// levels, is ten thousand million files for everything that lists or checks it out, and a megabyte of an object can be a
-// gigabyte of zeros. So what comes in is measured before anybody lists it.
+// levels, is ten thousand million files for every program that lists or checks it out, and a megabyte of an object can be a
+// gigabyte of zeros. So incoming objects are measured before they are listed.
 const (
 	mostOfTree = 64 << 20 // bytes of a commit, tree or tag, which git reads as a whole
 	mostName   = 255      // bytes that a file system allows for the name of a file
 	mostPath   = 2048     // bytes of a path, below that of the worktree
 )
 
-// measured says what speaks against the sizes of the objects that come in.
+// measured returns why the sizes of the incoming objects are refused, or "".
 func (in *incoming) measured(ctx context.Context) (why string, err error) {
 	names, err := in.names(ctx)
 	if err != nil {
@@ -263,7 +263,7 @@ func (in *incoming) names(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// extent says what speaks against checking the tip out: what its files are beside those of its base.
+// extent returns why the tip must not be checked out, or "": its files are compared with those of its base.
 func (in *incoming) extent() (why string, err error) {
 	m := &measure{in: in, seen: map[string]part{}}
 	tree, old := in.tip, ""
@@ -290,13 +290,13 @@ func (in *incoming) extent() (why string, err error) {
 	return "", nil
 }
 
-// measure counts what trees have, each of which it reads once.
+// measure counts the content of trees, each of which it reads once.
 type measure struct {
 	in   *incoming
-	seen map[string]part // of trees
+	seen map[string]part // by tree
 }
 
-// part is what a tree has, or more of than another one. Numbers that no machine holds need not be exact.
+// part is the content of a tree, or its growth over another one. Numbers beyond any machine need not be exact.
 type part struct {
 	files, bytes float64
 	path         int // bytes of its longest path
@@ -311,7 +311,7 @@ type entry struct{ mode, name, object string }
 
 func (e entry) isTree() bool { return e.mode == "40000" }
 
-// beside is what a tree has more than another one, "" for none.
+// beside returns the content of a tree that old ("" for none) does not have.
 func (m *measure) beside(tree, old string, depth int) (more part, err error) {
 	if tree == old {
 		return more, nil

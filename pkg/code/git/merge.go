@@ -13,15 +13,14 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// MergeTree merges theirs into ours without a checkout and returns the tree (specs/protocol.md#8.2, M3). A *ConflictError lists
-// the files that do not merge.
+// MergeTree merges theirs into ours without a checkout and returns the tree (specs/protocol.md#8.2, M3). A *ConflictError
+// lists the files with conflicts.
 func (r *objects) MergeTree(ctx context.Context, ours, theirs string) (tree string, err error) {
 	return r.mergeTree(ctx, ours, theirs, nil)
 }
 
-// TryMerge reports whether theirs merges into ours, as MergeTree does, and leaves nothing behind: what git writes on
-// the way goes to a folder that is removed. For commands that only look. What holds the other needs no merge: git
-// would renew the times of the objects that it finds.
+// TryMerge reports, like MergeTree, whether theirs merges into ours, without a trace: git writes to a folder that is removed.
+// Commands that only read use it. If one contains the other no merge is made: git would renew the times of existing objects.
 func (r *objects) TryMerge(ctx context.Context, ours, theirs string) error {
 	if held, err := r.IsAncestor(ctx, ours, theirs); err == nil && held {
 		return nil
@@ -61,8 +60,7 @@ func (r *objects) mergeTree(ctx context.Context, ours, theirs string, env []stri
 	return strings.TrimSpace(parts[0]), nil
 }
 
-// CommitTree makes a commit that no ref names yet. Author and committer come from git's configuration, and are
-// Liza <liza@localhost> when it names nobody.
+// CommitTree makes a commit without a ref. Author and committer are those of git's configuration, else Liza <liza@localhost>.
 func (r *objects) CommitTree(ctx context.Context, tree string, parents []string, message string) (string, error) {
 	return r.commitTree(ctx, call{}, tree, parents, message)
 }
@@ -118,8 +116,8 @@ func (r *objects) commitTree(ctx context.Context, c call, tree string, parents [
 	return strings.TrimSpace(out), nil
 }
 
-// UpdateRef moves a ref from old to new by compare-and-swap, under git.lock; ErrRefMoved when it is not at old. With
-// old "" the ref must not exist. A ref that leads to another one becomes one of its own: the other does not move.
+// UpdateRef moves a ref from old to new by compare-and-swap, under git.lock; ErrRefMoved if it is not at old. With old "" the
+// ref must not exist. A symbolic ref becomes an ordinary one: its target does not move.
 func (r *Repo) UpdateRef(ctx context.Context, ref, new, old string) error {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -130,7 +128,7 @@ func (r *Repo) UpdateRef(ctx context.Context, ref, new, old string) error {
 }
 
 // MoveBranch moves a branch from old to new by compare-and-swap and deletes a ref that is at new, both or neither;
-// ErrRefMoved when one of them is elsewhere.
+// ErrRefMoved if one of them is elsewhere.
 func (r *Repo) MoveBranch(ctx context.Context, branch, new, old, ref string) error {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -151,7 +149,7 @@ func (r *Repo) MoveBranch(ctx context.Context, branch, new, old, ref string) err
 	return s.explainRef(ctx, "update", branches+branch, old, err)
 }
 
-// CreateBranch makes a local branch; ErrRefMoved when it exists.
+// CreateBranch makes a local branch; ErrRefMoved if it exists.
 func (r *Repo) CreateBranch(ctx context.Context, name, commit string) error {
 	if !ValidBranchName(name) {
 		return fmt.Errorf("cannot create branch %q: the name is not allowed", name)
@@ -159,7 +157,7 @@ func (r *Repo) CreateBranch(ctx context.Context, name, commit string) error {
 	return r.UpdateRef(ctx, branches+name, commit, "")
 }
 
-// DeleteRef deletes a ref that is at old; ErrRefMoved when it is elsewhere. A ref that does not exist is not an error.
+// DeleteRef deletes a ref that is at old; ErrRefMoved if it is elsewhere. A missing ref is not an error.
 func (r *Repo) DeleteRef(ctx context.Context, ref, old string) error {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -169,7 +167,7 @@ func (r *Repo) DeleteRef(ctx context.Context, ref, old string) error {
 	return s.deleteRef(ctx, ref, old)
 }
 
-// setRef is UpdateRef under the lock. Git's own lock decides; a look at the ref afterwards tells why it refused.
+// setRef is UpdateRef under the lock. Git's own lock decides; the value of the ref afterwards explains a refusal.
 func (s *session) setRef(ctx context.Context, ref, new, old string) error {
 	if err := refName(ref); err != nil {
 		return err

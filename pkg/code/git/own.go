@@ -14,15 +14,15 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Own is what Liza has made in a repository.
+// Own is the list of Liza's additions to a repository.
 type Own struct {
 	Refs      map[string]string // refs of its own, branches of tasks and the integration branch, with their commits
 	Worktrees []Worktree        // below .worktrees
-	Others    []string          // worktrees below .worktrees that somebody else made
-	Lost      []string          // commits that no other branch, tag or remote has, the newest first; few
+	Others    []string          // worktrees below .worktrees that Liza did not make
+	Lost      []string          // newest commits, a few, that no other branch, tag or remote has
 }
 
-// OwnOf finds what Liza has made.
+// OwnOf finds Liza's additions.
 func (r *references) OwnOf(ctx context.Context, integration string) (own Own, err error) {
 	if own.Refs, err = r.refsIn(ctx, "refs/liza/", branches+"task/"); err != nil {
 		return own, fmt.Errorf("cannot list the refs of Liza: %w", err)
@@ -71,13 +71,13 @@ func (r *references) onlyIn(ctx context.Context, own Own, args ...string) (strin
 	return out, nil
 }
 
-// Bundle writes the commits that nothing but Liza's refs has into a file, with the names of the refs.
+// Bundle writes the commits that only Liza's refs have into a file, with the names of the refs.
 func (r *references) Bundle(ctx context.Context, own Own, path string) error {
 	_, err := r.onlyIn(ctx, own, "bundle", "create", "--quiet", path)
 	return err
 }
 
-// RemoveOwn removes what Liza has made, and the line by which git ignores the worktrees.
+// RemoveOwn removes Liza's additions, and the line by which git ignores the worktrees.
 func (r *Repo) RemoveOwn(ctx context.Context, own Own) error {
 	s, err := r.lock(ctx)
 	if err != nil {

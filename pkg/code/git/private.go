@@ -96,7 +96,7 @@ const (
 	mostOfPacked = 64 << 20
 )
 
-// head reads what HEAD names into out. The text says what is wrong with it, "" for nothing.
+// head reads HEAD into out. It returns why HEAD is invalid, or "".
 func (p private) head(out *Taken) (why string) {
 	text, err := p.read("HEAD", mostOfRef)
 	if err != nil {
@@ -144,7 +144,7 @@ func (p private) ref(name string) (string, error) {
 
 var errNoFile = errors.New("it is not a regular file")
 
-// What is taken over at once is bounded: a run could fill the disk with the copy.
+// The limits of a take-over: a run could fill the disk with the copy.
 const (
 	mostFiles = 200_000
 	mostBytes = 2 << 30
@@ -157,7 +157,7 @@ var frugal = []string{"-c", "core.bigFileThreshold=32m", "-c", "pack.windowMemor
 // mostMemory ends a git that would have more than this of one object in memory, whatever the object says of itself.
 const mostMemory = "GIT_ALLOC_LIMIT=1g"
 
-// inTime bounds how long git may read and write what a run has made. A cause of its own says so.
+// inTime limits the time in which git reads and writes objects of a run. The context's cause explains its end.
 func (r *runner) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	most := cmp.Or(r.MaxTime, mostTime)
 	return context.WithTimeoutCause(ctx, most, fmt.Errorf("it took longer than %s, which is the limit for the work of a run", most))

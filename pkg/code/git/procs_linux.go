@@ -14,7 +14,7 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// ownerGone answers nil when no git process works in one of the folders. What cannot be looked at counts as alive.
+// ownerGone returns nil if no git process works in one of the folders. A process that cannot be examined counts as one.
 func ownerGone(_ fs.FileInfo, folders []string) error {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// ProvideWorktree makes sure that .worktrees/<id> is a worktree on branch task/<id>, from whatever it finds there
-// (specs/protocol.md#7.3 and specs/protocol.md#7.4). A worktree that it creates is locked with the reason "liza <id> <nonce>": call UnlockWorktree
-// once the claim is confirmed and before anybody works in it, or Abandon when the claim was lost. On an error, what was
-// saved, moved or removed until then is still reported.
+// ProvideWorktree makes .worktrees/<id> a worktree on branch task/<id>, from any state there (specs/protocol.md#7.3 and
+// specs/protocol.md#7.4). A worktree that it creates is locked with the reason "liza <id> <nonce>": call UnlockWorktree after
+// the claim is confirmed and before its use, or Abandon after a lost claim. On an error it still returns what was saved,
+// moved or removed until then.
 func (r *Repo) ProvideWorktree(ctx context.Context, p Provide) (Provided, error) {
 	fail := func(err error) (Provided, error) {
 		return Provided{}, fmt.Errorf("cannot create the worktree of %s: %w", p.ID, err)
@@ -89,7 +89,7 @@ func (j *providing) run(ctx context.Context) error {
 	return j.add(ctx, start, true)
 }
 
-// look finds what is at the place, moves away what is not a worktree, and drops git's entry of a folder that is gone.
+// look examines the place, moves a folder away that is not a worktree, and drops git's entry of a missing folder.
 func (j *providing) look(ctx context.Context) (err error) {
 	if err := linkAt(j.got.Path); err != nil {
 		return err
@@ -117,8 +117,8 @@ func (j *providing) look(ctx context.Context) (err error) {
 	return err
 }
 
-// moveAway never deletes: the folder may hold somebody's work. An empty one, and one with nothing but the link to this
-// repository, is what a killed git leaves.
+// moveAway never deletes: the folder may have a person's work. An empty folder, and one with only the link to this
+// repository, is the remainder of a killed git.
 func (j *providing) moveAway() error {
 	if j.emptyShell(j.got.Path) {
 		return nil
@@ -135,7 +135,7 @@ func (j *providing) moveAway() error {
 	return nil
 }
 
-// keep uses the worktree as it is, freed of what a killed claim or a killed git left on it.
+// keep uses the worktree as it is, without the remainders of a killed claim or a killed git.
 func (j *providing) keep(ctx context.Context) error {
 	admin := j.adminDir(j.got.Path)
 	j.unblock(ctx, filepath.Join(admin, "index.lock"), filepath.Join(admin, "HEAD.lock"))
@@ -237,7 +237,7 @@ func (j *providing) takeOver(ctx context.Context, start string) (bool, error) {
 	return true, nil
 }
 
-// clear saves what worktree and branch hold, and removes them.
+// clear saves the content of worktree and branch, and removes them.
 func (j *providing) clear(ctx context.Context) error {
 	path := ""
 	if j.valid {
@@ -273,9 +273,9 @@ func (j *providing) add(ctx context.Context, start string, newBranch bool) error
 	return nil
 }
 
-// dropHalfMade removes what a claim left that was killed before it was confirmed (specs/protocol.md#7.4), when former work is to
-// go on: a worktree that is not whole, and one that was made for new work, which is not what is wanted. Both carry the lock
-// of that claim and hold nothing. A branch goes with the worktree that it was made for.
+// dropHalfMade removes remainders of a claim that was killed before its confirmation (specs/protocol.md#7.4), if former work
+// is to go on: a worktree that is not whole, and one that was made for new work, which is not wanted now. Both have the lock
+// of that claim and no content. A branch goes with the worktree that it was made for.
 func (j *providing) dropHalfMade(ctx context.Context) error {
 	if !j.valid || j.entry == nil || claimOf(j.entry.LockReason, j.ID) == "" {
 		return nil
@@ -304,8 +304,8 @@ func (j *providing) dropHalfMade(ctx context.Context) error {
 	return err
 }
 
-// holdsNothing tells of a worktree with a claim's lock that it lacks files, or that it is at the integration branch
-// while there is recorded work elsewhere.
+// holdsNothing reports whether a worktree with a claim's lock lacks files, or is at the integration branch while recorded
+// work is elsewhere.
 func (j *providing) holdsNothing(ctx context.Context) (bool, error) {
 	held, err := j.holding(ctx, j.ID, j.got.Path)
 	if err != nil || held.changed() {
@@ -373,43 +373,43 @@ type providing struct {
 	*session
 	Provide
 	got   Provided
-	entry *Worktree // git's entry of the worktree at the place
+	entry *Worktree // git's entry of the worktree there
 	valid bool      // a worktree of this repository is there
-	tip   string    // of branch task/<id>; "" when there is none
+	tip   string    // tip of branch task/<id>, or ""
 }
 
-// Provide asks for the worktree of a task.
+// Provide has the arguments of ProvideWorktree.
 type Provide struct {
 	ID          string
-	Base        string    // head of the integration branch: where new work starts
-	Keep        bool      // go on with the work that is there; false: a fresh worktree, former work goes to the attic
-	RestartFrom string    // new work starts at this commit instead; "" for none
-	Candidates  []string  // recorded commits, to recover lost work from: review_commit, that of the last attempt; "" is skipped
-	WorkBase    string    // base of the former work: what does not contain it is older work; "" when it is not known
-	Nonce       string    // names this call, for Abandon; one word
-	Now         time.Time // names a folder that is moved away
+	Base        string    // head of the integration branch, where new work starts
+	Keep        bool      // continue the present work; false: a fresh worktree, former work goes to the attic
+	RestartFrom string    // commit where new work starts instead, or ""
+	Candidates  []string  // recorded commits from which to recover lost work: review_commit, that of the last attempt; "" is skipped
+	WorkBase    string    // base of the former work, which must contain it; "" if unknown
+	Nonce       string    // name of this call for Abandon; one word
+	Now         time.Time // time in the name of a folder that is moved away
 }
 
-// Provided says what was found and done.
+// Provided is the result of ProvideWorktree.
 type Provided struct {
 	Path   string
 	Branch string
 	Head   string
-	Base   string // of new work; "" when former work goes on, whose recorded base stays
+	Base   string // base of new work; "" if former work continues, whose recorded base stays
 
-	Created   bool // the worktree is new to this claim, whatever it starts from: its setup has to run
-	Kept      bool // it was there and goes on
-	Attached  bool // a new folder for the branch that was there
-	Recovered bool // folder and branch were gone: the branch was made again at a recorded commit
+	Created   bool // the worktree is new to this claim, so its setup has to run
+	Kept      bool // it existed and continues
+	Attached  bool // a new folder for the existing branch
+	Recovered bool // folder and branch were missing: the branch was made again at a recorded commit
 
-	Attic       string   // ref that holds former work
-	Lost        string   // where a folder that was not a worktree was moved to
-	LockRemoved []string // stale lock files of git that were removed
+	Attic       string   // ref of the former work
+	Lost        string   // new path of a folder that was not a worktree
+	LockRemoved []string // removed stale lock files of git
 	Warnings    []string // submodules that could not be initialised, a kept worktree on another branch
 }
 
-// unmade tells of a worktree whose git was killed before it had checked out everything: its HEAD is all zeros, or it
-// has no index yet, which git writes last. Nobody can have worked there; files that are there may be cut off.
+// unmade reports whether git was killed before it had checked out everything in a worktree: its HEAD is all zeros, or it has
+// no index yet, which git writes last. No agent has worked there; its files may be incomplete.
 func unmade(admin string) bool {
 	head, err := safefile.Read(filepath.Join(admin, "HEAD"))
 	text := strings.TrimSpace(string(head))
@@ -461,7 +461,7 @@ func (s *session) emptyShell(path string) bool {
 	return os.Remove(path) == nil
 }
 
-// ours tells of a file .git that it names a linked worktree of this repository.
+// ours reports whether a file .git names a linked worktree of this repository.
 func (s *session) ours(link string) bool {
 	target, err := readGitFile(link)
 	return err == nil && filepath.Dir(target) == filepath.Join(s.place.CommonDir, "worktrees")
@@ -470,8 +470,8 @@ func (s *session) ours(link string) bool {
 // removedMark begins the names of folders that are being removed.
 const removedMark = ".removed-"
 
-// removeFolder removes a folder that holds nothing, in a way that can be killed at any moment: the folder has another
-// name before its first file goes, so that what is left is never taken for a worktree, or for somebody's folder.
+// removeFolder removes a folder without content. It may be killed at any moment: it renames the folder before it deletes the
+// first file, so that a remainder is never taken for a worktree, or for a person's folder.
 func (s *session) removeFolder(path string, forget func() error) error {
 	aside := filepath.Join(filepath.Dir(path), removedMark+filepath.Base(path))
 	if err := safefile.RemoveTree(aside); err != nil {

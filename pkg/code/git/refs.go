@@ -18,10 +18,10 @@ import (
 
 const branches = "refs/heads/"
 
-// Head is what the main checkout is on.
+// Head is the branch and commit of the main checkout.
 type Head struct {
-	Branch string // "" when detached
-	Commit string // "" when the branch has no commit yet
+	Branch string // "" if detached
+	Commit string // "" if the branch has no commit yet
 }
 
 // Head reads the HEAD of the main checkout, whatever folder the repository was opened from.
@@ -84,8 +84,8 @@ func (r *references) HasCommit(ctx context.Context) (bool, error) {
 	return out != "", nil
 }
 
-// Resolve is the full name of the commit that rev names: a full or short object name, a branch, a tag, HEAD~2 ….
-// Anything that names no commit is ErrNotFound.
+// Resolve returns the full name of the commit that rev names: a full or short object name, a branch, a tag, HEAD~2 …. It
+// returns ErrNotFound if rev names no commit.
 func (r *objects) Resolve(ctx context.Context, rev string) (string, error) {
 	if isFullHash(rev) {
 		if repo, err := r.goGit(); err == nil {
@@ -133,7 +133,7 @@ func (r *objects) CommitExists(ctx context.Context, commit string) (bool, error)
 	return err == nil, err
 }
 
-// lacks reports whether the repository surely has no object of that name. Of what it borrows from another one only git knows.
+// lacks reports whether the repository certainly has no object of that name. Only git knows the objects that it borrows.
 func (r *runner) lacks(name string) bool {
 	if hash := plumbing.NewHash(name); hash.String() == name && !exists(filepath.Join(r.place.CommonDir, "objects", "info", "alternates")) {
 		repo, err := r.goGit()
@@ -142,7 +142,7 @@ func (r *runner) lacks(name string) bool {
 	return false
 }
 
-// BranchTip is the commit of a local branch; ErrNotFound when there is no such branch.
+// BranchTip returns the commit of a local branch, or ErrNotFound.
 func (r *references) BranchTip(ctx context.Context, branch string) (string, error) {
 	hash, err := r.refValue(ctx, branches+branch)
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *references) BranchTip(ctx context.Context, branch string) (string, erro
 	return hash, nil
 }
 
-// Ref is the object that a ref, named in full (refs/…), points to; ErrNotFound when there is no such ref.
+// Ref returns the object that a ref, named in full (refs/…), points to, or ErrNotFound.
 func (r *references) Ref(ctx context.Context, name string) (string, error) {
 	hash, err := r.refValue(ctx, name)
 	if err != nil {
@@ -207,7 +207,7 @@ var fullHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 func isFullHash(rev string) bool { return fullHash().MatchString(rev) }
 
-// plainRevs refuses what git would not read as the name of something.
+// plainRevs returns an error for texts that git would not take for names.
 func plainRevs(revs ...string) error {
 	for _, rev := range revs {
 		if !plainRev(rev) {

@@ -10,9 +10,8 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Relink makes the worktree of a task this repository's again, after the project was moved
-// or copied with it: the links between the two are absolute, so those of a copy lead to the
-// original, which is left alone. It reports whether there was something to do.
+// Relink repairs the absolute links between this repository and the worktree of a task after the project was moved or copied.
+// The links of a copy lead to the original, which stays as it is. It reports whether it changed a link.
 func (r *Repo) Relink(ctx context.Context, id string) (bool, error) {
 	if err := checkID(id); err != nil {
 		return false, err

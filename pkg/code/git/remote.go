@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// RemoteURL is the address of a remote as it is configured, "" when there is none.
+// RemoteURL returns the configured address of a remote, or "".
 func (r *references) RemoteURL(ctx context.Context, remote string) (string, error) {
 	found, err := r.settings(ctx, func(key string) bool { return key == "remote."+remote+".url" })
 	if err != nil || len(found) == 0 {
@@ -19,7 +19,7 @@ func (r *references) RemoteURL(ctx context.Context, remote string) (string, erro
 	return found[len(found)-1][1], nil
 }
 
-// Pushed reports which of the commits a branch of the remote has, as far as this repository knows.
+// Pushed reports which commits are on a branch of the remote, as far as this repository knows.
 func (r *references) Pushed(ctx context.Context, remote string, commits []string) (map[string]bool, error) {
 	if len(commits) == 0 {
 		return nil, nil
@@ -42,13 +42,13 @@ func (r *references) Pushed(ctx context.Context, remote string, commits []string
 	return pushed, nil
 }
 
-// RemoteError says what a remote answered that refused, or that it could not be reached in time.
+// RemoteError is returned for a remote that refused, or could not be reached in time.
 type RemoteError struct {
 	Remote  string
 	Doing   string // push, fetch or ask
-	Words   string // the remote's own, or git's about it
-	Refused bool   // it answered, and said no
-	Late    bool   // it did not answer in time, so what came of a push is not known
+	Words   string // message of the remote, or of git
+	Refused bool   // the remote answered with a refusal
+	Late    bool   // it did not answer in time, so the result of a push is unknown
 }
 
 func (e *RemoteError) Error() string {
@@ -67,7 +67,8 @@ var errLate = errors.New("the remote took too long")
 // remoteTime bounds a command that talks to a remote, unless RemoteTimeout says otherwise.
 const remoteTime = time.Minute
 
-// remotely runs a git command that talks to a remote. It is bounded, asks nobody for a password, and gives what the remote said.
+// remotely runs a git command that talks to a remote, with a time limit and without asking for a password. It returns the
+// output.
 func (r *references) remotely(ctx context.Context, remote, doing string, args ...string) (string, error) {
 	limit := r.RemoteTimeout
 	if limit <= 0 {
@@ -94,7 +95,7 @@ func (r *references) remotely(ctx context.Context, remote, doing string, args ..
 	return out, &RemoteError{Remote: remote, Doing: doing, Words: words(failed, out)}
 }
 
-// words are what the remote said, on one line; without any, what git said. A remote may send anything.
+// words returns the remote's message on one line; without one, git's. A remote may send anything.
 func words(failed *Error, out string) string {
 	var said []string
 	for line := range strings.Lines(failed.Stderr) {
@@ -124,7 +125,7 @@ func words(failed *Error, out string) string {
 	return text
 }
 
-// RemoteRefs are the commits at which refs of the remote are; one that it does not have is left out.
+// RemoteRefs returns the commits of refs of the remote; it omits missing ones.
 func (r *references) RemoteRefs(ctx context.Context, remote string, refs ...string) (map[string]string, error) {
 	out, err := r.remotely(ctx, remote, "ask", append([]string{"ls-remote", "--quiet", remote}, refs...)...)
 	if err != nil {
@@ -142,8 +143,7 @@ func (r *references) RemoteRefs(ctx context.Context, remote string, refs ...stri
 	return at, nil
 }
 
-// Fetch brings commits of the remote that are not here, by their names. Of one that the remote does not have either, the
-// error is ErrNotFound.
+// Fetch fetches commits of the remote by name. It returns ErrNotFound for a commit that the remote does not have.
 func (r *Repo) Fetch(ctx context.Context, remote string, commits ...string) error {
 	var missing []string
 	for _, c := range commits {
@@ -189,17 +189,17 @@ func (r *Repo) fetch(ctx context.Context, remote string, commits []string) error
 	}
 }
 
-const fetchAttempts = 10 // each meets another worktree that is being added
+const fetchAttempts = 10 // each may meet another worktree that is being added
 
 // A RemoteChange moves one ref of a remote by compare-and-swap.
 type RemoteChange struct {
 	Ref string
 	New string // "": the ref is deleted
-	Old string // where it is; "": it does not exist
+	Old string // present value; "": it does not exist
 }
 
-// Push changes refs of the remote, all or none; ErrRefMoved when one of them is elsewhere, *RemoteError when the remote
-// refuses or does not answer. After the latter nobody knows what came of it.
+// Push changes refs of the remote, all or none; ErrRefMoved if one of them is elsewhere, *RemoteError if the remote refuses
+// or does not answer. Without an answer the result is unknown.
 func (r *Repo) Push(ctx context.Context, remote string, changes ...RemoteChange) error {
 	args := []string{"push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
 	var specs []string
@@ -239,7 +239,7 @@ func (r *Repo) Push(ctx context.Context, remote string, changes ...RemoteChange)
 	return said
 }
 
-// RemoteBranch is where a branch of the remote was when this repository saw it last; "" when it has not.
+// RemoteBranch returns the last known commit of a branch of the remote, or "".
 func (r *references) RemoteBranch(ctx context.Context, remote, branch string) (string, error) {
 	at, err := r.Ref(ctx, tracking(remote, branch))
 	if errors.Is(err, ErrNotFound) {
@@ -248,7 +248,7 @@ func (r *references) RemoteBranch(ctx context.Context, remote, branch string) (s
 	return at, err
 }
 
-// SawRemote remembers where a branch of the remote is, as a fetch of it would.
+// SawRemote records the commit of a branch of the remote, as a fetch of it would.
 func (r *Repo) SawRemote(ctx context.Context, remote, branch, commit string) error {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -293,11 +293,11 @@ func tracking(remote, branch string) string { return "refs/remotes/" + remote + 
 // repositories that they make.
 var network = []string{"https://", "http://", "ssh://", "git://", "git@"}
 
-// NoPush gives the settings, for the environment of a program, with which its git refuses to push: every address of a
-// configured remote and every one of the network becomes a folder below /dev/null whose name is the reason. Fetching goes
-// on, and the repository's configuration stays as it is.
+// NoPush returns the settings, for the environment of a program, that make its git refuse to push: every address of a
+// configured remote and every network address becomes a folder below /dev/null whose name is the reason. Fetching works, and
+// the repository's configuration stays as it is.
 //
-// An address that is for pushing only (pushurl) and is the beginning of one to fetch from cannot be refused that way.
+// It cannot refuse an address for pushing only (pushurl) that is the beginning of one to fetch from.
 func (r *references) NoPush(ctx context.Context, reason string) ([][2]string, error) {
 	remotes, err := r.settings(ctx, func(key string) bool {
 		return strings.HasPrefix(key, "remote.") && (strings.HasSuffix(key, ".url") || strings.HasSuffix(key, ".pushurl"))

@@ -10,10 +10,10 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Remove removes the worktree and the branch of id (specs/protocol.md#8.6), but only when the branch's tip, the worktree's HEAD
-// and its files are each reachable from proof.Integration or from an attic ref of id, looked at now. Otherwise nothing
-// is removed and an *UnsavedError lists what would be lost. Ignored files go with the worktree. What is gone already is
-// no error.
+// Remove removes the worktree and the branch of id (specs/protocol.md#8.6), but only if the branch's tip, the worktree's HEAD
+// and its files are each reachable from proof.Integration or from an attic ref of id at that moment. Otherwise it removes
+// nothing, and an *UnsavedError lists the work that would be lost. Ignored files go with the worktree. A missing worktree or
+// branch is not an error.
 func (r *Repo) Remove(ctx context.Context, id string, proof Proof) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *session) drop(ctx context.Context, id string, proof Proof) error {
 	return nil
 }
 
-// unsaved lists what is neither in the integration branch nor in the attic.
+// unsaved lists the work that is neither in the integration branch nor in the attic.
 func (s *session) unsaved(ctx context.Context, id string, held holding, proof Proof) ([]string, error) {
 	all, err := s.AtticRefs(ctx, id)
 	if err != nil {
@@ -131,8 +131,8 @@ func (s *session) branchFree(ctx context.Context, id, path string) error {
 	return nil
 }
 
-// dropFolder removes a worktree's folder and git's entry of it, whichever of the two there is. It removes this one entry
-// and never prunes: the entry of somebody's worktree on a disk that is not mounted must stay.
+// dropFolder removes a worktree's folder and git's entry of it, if they exist. It removes this one entry and never prunes:
+// the entry of a person's worktree on a disk that is not mounted must stay.
 func (s *session) dropFolder(ctx context.Context, path string, entry *Worktree) error {
 	if entry == nil {
 		return nil
@@ -143,7 +143,7 @@ func (s *session) dropFolder(ctx context.Context, path string, entry *Worktree) 
 	})
 }
 
-// deleteBranch is for what a call made itself: it removes the branch of id when another ref has its tip.
+// deleteBranch removes the task branch of id if its tip is reachable from another ref.
 func (s *session) deleteBranch(ctx context.Context, id string) error {
 	tip, err := s.tip(ctx, TaskBranch(id))
 	if err != nil || tip == "" {
@@ -157,9 +157,9 @@ func (s *session) deleteBranch(ctx context.Context, id string) error {
 	return s.deleteRef(ctx, ref, tip)
 }
 
-// CheckoutDetached makes a throw-away worktree at commit (specs/protocol.md#8.4): .worktrees/.check-ID or .worktrees/.review-ID,
-// absolute or relative to the main checkout. What an earlier run left there is removed. Submodules are initialised;
-// warnings say where that failed.
+// CheckoutDetached makes a throw-away worktree at commit (specs/protocol.md#8.4): .worktrees/.check-ID or
+// .worktrees/.review-ID, absolute or relative to the main checkout. It removes remainders of an earlier run there, and
+// initialises submodules; warnings are failures of that.
 func (r *Repo) CheckoutDetached(ctx context.Context, path, commit string) (warnings []string, err error) {
 	fail := func(err error) ([]string, error) { return nil, fmt.Errorf("cannot check out %s: %w", commit, err) }
 	path, err = r.scratch(path)
@@ -193,7 +193,7 @@ func (r *Repo) addScratch(ctx context.Context, path, commit string) error {
 	return s.registerSubmodules(ctx, path)
 }
 
-// RemoveDetached removes a throw-away worktree with everything in it. What is gone already is not an error.
+// RemoveDetached removes a throw-away worktree with its content. A missing one is not an error.
 func (r *Repo) RemoveDetached(ctx context.Context, path string) error {
 	path, err := r.scratch(path)
 	if err != nil {

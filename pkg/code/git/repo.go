@@ -23,25 +23,25 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Repo is one repository with its main checkout. It holds nothing that goes stale and may be used by many goroutines.
-// It must not be copied.
+// Repo is one repository with its main checkout. It may be used by many goroutines, and must not be copied.
 //
-// It is made of floors, each of which knows those below it alone: a runner starts git, objects reads and compares commits, references
-// reads refs, remotes and the list of worktrees. What changes refs or worktrees is a method of Repo, and of the session that holds its lock.
+// It consists of layers, each of which knows only those below it: a runner starts git, objects reads and compares commits,
+// references reads refs, remotes and the list of worktrees. Changes of refs or worktrees are methods of Repo, and of the
+// session that holds its lock.
 type Repo struct {
 	references
 
-	// OnLockRemoved, when set, is called with the path of each stale lock file of git that was removed (alert
+	// OnLockRemoved, if set, is called with the path of each stale lock file of git that was removed (alert
 	// GIT_LOCK_REMOVED). It is called under git.lock and must not call back. Set it before the first use.
 	OnLockRemoved func(path string)
 
-	// Contain starts the helper that works in worktrees; nil: it is started without a sandbox. Set it before the first use.
+	// Contain runs the helper in worktrees; nil: it runs without a sandbox. Set it before the first use.
 	Contain Contain
 
 	heldUpAfter time.Duration // 0: heldUp
 }
 
-// runner starts git in one repository, with what keeps the programs of the repository out of it.
+// runner starts git in one repository, without the programs that the repository names.
 type runner struct {
 	// Mask, when set, takes secrets out of the messages of commits. Set it before the first use.
 	Mask func(text string) string
@@ -59,7 +59,7 @@ type runner struct {
 	// MaxTaken bounds the bytes that TakeOver takes at once; 0: 2 GB. Set it before the first use.
 	MaxTaken int64
 
-	// MaxTime bounds the time in which git reads what a run has made; 0: ten minutes. Set it before the first use.
+	// MaxTime is the time limit for git to read objects of a run; 0: ten minutes. Set it before the first use.
 	MaxTime time.Duration
 
 	place   Place
@@ -77,30 +77,30 @@ type objects struct {
 // references reads refs, remotes and the list of worktrees.
 type references struct{ objects }
 
-// Root is the main checkout.
+// Root returns the path of the main checkout.
 func (r *runner) Root() string { return r.place.Root }
 
-// Checkout is the checkout that the repository was opened from: the main one, or a linked worktree.
+// Checkout returns the path of the checkout that the repository was opened from: the main one, or a linked worktree.
 func (r *runner) Checkout() string { return r.place.Checkout }
 
-// CommonDir is git's common dir: .git of the main checkout.
+// CommonDir returns git's common folder: .git of the main checkout.
 func (r *runner) CommonDir() string { return r.place.CommonDir }
 
-// WorktreePath is where the worktree of id is, whether it exists or not.
+// WorktreePath returns the path of the worktree of id, which need not exist.
 func (r *runner) WorktreePath(id string) string {
 	return filepath.Join(r.place.Root, worktreesDir, id)
 }
 
-// contained remembers which commits a head has among its ancestors. That never changes: what
-// was found for one head holds for each descendant of it.
+// contained caches which commits are ancestors of a head. A result never changes: it holds for each descendant of the head
+// too.
 type contained struct {
 	mu      sync.Mutex
 	head    string
-	commits map[string]bool // on the first-parent line of head, or found by asking
+	commits map[string]bool // on the first-parent line of head, or from git
 }
 
-// answers remembers what git said about things that never change, such as two commits: a submission is compared with its
-// base when it is handed in, when it is checked, and for its reviewer's prompt.
+// answers caches git's answers about immutable objects, such as two commits: a submission is compared with its base when it
+// is submitted, when it is checked, and for its reviewer's prompt.
 type answers struct {
 	mu    sync.Mutex
 	known map[string]string
@@ -125,14 +125,14 @@ func (d *answers) put(key, out string) {
 	}
 }
 
-// drivers remembers what the settings of each git folder make of the options of a command.
+// drivers caches the options of a command that follow from the settings of each git folder.
 type drivers struct {
 	mu    sync.Mutex
 	known map[string]overrides // by git folder
 }
 
 type overrides struct {
-	files   string // size and time of the files that were read; "" when they cannot be told
+	files   string // size and time of the files that were read; "" if unknown
 	options []string
 	env     []string
 	all     [][2]string // every key and value, in git's order
@@ -143,21 +143,21 @@ type call struct {
 	dir    string // "": the current folder, for commands that need no repository
 	args   []string
 	env    []string
-	config []string // settings besides those of every command, each as -c and NAME=VALUE
+	config []string // further settings, each as -c and NAME=VALUE
 	stdin  string
 	in     io.Reader // in the place of stdin
-	out    *os.File  // takes the output, which is not returned then
-	write  bool      // may take git's optional locks, and waits for the disk
-	sub    string    // git folder of the submodule that dir is
-	most   int       // no more bytes of the output are read, and git is ended then; 0: all
+	out    *os.File  // receives the output, which is not returned then
+	write  bool      // may take git's optional locks, and flushes to disk
+	sub    string    // git folder of the submodule dir
+	most   int       // most bytes of the output, after which git is ended; 0: all
 }
 
 const answersKept = 8 << 20 // bytes
 
 const worktreesDir = ".worktrees"
 
-// Open opens the repository that dir belongs to. env holds variables ("NAME=value") that every git command gets besides
-// the process's environment. Errors: ErrNoRepository, ErrBare, ErrVersion, or *Error when git refuses the repository.
+// Open opens the repository of dir. env has variables ("NAME=value") for every git command besides the process's environment.
+// Errors: ErrNoRepository, ErrBare, ErrVersion, or *Error if git refuses the repository.
 func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
 	r := &Repo{}
 	r.env = environment(env)
@@ -216,16 +216,16 @@ func (r *runner) goGit() (*gogit.Repository, error) {
 	return gogit.PlainOpenWithOptions(r.place.CommonDir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
 }
 
-// Place says where a repository is.
+// Place has the paths of a repository.
 type Place struct {
 	Root      string // the main checkout
-	CommonDir string // git's common dir: .git of the main checkout
-	Checkout  string // the checkout that the folder lies in: Root, or a linked worktree
+	CommonDir string // git's common folder: .git of the main checkout
+	Checkout  string // the checkout of the folder: Root, or a linked worktree
 }
 
-// Locate finds the repository that dir belongs to, from any folder of the main checkout, of a linked worktree, or below
-// them. It starts no process, so reading commands find their project when git is missing (specs/protocol.md#14, B16).
-// Both paths are free of symbolic links. Errors: ErrNoRepository, ErrBare.
+// Locate finds the repository of dir, a folder in the main checkout or in a linked worktree. It starts no process, so that
+// reading commands find their project without git (specs/protocol.md#14, B16). The paths have no symbolic links. Errors:
+// ErrNoRepository, ErrBare.
 func Locate(dir string) (Place, error) {
 	start, err := filepath.Abs(dir)
 	if err == nil {
@@ -376,13 +376,13 @@ func isFolder(path string) bool {
 // foldersDir has the git folders of runs: folders/<task>@<agent>/ with lock, record.json, and git/, which the run sees.
 const foldersDir = "liza/folders"
 
-// ValidBranchName reports whether a branch can have this name.
+// ValidBranchName reports whether name can name a branch.
 func ValidBranchName(name string) bool {
 	return name != "HEAD" && plumbing.NewBranchReferenceName(name).Validate() == nil
 }
 
-// FirstCommitTime is when the oldest of the commits was made that commit has and none of the
-// others has. ok is false when there is no such commit; those that do not exist count as empty.
+// FirstCommitTime returns the time of the oldest commit in commit that is in none of the others; missing ones count as empty.
+// ok is false if there is no such commit.
 func (r *objects) FirstCommitTime(ctx context.Context, commit string, others ...string) (at time.Time, ok bool, err error) {
 	args := []string{"log", "--ignore-missing", "--format=%ct", commit}
 	for _, o := range others {
@@ -407,7 +407,7 @@ func (r *objects) FirstCommitTime(ctx context.Context, commit string, others ...
 	return at, ok, nil
 }
 
-// inode tells two files with the same size and time apart.
+// inode distinguishes two files with the same size and time.
 func inode(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Ino) //nolint:unconvert // another type on other systems

@@ -18,8 +18,8 @@ import (
 // killGrace is how long a cancelled git may take to remove its lock files.
 const killGrace = 5 * time.Second
 
-// everywhere keeps hooks, collectors and watchers of the user and of agents out of what Liza does; foreignSettings has
-// what a repository may set besides.
+// everywhere disables hooks, collectors and watchers of the user and of agents in Liza's git commands; foreignSettings has
+// the other settings of a repository.
 var everywhere = []string{
 	"--no-replace-objects",
 	"-c", "core.hooksPath=/dev/null",
@@ -36,7 +36,7 @@ var everywhere = []string{
 // durable makes git wait for the disk: attic commits must survive a crash of the machine.
 var durable = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=batch"}
 
-// foreign are variables that would point git at another repository or change what its commands print.
+// foreign are variables that would point git at another repository or change the output of its commands.
 var foreign = []string{
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CEILING_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS",
 	"GIT_DIFF_OPTS", "GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_GLOB_PATHSPECS", "GIT_GRAFT_FILE", "GIT_ICASE_PATHSPECS",
@@ -46,7 +46,7 @@ var foreign = []string{
 	"PWD", "OLDPWD", "INIT_CWD", // what git starts must not take the shell's folder for its own
 }
 
-// environment is what git commands get: the process's environment without foreign variables, then extra, then ours.
+// environment returns the environment of git commands: that of the process without foreign variables, then extra, then ours.
 func environment(extra []string) []string {
 	var env []string
 	for _, variable := range os.Environ() {
@@ -109,8 +109,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// ownEnv keeps git from finding a repository above the folder it was sent to: a folder that has lost its .git must be
-// an error, never a command in the checkout around it.
+// ownEnv keeps git from finding a repository above its folder: a folder without its .git must be an error, never a command in
+// the checkout above it.
 func (r *runner) ownEnv(c call) []string {
 	env := []string{"GIT_GRAFT_FILE=" + os.DevNull + "/none", "GIT_NO_LAZY_FETCH=1"} // nobody's parents but those of the commits
 	if c.dir != "" {
@@ -151,7 +151,7 @@ func fields(output string) []string {
 	return strings.Split(output, "\x00")
 }
 
-// run runs one git command, with what keeps the programs of a repository out of it. It ends with ctx: TERM to its process group, which
+// run runs one git command, without the programs that a repository names. It ends with ctx: TERM to its process group, which
 // lets git remove its lock files, then KILL.
 func (r *runner) run(ctx context.Context, c call) (string, error) {
 	if ctx.Err() != nil {

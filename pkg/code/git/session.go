@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	busyWait = time.Second // how long a lock file of a living git is waited for
+	busyWait = time.Second // longest wait for a lock file of a living git
 	busyPoll = 50 * time.Millisecond
 )
 
@@ -113,11 +113,11 @@ func (s *session) folders(ctx context.Context) ([]string, error) {
 	return folders, nil
 }
 
-// A session is a repository whose git.lock this process holds. Everything that changes refs or worktrees is a method of
-// it, so that nothing of the kind can run without the lock.
+// A session is a repository whose git.lock this process holds. All changes of refs or worktrees are its methods, so that none
+// can run without the lock.
 type session struct {
 	*Repo
-	removed []string // stale lock files of git that were removed
+	removed []string // removed stale lock files of git
 	unlock  func()
 }
 
@@ -175,7 +175,7 @@ func flockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// ClearRemoved ends removals that were killed.
+// ClearRemoved completes removals that were killed.
 func (r *Repo) ClearRemoved(ctx context.Context) error {
 	s, err := r.lock(ctx)
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"sync"
 )
 
-// A Line names the commits of a task, for Unsound.
+// A Line is the line of commits of a task, for Unsound.
 type Line struct {
 	ID     string
 	Commit string
-	Known  []string // what the work may be based on besides: its base, the integration branch; "" is skipped
+	Known  []string // further commits that the work may be based on: its base, the integration branch; "" is skipped
 }
 
-// Unsound says why a commit must not come onto the integration branch, "" when nothing speaks against it: it brings
-// commits that are not the task's own line, or its commits and trees are not what git's own check accepts. Own are the
-// first parents down to what is known; a merge of the integration branch into the work brings nothing else.
+// Unsound returns why a commit must not come onto the integration branch, or "": it brings commits that are not the task's
+// own line, or git's own check refuses its commits and trees. The own line are the first parents down to known commits; a
+// merge of the integration branch into the work brings nothing else.
 //
-// A commit is looked at when it is taken over from a run, when it is handed in, and before it is merged; what was sound
-// beside some commits is sound beside their descendants, and is not looked at again.
+// A commit is checked when it is taken over from a run, when it is submitted, and before it is merged; a result holds for
+// descendants of the known commits, and is not computed again.
 func (r *objects) Unsound(ctx context.Context, l Line) (string, error) {
 	known := slices.DeleteFunc(slices.Clone(l.Known), func(rev string) bool { return rev == "" })
 	if err := plainRevs(append(known, l.Commit)...); err != nil {
@@ -111,8 +111,8 @@ func strayOf(all [][]string) string {
 
 const unsoundObjects = "git's check of its commits and trees: "
 
-// broken lets git check the commits and trees that are new, as it checks what is sent to it. Files are left out: but for
-// git's own ones they cannot be wrong. What git writes meanwhile goes to a folder that is removed.
+// broken lets git check the new commits and trees, as it checks a push. It omits files: except for git's own ones they cannot
+// be wrong. Git writes to a folder that is removed.
 func (r *objects) broken(ctx context.Context, commit string, known []string) (string, error) {
 	scratch, err := scratchFolder()
 	if err != nil {
@@ -135,8 +135,8 @@ func (r *objects) broken(ctx context.Context, commit string, known []string) (st
 	return unsoundBy("index-pack", err)
 }
 
-// unsoundBy says what git found wrong with the objects. That the machine had no memory or no room for the check, or that
-// another command failed before it, says nothing about them.
+// unsoundBy returns git's complaint about the objects. An error because of too little memory or space, or of another command,
+// says nothing about them.
 func unsoundBy(command string, err error) (string, error) {
 	failed, ok := errors.AsType[*Error](err)
 	if !ok || failed.Args[0] != command || failed.ExitCode < 0 || failed.lacks() {

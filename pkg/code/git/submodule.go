@@ -22,10 +22,11 @@ import (
 // Git looks into each submodule with a git of its own, which obeys the configuration that it finds there. A run can put a
 // repository anywhere, with filters that are programs: no command of Liza's may look into one that it has not made.
 
-// A submodule is one that Liza has initialised in a worktree: its git folder is beside that of the worktree, out of reach of runs.
+// A submodule is one that Liza has initialised in a worktree: its git folder is beside that of the worktree, out of reach of
+// runs.
 type submodule struct{ name, dir, git string }
 
-// submodules are those of a worktree, with those that are in them.
+// submodules returns the submodules of a worktree, with nested ones.
 func (r *runner) submodules(path string) (all []submodule) {
 	admin := r.adminDir(path)
 	if admin == "" {
@@ -53,8 +54,8 @@ func (r *runner) submodules(path string) (all []submodule) {
 	return all
 }
 
-// registerSubmodules enters the submodules of a new worktree, if it has any, in the configuration that all worktrees
-// share, hence under the lock. What git objects to comes up again, and is reported, in updateSubmodules.
+// registerSubmodules enters the submodules of a new worktree in the configuration that all worktrees share, hence under the
+// lock. updateSubmodules meets and reports the same errors again.
 func (s *session) registerSubmodules(ctx context.Context, path string) error {
 	if !exists(filepath.Join(path, ".gitmodules")) {
 		return nil
@@ -90,8 +91,8 @@ func (r *references) knowsModules(ctx context.Context, path string) (bool, error
 	return slices.Contains(strings.Split(out, "\n"), strings.TrimSpace(own)), err
 }
 
-// updateSubmodules clones the submodules into the worktree's own administrative folder: those that are registered, so from the
-// addresses in the repository's configuration. A failure is a warning: the work may not need them.
+// updateSubmodules clones the registered submodules into the worktree's own administrative folder, from the addresses in the
+// repository's configuration. A failure is a warning: the work may not need them.
 func (r *references) updateSubmodules(ctx context.Context, path string) (warnings []string, err error) {
 	if !exists(filepath.Join(path, ".gitmodules")) {
 		return nil, nil
@@ -136,8 +137,8 @@ var lfsObject = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^lfs/objects/([0-9a-f]{2})/([0-9a-f]{2})/([0-9a-f]{64})$`)
 })
 
-// takeLarge brings the large files that git-lfs has put beside the objects of a git folder to those of the repository. Each is
-// named by the hash of its content, so that there is nothing to believe: what has another content is left.
+// takeLarge moves the large files that git-lfs keeps beside the objects of a git folder to those of the repository. The hash
+// of the content names each, so it verifies them; it leaves a file with another content.
 func (r *runner) takeLarge(ctx context.Context, from private) (why string, err error) {
 	if _, err := from.root.Lstat("lfs/objects"); err != nil {
 		return "", nil

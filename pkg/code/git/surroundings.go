@@ -13,12 +13,12 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Surroundings are what a run has no reason to change: refs by their full names, HEAD and the changed files of the main
-// checkout, and the files by which git is configured, each with a text that differs when it does.
+// Surroundings are the parts that a run has no reason to change: refs by their full names, HEAD and the changed files of the
+// main checkout, and the files of git's configuration, each with a text that differs after a change.
 type Surroundings map[string]string
 
-// Surroundings looks at the refs but those of Liza itself, at the main checkout, and at the files of configuration. It
-// starts at most one process.
+// Surroundings reads the refs except Liza's own, the main checkout, and the files of configuration. It starts at most one
+// process.
 func (r *references) Surroundings(ctx context.Context) (Surroundings, error) {
 	fail := func(err error) (Surroundings, error) {
 		return nil, fmt.Errorf("cannot look at the repository around a run: %w", err)
@@ -61,8 +61,8 @@ func (r *references) Surroundings(ctx context.Context) (Surroundings, error) {
 	return around, nil
 }
 
-// KeepTip saves a commit that a ref has left behind in the attic, under the name of the ref, unless another ref of the
-// attic or the ref's new value has it. It returns the ref of the attic, "" when nothing had to be saved.
+// KeepTip saves a former commit of a ref in the attic, under the name of the ref, unless another ref of the attic or the
+// ref's new value contains it. It returns the ref of the attic, or "" if nothing had to be saved.
 func (r *Repo) KeepTip(ctx context.Context, ref, old, now string) (string, error) {
 	if now != "" {
 		if held, err := r.IsAncestor(ctx, old, now); err == nil && held {
@@ -105,8 +105,8 @@ func (r *Repo) keepPristine(path string) error {
 	return copyIndex(filepath.Join(admin, "index"), filepath.Join(admin, pristine))
 }
 
-// Changed lists the tracked files of a throw-away worktree that differ from the commit that was checked out, each with a
-// text that differs when its content or mode does.
+// Changed returns the tracked files of a throw-away worktree that differ from its commit, each with a text that differs with
+// content or mode.
 func (r *Repo) Changed(ctx context.Context, path string) (map[string]string, error) {
 	admin := r.adminDir(path)
 	if admin == "" {
@@ -126,8 +126,7 @@ func (r *Repo) Changed(ctx context.Context, path string) (map[string]string, err
 	return nil, fmt.Errorf("cannot compare %s with its commit: %w", path, err)
 }
 
-// Disturbed is what changed between two answers of Changed: files that differ now in another
-// way than at first, or no longer.
+// Disturbed returns the differences between two results of Changed: files with another text, or missing from the second one.
 func Disturbed(first, now map[string]string) map[string]string {
 	changed := maps.Clone(now)
 	for name, was := range first {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// TakeOver brings what a run has committed on the task's branch into the repository, and moves the branch there. It reads
-// the name of one commit from the folder of the run, and the objects of this commit, which go through a quarantine and
-// git's own check. Nothing else that is in the folder is looked at. Without a new commit it reads two small files.
+// TakeOver brings the commits of a run on the task's branch into the repository, and moves the branch to them. It reads the
+// name of one commit from the folder of the run, and the objects of this commit, which pass a quarantine and git's own check.
+// It reads nothing else in the folder. Without a new commit it reads two small files.
 func (r *Repo) TakeOver(ctx context.Context, t Taking) (Taken, error) {
 	if err := checkID(t.Task); err != nil {
 		return Taken{}, err
@@ -90,7 +90,7 @@ func (f *Folder) knownTo(t Taking, own string) []string {
 	return slices.DeleteFunc(slices.Compact(all), func(rev string) bool { return rev == "" })
 }
 
-// move moves the branch to what is in the repository by now. Commits that must not be there are saved.
+// move moves the branch to the commits that came in. It saves commits that must not be there.
 func (f *Folder) move(ctx context.Context, t Taking, in *incoming, own string, out *Taken) error {
 	s, err := f.repo.lock(ctx)
 	if err != nil {
@@ -128,9 +128,9 @@ func (s *session) indexAt(ctx context.Context, path, commit string) error {
 	return err
 }
 
-// Left brings the commit that the newest run of an agent on a task is at into the repository, without a ref, and returns it:
-// for PutBack, when the run is not one whose work counts. It is "" when the run is where it began, or was asked about
-// before, and when the commit is not sound: what is in the files is seen all the same.
+// Left brings the present commit of the newest run of an agent on a task into the repository, without a ref, and returns it:
+// for PutBack, if the run's work does not count. It returns "" if the run is where it began, if its commit was returned
+// before, and if the commit is not sound; PutBack sees the files in any case.
 func (r *Repo) Left(ctx context.Context, task, agent string) (string, error) {
 	all := r.foldersOf(task)
 	at := slices.IndexFunc(all, func(f *Folder) bool { return f.record.Agent == agent && !f.record.Keep })
@@ -167,8 +167,8 @@ func (f *Folder) other(commit string) *incoming {
 // mostOthers is how many other tips of a folder are saved.
 const mostOthers = 20
 
-// saveOthers saves what is on other branches of a folder that goes, in its stash, or on no branch, in the attic. What
-// cannot be read or is not sound is left.
+// saveOthers saves the commits on other branches of a folder that is removed, in its stash, or on no branch, in the attic. It
+// skips those that cannot be read or are not sound.
 func (f *Folder) saveOthers(ctx context.Context) (refs []string, err error) {
 	view, err := os.OpenRoot(f.Git)
 	if err != nil {
@@ -199,8 +199,7 @@ func (f *Folder) saveOthers(ctx context.Context) (refs []string, err error) {
 	return refs, nil
 }
 
-// RemoteBranches are the remote branches as a run knows them that has a git folder of its own: they move when it fetches
-// or pushes.
+// RemoteBranches returns the remote branches in the git folder of a run, which move when the run fetches or pushes.
 func (f *Folder) RemoteBranches() map[string]string {
 	view, err := os.OpenRoot(f.Git)
 	if err != nil {
@@ -212,9 +211,8 @@ func (f *Folder) RemoteBranches() map[string]string {
 	return all
 }
 
-// Close ends the use of a folder when its run is over: the worktree's .git is git's own again, what a kept folder has
-// committed is taken over, and the folder is removed. With late the task's branch stays where it is, and what was
-// committed is saved in the attic.
+// Close ends the use of a folder after its run: it restores the worktree's .git, takes over the commits of a folder with
+// Keep, and removes the folder. With late the task's branch stays where it is, and the commits are saved in the attic.
 func (f *Folder) Close(ctx context.Context, late bool) (Taken, error) {
 	var taken Taken
 	err := f.regain(ctx)
@@ -240,15 +238,15 @@ func (f *Folder) Close(ctx context.Context, late bool) (Taken, error) {
 	return taken, nil
 }
 
-// Back says what PutBack found.
+// Back is the result of PutBack.
 type Back struct {
-	Changes []string // how branch and worktree differed from the commit; none: they did not
-	Attic   string   // ref that holds what differed; "" when there was nothing to keep
+	Changes []string // differences of branch and worktree from the commit
+	Attic   string   // ref of the saved differences, or ""
 }
 
-// PutBack brings the branch and the worktree of w.ID back to commit. What differs is saved in the attic first: commits,
-// changed, staged and untracked files. Ignored files stay. may is asked under git.lock, when something differs, whether
-// that may happen still. A worktree that is not there is left to ProvideWorktree.
+// PutBack resets the branch and the worktree of w.ID to commit. It first saves the differences in the attic: commits,
+// changed, staged and untracked files. Ignored files stay. If there are differences, it asks may under git.lock whether the
+// reset is still allowed. It leaves a missing worktree to ProvideWorktree.
 func (r *Repo) PutBack(ctx context.Context, w Work, commit string, may func() (bool, error)) (Back, error) {
 	fail := func(err error) (Back, error) {
 		return Back{}, fmt.Errorf("cannot put the worktree of %s back to %.9s: %w", w.ID, commit, err)
@@ -289,8 +287,8 @@ func (r *Repo) PutBack(ctx context.Context, w Work, commit string, may func() (b
 // putBackRounds is how often PutBack looks again: a file that was ignored shows when the .gitignore that hid it is gone.
 const putBackRounds = 6
 
-// putBack saves what differs, then has the helper undo it: first the tracked files, then the others. What shows only then is saved
-// before it is removed.
+// putBack saves the differences, then has the helper undo them: first the tracked files, then the others. It saves
+// differences that appear only then before they are removed.
 func (s *session) putBack(ctx context.Context, w Work, commit string, back Back) (Back, error) {
 	fail := func(err error) (Back, error) {
 		return Back{}, fmt.Errorf("cannot put the worktree of %s back to %.9s: %w", w.ID, commit, err)

@@ -18,7 +18,7 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Listed is a file that git tracks. Of a worktree's files only Path and Regular are known.
+// Listed is a file that git tracks. For files of a worktree only Path and Regular are set.
 type Listed struct {
 	Path      string
 	Regular   bool // not a symbolic link or a submodule
@@ -28,7 +28,7 @@ type Listed struct {
 	Runs      bool // it is executable
 }
 
-// ListWorktree lists what git tracks in the working folder dir, in byte order.
+// ListWorktree lists the tracked files of the working folder dir, in byte order.
 func (r *references) ListWorktree(ctx context.Context, dir string) ([]Listed, error) {
 	file := filepath.Join(r.place.CommonDir, "index")
 	if admin := r.adminDir(dir); admin != "" {
@@ -143,15 +143,15 @@ func (r *Repo) ChangedIn(ctx context.Context, dir, commit string) ([]string, err
 	return fields(out), nil
 }
 
-// How a file of the main checkout can differ from what is committed.
+// The differences of a file of the main checkout from HEAD.
 const (
 	Untracked = "untracked"
 	Ignored   = "ignored"
 	Modified  = "changed"
 )
 
-// Uncommitted says in which way a file of the main checkout is not what HEAD has of it: Untracked,
-// Ignored or Modified; "" when it is the same. path is relative to the root.
+// Uncommitted returns how a file of the main checkout differs from HEAD: Untracked, Ignored, Modified or "". path is relative
+// to the root.
 func (r *references) Uncommitted(ctx context.Context, path string) (string, error) {
 	out, err := r.read(ctx, r.Root(), "status", "--porcelain=v1", "-z", "--ignored", "--untracked-files=all", "--no-renames", "--", ":(top,literal)"+path)
 	if err != nil {
@@ -163,10 +163,10 @@ func (r *references) Uncommitted(ctx context.Context, path string) (string, erro
 	return howNotCommitted(out), nil
 }
 
-// A NotCommitted is a file or folder of the main checkout that is not as HEAD has it.
+// A NotCommitted is a file or folder of the main checkout that differs from HEAD.
 type NotCommitted struct{ Path, How string }
 
-// NotCommitted lists them; a folder stands for all that is in it when git knows nothing of that.
+// NotCommitted returns these files; a folder without tracked files stands for its content.
 func (r *references) NotCommitted(ctx context.Context) (list []NotCommitted, err error) {
 	out, err := r.read(ctx, r.Root(), "status", "--porcelain=v1", "-z", "--ignored", "--untracked-files=normal", "--no-renames")
 	if err != nil {
@@ -191,7 +191,7 @@ func howNotCommitted(line string) string {
 	return Modified
 }
 
-// SameIn reports whether a commit has the file path, and has the same of it as the commit other.
+// SameIn reports whether a commit has the file path, and whether it is the same as in the commit other.
 func (r *objects) SameIn(ctx context.Context, commit, other, path string) (has, same bool, err error) {
 	var objects [2]string
 	for i, c := range []string{commit, other} {
@@ -288,7 +288,7 @@ func (r *references) refFiles(folders []string) (map[string]string, error) {
 	return all, nil
 }
 
-// Tracked lists the files below the paths that the main checkout's index has.
+// Tracked returns the files below the paths in the main checkout's index.
 func (r *references) Tracked(ctx context.Context, paths ...string) ([]string, error) {
 	key := ""
 	if info, err := os.Stat(filepath.Join(r.place.CommonDir, "index")); err == nil && time.Since(info.ModTime()) > time.Second {

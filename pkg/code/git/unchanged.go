@@ -17,7 +17,7 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Bounds of unchanged: beyond them the helper is as fast.
+// The limits of unchanged: beyond them the helper is as fast.
 const (
 	mostWalked = 5_000   // files and folders
 	mostHashed = 8 << 20 // bytes
@@ -120,7 +120,7 @@ func sameAs(f safefile.Found, e *index.Entry, written fs.FileInfo, room *int64) 
 	return err == nil && fmt.Sprintf("%x", sum.Sum(nil)) == e.Hash.String()
 }
 
-// asHead reports whether the worktree at path surely has what the tree of its HEAD has and nothing else.
+// asHead reports whether the worktree at path certainly equals the tree of its HEAD.
 func (r *Repo) asHead(path, admin, tree string) bool {
 	return tree != "" && unchanged(path, filepath.Join(admin, "index"), tree, true)
 }

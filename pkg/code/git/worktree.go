@@ -18,15 +18,15 @@ import (
 // A Worktree is one line of git's own list, the main checkout included.
 type Worktree struct {
 	Path       string
-	Head       string // "" when its branch has no commit
-	Branch     string // "" when detached
+	Head       string // "" if its branch has no commit
+	Branch     string // "" if detached
 	Main       bool
 	Locked     bool
 	LockReason string
-	Prunable   bool // its folder is gone
+	Prunable   bool // its folder is missing
 }
 
-// Worktrees lists the worktrees that git knows, with their commits.
+// Worktrees returns the worktrees that git knows, with their commits.
 func (r *references) Worktrees(ctx context.Context) ([]Worktree, error) {
 	all, err := r.list(ctx)
 	if err != nil {
@@ -42,8 +42,8 @@ func (r *references) Worktrees(ctx context.Context) ([]Worktree, error) {
 	return all, nil
 }
 
-// list reads what `git worktree list` reads, without a process: every claim and every merge looks at it several times.
-// Of a checkout that is on a branch Head is left empty.
+// list reads the data of `git worktree list` without a process: every claim and every merge needs it several times. It leaves
+// Head empty for a checkout on a branch.
 func (r *references) list(ctx context.Context) ([]Worktree, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -128,8 +128,7 @@ func (r *references) listByCommand(ctx context.Context) ([]Worktree, error) {
 	return all, nil
 }
 
-// CheckedOutAt tells in which checkout, the main one included, a branch is checked out. Worktrees whose folder is gone
-// do not count.
+// CheckedOutAt returns the checkout, the main one included, of a branch. Worktrees with a missing folder do not count.
 func (r *references) CheckedOutAt(ctx context.Context, branch string) (path string, found bool, err error) {
 	all, err := r.list(ctx)
 	if err != nil {
@@ -246,7 +245,7 @@ func checkID(id string) error {
 	return nil
 }
 
-// TaskBranch is the branch that belongs to id.
+// TaskBranch returns the name of the branch of id.
 func TaskBranch(id string) string { return "task/" + id }
 
 const recordFile = "record.json"
@@ -270,17 +269,17 @@ func sameFile(a, b string) bool {
 
 var idPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
-// WorktreeFacts are what the guards of submit and approve look at (specs/protocol.md#4.2, G33 to G35, G55, G56).
+// WorktreeFacts are the facts for the guards of submit and approve (specs/protocol.md#4.2, G33 to G35, G55, G56).
 type WorktreeFacts struct {
-	Exists bool   // path is a linked worktree of this repository; the rest is empty otherwise
-	Branch string // "" when detached
-	Head   string // "" when the branch has no commit
-	// Dirty lists what git status reports, untracked files included, one text per path. A submodule is named as such
-	// with what changed in it. A path with control characters is quoted.
+	Exists bool   // path is a linked worktree of this repository; if not, the rest is empty
+	Branch string // "" if detached
+	Head   string // "" if the branch has no commit
+	// Dirty is the output of git status, untracked files included, one text per path. A submodule is named as such with its
+	// changes. A path with control characters is quoted.
 	Dirty []string
 }
 
-// Inspect looks at a worktree, named by its absolute path or relative to the main checkout.
+// Inspect returns the facts of a worktree, named by its absolute path or relative to the main checkout.
 func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) {
 	facts, err := r.At(ctx, path)
 	if err != nil || !facts.Exists {
@@ -300,7 +299,7 @@ func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) 
 	return facts, nil
 }
 
-// At is Inspect without Dirty: nothing in the worktree is looked at.
+// At is Inspect without Dirty: it reads nothing in the worktree.
 func (r *references) At(ctx context.Context, path string) (facts WorktreeFacts, err error) {
 	path = absolute(r.place.Root, path)
 	admin := r.adminAt(path)
@@ -312,7 +311,7 @@ func (r *references) At(ctx context.Context, path string) (facts WorktreeFacts, 
 	return facts, nil
 }
 
-// adminAt is git's folder of the worktree at path, also when the project was moved with it: what Relink would make of it.
+// adminAt returns git's folder of the worktree at path, also after the project was moved with it, as Relink would set it.
 func (r *runner) adminAt(path string) string { return cmp.Or(r.adminDir(path), r.strayAdmin(path)) }
 
 // HasWorktree reports whether path is a linked worktree of this repository.
@@ -380,9 +379,9 @@ func submoduleText(field string) string {
 	return " (submodule)"
 }
 
-// LivePatches is the difference between a commit, by its full hash, and the worktree of a task as it is now, file by file, for as long
-// as a run may be at work there. Files that are neither tracked nor ignored count. Of what git writes, no more than most bytes are read;
-// cut reports whether there is more. Without such a worktree the error is ErrNotFound.
+// LivePatches returns the difference between a commit, by its full hash, and the present worktree of a task, file by file,
+// while a run may be at work there. It includes untracked files that are not ignored. It reads at most most bytes of git's
+// output; cut reports whether there is more. Without such a worktree the error is ErrNotFound.
 func (r *Repo) LivePatches(ctx context.Context, task, base string, most int) (files []FilePatch, cut bool, err error) {
 	path := r.WorktreePath(task)
 	admin := r.adminDir(path)

@@ -19,7 +19,7 @@ import (
 	"liza/pkg/code/review"
 )
 
-// Script is the check of a merge when none is configured, if it is there and executable.
+// Script is the default check of a merge, if it exists and is executable.
 const Script = "scripts/integration-test.sh"
 
 // check runs the integration checks on the candidate in a throw-away worktree (8.4). failed
@@ -75,8 +75,8 @@ func (j *job) check(ctx context.Context, candidate string) (failed, log string, 
 	}
 }
 
-// checkOnce checks the candidate out and runs the commands there. changed are the tracked files
-// that differ from what they were after setup.
+// checkOnce checks the candidate out and runs the commands there. changed are the tracked files that differ from their state
+// after setup.
 func (j *job) checkOnce(ctx context.Context, path, log, candidate string) (failed string, changed map[string]string, err error) {
 	warnings, err := j.Repo.CheckoutDetached(ctx, path, candidate)
 	if err != nil {
@@ -143,9 +143,9 @@ func exitOf(shell string, r review.Ran) string {
 	return fmt.Sprintf("%q ended with exit code %d", shell, r.ExitCode)
 }
 
-// onBase compares a check that failed on the candidate with its end on the branch without it. It is excused when nothing fails
-// that does not fail there too: the work is not the cause. broken says what the work broke. Setup has no baseline: without it
-// nothing is checked.
+// onBase compares a check that failed on the candidate with its result on the branch without it. It is excused if all its
+// failures occur there too: the work is not the cause. broken describes the failures that the work caused. Setup has no
+// baseline: without it nothing is checked.
 func (j *job) onBase(ctx context.Context, setup bool, candidate, shell, log string, r review.Ran) (excused bool, broken string) {
 	if setup || r.Err != nil || r.TimedOut || j.Base == nil {
 		return false, ""

@@ -25,77 +25,78 @@ type Merger struct {
 	Repo  *git.Repo
 	Facts blackboard.ProcessFacts
 	Now   func() time.Time
-	By    string // who is recorded in merge_intent: an agent id, human or system
+	By    string // actor in merge_intent: an agent id, human or system
 
 	Checks  []string      // commands on the candidate; none: scripts/integration-test.sh of the candidate, if it is executable
 	Setup   []string      // commands before the checks
 	Hooks   []string      // commands after the checks
-	Timeout time.Duration // of all of them together; 0: integration_check_timeout
+	Timeout time.Duration // of all commands together; 0: integration_check_timeout
 
-	// Base says how a command ends on a commit without the work that is merged; nil: nobody asks. What
-	// fails there in the same way stops no merge. Passed is told of a command that passed.
+	// Base returns the result of a command on a commit without the work that is merged; nil: there are no baselines. A check
+	// that fails there in the same way stops no merge. Passed is called for a command that passed.
 	Base   func(ctx context.Context, commit, command string, secrets []string) (review.End, error)
 	Passed func(ctx context.Context, commit, command string)
 
-	// Unverified refuses to merge a candidate of which a check says nothing, because it fails in the same way without the
+	// Unverified refuses to merge a candidate that a check does not verify, because it fails in the same way without the
 	// work; Waits does so before the checks of a candidate run again. Both may be nil.
 	Unverified func(ctx context.Context, candidate, command, log string, exit int) error
 	Waits      func(ctx context.Context, candidate string) error
-	// Reviewed lists the commands of a review that fail with the work and without it. Where a merge has no checks of its own, they
-	// are all that was to verify it; the error is that of Unverified. nil: reviews are not looked at.
+	// Reviewed returns the commands of a review that fail with the work and without it. For a merge without checks of its own
+	// they are the only verification; the error is that of Unverified. nil: reviews are ignored.
 	Reviewed func(ctx context.Context, t *blackboard.Task) ([]string, error)
 
-	Train int  // how many approved tasks All checks side by side; 0 and 1: one after the other
-	Slots int  // how many checks of a train run at a time; 0: half of the processors
-	Rerun bool // checks that fail run once more on the same tree, and only a second failure counts
+	Train int  // number of approved tasks that All checks side by side; 0 and 1: one after the other
+	Slots int  // number of checks of a train that run at a time; 0: half of the processors
+	Rerun bool // failed checks run once more on the same tree, and only a second failure counts
 
-	// Known reports whether all checks passed on the tree of a commit before; Remember is told that they did. Of
-	// trains only; both may be nil.
+	// Known reports whether all checks passed on the tree of a commit before; Remember records that they did. For trains
+	// only; both may be nil.
 	Known    func(ctx context.Context, commit string) bool
 	Remember func(ctx context.Context, commit string)
 
-	Turns  bool   // several hosts have the board, and merge in turns
-	Remote string // name of the git remote that has the integration branch; "": it is in this repository
+	Turns  bool   // several hosts share the board, and merge in turns
+	Remote string // git remote of the integration branch; "": it is in this repository
 
 	LogPath     func(task string, n int) string
 	LockPath    string // merge.lock
 	LockTimeout time.Duration
-	Control     func() string                               // why nothing may merge now; "" when open
-	Sealed      func(t *blackboard.Task, tree string) error // why an approval does not count; nil: seals are not looked at
-	Prepare     func(*blackboard.State)                     // gives a state the configuration's defaults
+	Control     func() string                               // why nothing may merge now, or ""
+	Sealed      func(t *blackboard.Task, tree string) error // why an approval is not valid; nil: seals are not checked
+	Prepare     func(*blackboard.State)                     // sets a state's defaults from the configuration
 	At          func(point string)                          // failpoints of tests: M0 to M10, P1 after a push
 	Warn        func(text string)
-	Lasts       func(task string, d time.Duration) // told now and then how long the checks of a merge have run; may be nil
-	Unsaved     func(err error)                    // work could not be let go because it is saved nowhere else; may be nil
-	Mask        func(log io.Writer) io.WriteCloser // takes secrets out of the checks' output; nil: nothing is masked
-	Enclose     review.Enclose                     // of each command; nil: nothing contains them
+	Lasts       func(task string, d time.Duration) // reports from time to time how long the checks of a merge have run; may be nil
+	Unsaved     func(err error)                    // called for work that was not removed, because it is saved nowhere else; may be nil
+	Mask        func(log io.Writer) io.WriteCloser // masks secrets in the checks' output; nil: nothing is masked
+	Enclose     review.Enclose                     // contains each command; nil: they run without a sandbox
 
-	// Quorum is what review.quorum asks for the change that a merge onto a commit would make; nil: one reviewer is enough.
+	// Quorum returns the quorum of review.quorum for the change that a merge onto a commit would make; nil: one reviewer is
+	// enough.
 	Quorum func(ctx context.Context, t *blackboard.Task, onto string) (*blackboard.Quorum, error)
 
-	term int // of the present turn; 0: there are none
+	term int // term of the present turn; 0: there are no turns
 }
 
-// Result says what became of one task.
+// Result is the result of the merge of one task.
 type Result struct {
 	Task        string            `json:"task"`
 	Status      blackboard.Status `json:"status"`
 	MergeCommit string            `json:"merge_commit,omitempty"`
 	Already     bool              `json:"already_done,omitempty"`
 	Drift       int               `json:"drift_commits,omitempty"`
-	Reason      string            `json:"reason,omitempty"` // conflict, checks, commit_lost; of All also why a task waits
+	Reason      string            `json:"reason,omitempty"` // conflict, checks, commit_lost; in results of All also why a task waits
 	Files       []string          `json:"files,omitempty"`
 	Check       string            `json:"check,omitempty"` // the command that failed, and how
 	Log         string            `json:"log,omitempty"`
-	Unverified  []string          `json:"unverified,omitempty"` // checks that are red before and after the merge
+	Unverified  []string          `json:"unverified,omitempty"` // checks that fail before and after the merge
 	Asked       bool              `json:"-"`                    // it waits because a check verifies nothing
-	With        string            `json:"with,omitempty"`       // a task of the same train: without its work this one merges
+	With        string            `json:"with,omitempty"`       // a task of the same train, without whose work this one merges
 }
 
-// WaitsForChecks is the guard that keeps work from being merged of which a check says nothing.
+// WaitsForChecks is the guard against the merge of work that no check verifies.
 const WaitsForChecks = "G69"
 
-// FailedError says that a merge ended as INTEGRATION_FAILED: the branch is where it was.
+// FailedError is returned for a merge that ended as INTEGRATION_FAILED: the branch did not move.
 type FailedError struct{ Result Result }
 
 func (e *FailedError) Error() string {
@@ -123,7 +124,7 @@ func (r Result) cause() string {
 	return text + r.together()
 }
 
-// together says what it collides with, "" when that is nothing else in its train.
+// together names the task of the train that it collides with, or "".
 func (r Result) together() string {
 	if r.With == "" {
 		return ""
@@ -131,7 +132,7 @@ func (r Result) together() string {
 	return " (with the work of " + r.With + ", not without it)"
 }
 
-// Why is the reason, with what it collides with.
+// Why returns the reason, with the task that it collides with.
 func (r Result) Why() string { return r.Reason + r.together() }
 
 const lockTimeout = 10 * time.Second
@@ -160,8 +161,7 @@ func (m *Merger) update(ctx context.Context, op string, change func(*blackboard.
 	})
 }
 
-// again repeats what lost the branch to somebody who moved it at the same moment: the second try says where
-// that is now.
+// again repeats a round that lost the branch to a concurrent move: the second try reports the new commit.
 func again[T any](round func() (T, error)) (T, error) {
 	r, err := round()
 	if errors.Is(err, git.ErrRefMoved) {
@@ -207,8 +207,8 @@ func (m *Merger) Task(ctx context.Context, id string) (Result, error) {
 	return m.task(ctx, id)
 }
 
-// All merges everything that is approved, oldest approval first (specs/decisions.md#D25), or in trains. A task that waits
-// or fails does not stop the others; the errors of the rest are joined.
+// All merges all approved tasks, the oldest approval first (specs/decisions.md#D25), or in trains. A task that waits or fails
+// does not stop the others; other errors are joined.
 func (m *Merger) All(ctx context.Context) ([]Result, error) {
 	ctx, unlock, err := m.Lock(ctx, m.LockTimeout)
 	if err != nil {
@@ -249,21 +249,21 @@ func (m *Merger) task(ctx context.Context, id string) (Result, error) {
 	return again(func() (Result, error) { return m.round(ctx, id) })
 }
 
-// job is one round: what is merged, onto what.
+// job is one round: the merge of a candidate onto a commit.
 type job struct {
 	*Merger
-	state  *blackboard.State // as it was when the round began
-	name   string            // of candidate, check and log: the task's id, or what else moves the branch
+	state  *blackboard.State // state at the beginning of the round
+	name   string            // name of candidate, check and log: the task's id, or another reason to move the branch
 	task   *blackboard.Task  // nil: no task is merged
 	branch string
 	old    string // head of the integration branch
-	base   string // what a check that fails is compared with; "": old
+	base   string // commit to compare a failed check with; "": old
 	drift  int
 	result Result
 
-	excused    []string // what failed in the checks, and fails without the work in the same way
-	unverified []string // the commands that failed so
-	reviewed   []string // those of the review, where the merge has no checks
+	excused    []string // checks that failed, and fail without the work in the same way
+	unverified []string // their commands
+	reviewed   []string // those of the review, if the merge has no checks
 }
 
 // lasting is how long checks run before that is said; it is said again after a minute, and each time that has doubled.
@@ -337,9 +337,9 @@ func (m *Merger) noteLate(s *blackboard.State, id, ref string) {
 	transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyLateWork, blackboard.Settings{"what": what}, m.Now())
 }
 
-// remove takes candidate, worktree and branch of a task away, with proof (8.6). The
-// candidate goes first, so that anyone who finds no branch of a task has nothing to look for.
-// What nobody has saved yet is saved here; of merged tasks it is late work: exactly the commit under review was merged.
+// remove removes candidate, worktree and branch of a task, with proof (8.6). The candidate goes first, so that a task without
+// a branch has none. It saves unsaved work first; of merged tasks that is late work: exactly the commit under review was
+// merged.
 func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, merged bool) error {
 	head, err := m.known(ctx, branch)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
@@ -370,8 +370,8 @@ func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, 
 	return m.Repo.Remove(ctx, t.ID, proof)
 }
 
-// finish records MERGED (M9) and removes what the task needs no more (M10). tip is where the
-// branch is now: it is remembered in the same write.
+// finish records MERGED (M9) and removes what the task no longer needs (M10). tip is the present commit of the branch,
+// recorded in the same write.
 func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 	if j.Remote != "" && tip != "" {
 		j.follow(ctx, j.branch, tip)
@@ -399,18 +399,18 @@ func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 // turnLength is how long a host may be silent before another one may merge. A merge renews its turn, checks may take long.
 const turnLength = time.Minute
 
-// A TurnError says which host merges now.
+// A TurnError is returned while another host merges.
 type TurnError struct{ Turn blackboard.MergeTurn }
 
 func (e *TurnError) Error() string {
 	return fmt.Sprintf("cannot merge: %s on host %s does, until %s at the latest", e.Turn.By, e.Turn.Host, e.Turn.Until)
 }
 
-// Next is the command that helps.
+// Next returns the next command for a person.
 func (e *TurnError) Next() string { return "liza status" }
 
-// Lock lets nobody else merge until unlock: on this host by a lock of its own, and where several hosts have the board by a turn
-// on it, whose end stops the merge.
+// Lock keeps all others from merging until unlock: on this host by a lock of its own, and for a board of several hosts by a
+// turn, whose end stops the merge.
 func (m *Merger) Lock(ctx context.Context, wait time.Duration) (work context.Context, unlock func() error, err error) {
 	if wait <= 0 {
 		wait = lockTimeout

@@ -16,12 +16,12 @@ import (
 	"liza/pkg/code/git"
 )
 
-// A mover moves the integration branch for another reason than the merge of an approved task: through
-// candidate, checks, a recorded intent and a compare-and-swap, as a merge does.
+// A mover moves the integration branch for another reason than the merge of an approved task: with candidate, checks, a
+// recorded intent and a compare-and-swap, as a merge does.
 type mover struct {
 	*job
 	intent blackboard.MoveIntent
-	title  string // of the merge commit
+	title  string // title of the merge commit
 }
 
 // syncName and againName name candidates, check folders and logs; no task has such an id.
@@ -30,7 +30,7 @@ const (
 	againName = "_again"
 )
 
-// MoveError says why the branch could not be moved. It is where it was.
+// MoveError is the reason why the branch could not be moved. It is unchanged.
 type MoveError struct {
 	What   string   `json:"-"`
 	Reason string   `json:"reason"` // conflict or checks
@@ -64,7 +64,7 @@ func (m *Merger) begin(ctx context.Context, name string) (*mover, error) {
 	return v, nil
 }
 
-// free refuses while somebody has the branch checked out: moving it would make that checkout look modified.
+// free refuses if the branch is checked out: moving it would make that checkout look modified.
 func (v *mover) free(ctx context.Context) error {
 	path, found, err := v.Repo.CheckedOutAt(ctx, v.branch)
 	if found {
@@ -162,7 +162,7 @@ func (m *Merger) converge(ctx context.Context) error {
 	return err
 }
 
-// work is the commit that was merged: the one that was reviewed, or what the lost merge brought in.
+// work returns the commit that was merged: the reviewed one, or the one that the lost merge brought in.
 func (v *mover) work(ctx context.Context) (string, error) {
 	for _, rev := range []string{v.task.ReviewCommit, v.task.MergeCommit + "^2"} {
 		if commit, err := v.Repo.Resolve(ctx, rev); err == nil {
@@ -182,16 +182,16 @@ func (v *mover) message() string {
 	return fmt.Sprintf("Sync %s with %s\n\nLiza-Sync: %s\n", v.branch, v.intent.From, v.intent.Base)
 }
 
-// cleanUpWait is how long CleanUp waits for a merge that is under way. Its checks may take
-// minutes, and what it holds is in use, not left over.
+// cleanUpWait is how long CleanUp waits for a running merge. Its checks may take minutes, and its files are in use, not
+// remainders.
 const cleanUpWait = 100 * time.Millisecond
 
-// CleanUp ends what interrupted merges and removals left: check worktrees, and worktrees,
-// branches and candidates of terminal tasks (M10). It may be called at any time: while a merge
-// is under way it does nothing. What is not proven to be saved stays, with a warning.
+// CleanUp removes remainders of interrupted merges and removals: check worktrees, and worktrees, branches and candidates of
+// terminal tasks (M10). It may be called at any time: it does nothing during a merge. Work that is not proven to be saved
+// stays, with a warning.
 //
-// Tasks that were unblocked are not looked at: they can be claimed at any moment, and the next
-// claim finds and replaces what is left of them (7.3).
+// It skips tasks that were unblocked: they can be claimed at any moment, and the next claim finds and replaces their
+// remainders (7.3).
 func (m *Merger) CleanUp(ctx context.Context) error {
 	left, err := m.leftovers(ctx)
 	if err != nil || left.none() {
@@ -233,8 +233,8 @@ func (m *Merger) CleanUp(ctx context.Context) error {
 
 type leftovers struct {
 	checks   []string           // paths of check worktrees
-	removals bool               // of worktrees were killed
-	tasks    []*blackboard.Task // terminal tasks of which something is left
+	removals bool               // removals of worktrees were killed
+	tasks    []*blackboard.Task // terminal tasks with remainders
 	branch   string
 }
 
@@ -339,7 +339,7 @@ func (m *Merger) known(ctx context.Context, branch string) (string, error) {
 	return s.Tip(), m.Repo.Fetch(ctx, m.Remote, s.Tip())
 }
 
-// bring fetches the work of a task that is not here. That nobody has it is told by who needs it.
+// bring fetches the commit of a task if it is missing. If no remote has it, the caller that needs it reports that.
 func (m *Merger) bring(ctx context.Context, t *blackboard.Task) error {
 	if m.Remote == "" || t == nil || !t.ChangesFiles() {
 		return nil
@@ -374,7 +374,7 @@ func (m *Merger) publish(ctx context.Context, branch, candidate, old, task strin
 	return nil
 }
 
-// follow lets this repository know of what the remote has. The merge took place, whatever becomes of it here.
+// follow updates this repository after a merge on the remote. The merge is complete, even if that fails.
 func (m *Merger) follow(ctx context.Context, branch, commit string) {
 	err := errors.Join(m.Repo.SawRemote(ctx, m.Remote, branch, commit), m.Repo.Advance(ctx, branch, commit))
 	if err != nil {

@@ -19,7 +19,7 @@ func (m *Merger) round(ctx context.Context, id string) (Result, error) {
 	return j.merge(ctx, *facts)
 }
 
-// begun is what comes before a candidate (M0 to M2): facts are nil when the task needs none, or cannot have one.
+// begun prepares a candidate (M0 to M2): facts are nil if the task needs none, or cannot have one.
 func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeFacts, error) {
 	j := &job{Merger: m, name: id, result: Result{Task: id}}
 	s, err := m.view(ctx)
@@ -74,8 +74,8 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 	return j, &facts, nil
 }
 
-// lookAtReview notes what the review could not verify, where no check of the merge does, and refuses the merge while a person has
-// to be asked about it (specs/protocol.md#8.4).
+// lookAtReview records commands that the review could not verify, if the merge has no checks, and refuses the merge while a
+// person has to be asked about it (specs/protocol.md#8.4).
 func (j *job) lookAtReview(ctx context.Context) error {
 	if j.Reviewed == nil || len(j.Checks) > 0 {
 		return nil
@@ -92,7 +92,7 @@ func (j *job) lookAtReview(ctx context.Context) error {
 	return err
 }
 
-// usable fails a task whose commit is gone, or is not what it should be.
+// usable fails a task whose commit is missing or not sound.
 func (j *job) usable(ctx context.Context) error {
 	t := j.task
 	if there, err := j.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
@@ -109,7 +109,7 @@ func (j *job) usable(ctx context.Context) error {
 	return err
 }
 
-// sealed refuses a task whose approval no verb made, or whose commit is not what was approved.
+// sealed refuses a task whose approval no verb made, or whose commit is not the approved one.
 func (j *job) sealed(ctx context.Context) error {
 	t := j.task
 	if j.Sealed == nil || t == nil || t.Status != blackboard.Approved {
@@ -222,8 +222,8 @@ func (j *job) reachable(ctx context.Context, commit string) (bool, error) {
 	return j.Repo.IsAncestor(ctx, commit, j.old)
 }
 
-// countDrift counts what came onto the branch between the task's base and the merge. It is
-// for people only: a base that is gone is not a reason to stop.
+// countDrift counts the commits on the branch between the task's base and the merge. It is for people only: a missing base is
+// not a reason to stop.
 func (j *job) countDrift(ctx context.Context, old string) {
 	if j.task.BaseCommit == "" || old == "" {
 		return
@@ -295,7 +295,7 @@ func (j *job) remade(ctx context.Context, candidate, message string) (string, er
 	return candidate, j.setCandidate(ctx, candidate)
 }
 
-// Unverified is the trailer of a merge of which the checks say nothing.
+// Unverified is the trailer of a merge that no check verified.
 const Unverified = "Liza-Checks: red before and after, not verified"
 
 // try gives the candidate its ref and runs the checks on it (M4, M5).

@@ -9,17 +9,17 @@ import (
 	"liza/pkg/code/git"
 )
 
-// Synced says what came of merging the base branch into the integration branch.
+// Synced is the result of merging the base branch into the integration branch.
 type Synced struct {
 	Status  string `json:"status"` // synced, would_sync or up_to_date
 	Branch  string `json:"integration_branch"`
-	From    string `json:"from"`             // what was merged, as it was named
+	From    string `json:"from"`             // name of the merged commit
 	Base    string `json:"base_commit"`      // its commit
-	Old     string `json:"old"`              // where the branch was
-	Commit  string `json:"commit,omitempty"` // where it is now
-	Commits int    `json:"commits"`          // that the branch lacked
+	Old     string `json:"old"`              // former commit of the branch
+	Commit  string `json:"commit,omitempty"` // present commit of the branch
+	Commits int    `json:"commits"`          // number of commits that the branch lacked
 
-	Unverified []string `json:"unverified,omitempty"` // checks that are red before and after
+	Unverified []string `json:"unverified,omitempty"` // checks that fail before and after
 }
 
 // The statuses of Synced.
@@ -29,9 +29,8 @@ const (
 	SyncUpToDate = "up_to_date"
 )
 
-// Sync merges commit base, named from, into the integration branch through the same checks as
-// approved work. A conflict or a failing check is a *MoveError. A dry run only says what
-// would be merged, and whether it conflicts.
+// Sync merges commit base, named from, into the integration branch, with the same checks as approved work. A conflict or a
+// failing check is a *MoveError. A dry run only returns what would be merged, and whether it conflicts.
 func (m *Merger) Sync(ctx context.Context, from, base string, dry bool) (Synced, error) {
 	ctx, unlock, err := m.Lock(ctx, m.LockTimeout)
 	if err != nil {

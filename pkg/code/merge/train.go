@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// A train is approved tasks of which each is checked on top of those before it, as if the checks of these had passed
-// (specs/protocol.md#8.7). It decides and does nothing: next says what follows from what is known.
+// A train is a list of approved tasks, each checked on top of those before it as if their checks had passed
+// (specs/protocol.md#8.7). It only decides: next returns the next step from the known results.
 type train struct {
-	merged   []string // since the train began, in their order
+	merged   []string // merged since the train began, in their order
 	waiting  []string // in the order of their merge
 	culprits []culprit
 	seen     map[string]*sight // by name of the attempt
-	runs     int               // how often checks have to fail on a tree before that counts
+	runs     int               // number of failures on a tree before a failure counts
 }
 
-// A culprit is a task that failed on top of what was merged before it, which was good.
+// A culprit is a task that failed on top of good merged work.
 type culprit struct {
 	task     string
-	after    []string // what was merged since the train began
-	conflict bool     // it does not merge; else its checks fail
+	after    []string // tasks that were merged since the train began
+	conflict bool     // it does not merge; otherwise its checks fail
 }
 
-// An attempt is tasks merged one after the other onto the commit at which the train began.
+// An attempt is a list of tasks merged one after the other onto the commit at which the train began.
 type attempt struct {
 	line []string
-	dry  bool // whether they merge is all that is asked
+	dry  bool // it asks only whether they merge
 }
 
 func (a attempt) name() string {
@@ -47,28 +47,28 @@ func (a attempt) with(task string) attempt {
 	return attempt{line: append(slices.Clone(a.line), task)}
 }
 
-// A sight is what is known of an attempt. Attempts with the same tree have the same one.
+// A sight has the known results of an attempt. Attempts with the same tree share it.
 type sight struct {
-	ran      int      // how often its checks ended
-	passed   bool     // when they ended last
-	conflict []string // the files that do not merge
-	excused  []string // what failed, and fails in the same way where the train began
-	void     bool     // nothing can be known of it
+	ran      int      // number of its checks that ended
+	passed   bool     // result of the last one
+	conflict []string // files with conflicts
+	excused  []string // failed checks that fail in the same way at the beginning of the train
+	void     bool     // it has no result
 }
 
 type verdict int
 
 const (
 	open    verdict = iota // not known yet
-	suspect                // failed, and has to fail once more before that counts
+	suspect                // failed, and has to fail once more to count
 	good
 	failing
 	conflicting
 	void
 )
 
-// verdict is what is known of an attempt. A failure that is excused where the train began is none only while the
-// attempt without the last task has it too: else that task brought it back.
+// verdict returns the verdict on an attempt. A failure that is excused at the beginning of the train stays excused only if
+// the attempt without the last task has it too: otherwise that task brought it back.
 func (t *train) verdict(a attempt) verdict {
 	s := t.seen[a.name()]
 	switch {
@@ -109,19 +109,19 @@ func (t *train) broughtBack(a attempt) string {
 type action int
 
 const (
-	check  action = iota // what is known is not enough
-	merges               // its checks passed with all that is merged
-	blame                // they did not: it leaves the train, and what it collides with is looked for
-	reject               // that is known
-	skip                 // nothing can be known of it
+	check  action = iota // more results are needed
+	merges               // its checks passed with all merged tasks
+	blame                // they failed: it leaves the train, and its culprit is searched
+	reject               // its culprit is known
+	skip                 // it has no result
 )
 
-// A decision is what to do next, with a task or, for check, with attempts, the most useful first; those that are
-// under way and not among them are of no use any more.
+// A decision is the next step, for a task or, for check, for attempts, the most useful first; running checks of other
+// attempts are useless.
 type decision struct {
 	action   action
 	task     string
-	with     string // of reject: what it collides with; "": it fails by itself, or with what was there before
+	with     string // of reject: the task that it collides with; "": it fails by itself, or with earlier work
 	conflict bool   // of blame and reject
 	attempts []attempt
 }
@@ -160,8 +160,8 @@ func (t *train) next() decision {
 	return d
 }
 
-// narrow looks for what a culprit collides with, by bisection: the first of the tasks before it with which it fails.
-// probe is what has to be known for that; nil: nothing more.
+// narrow searches by bisection for the task that a culprit collides with: the first of the tasks before it with which it
+// fails. probe is the attempt whose result is needed; nil: none.
 func (t *train) narrow(c culprit) (with string, probe *attempt) {
 	// Invariant: it is good with the first low-1 of them, and fails with the first high.
 	low, high := 0, len(c.after) // with so many of them: it fails with high
@@ -186,7 +186,7 @@ func (t *train) narrow(c culprit) (with string, probe *attempt) {
 	return c.after[low-1], nil
 }
 
-// did takes note of what was done with a task.
+// did records a step that was made for a task.
 func (t *train) did(d decision) {
 	leave := func(id string) bool { return id == d.task }
 	switch d.action {
@@ -207,8 +207,8 @@ type member struct {
 	files    []string
 }
 
-// inOrder is the order of a train whose members come in that of their approval: priority first; then those that change
-// files which others change too come late, because what fails is checked again with all that is behind it.
+// inOrder returns the order of a train from members in the order of their approval: by priority, then with tasks late that
+// change files which others change too, because after a failure all behind it is checked again.
 func inOrder(members []member) []string {
 	changed := map[string]int{}
 	for _, m := range members {

@@ -13,23 +13,23 @@ import (
 	"liza/pkg/code/git"
 )
 
-// A journey is one train under way: what it has built, and the checks that run. Only its own goroutine touches it; the
-// checks hand their ends over.
+// A journey is one running train: its candidates, and its running checks. Only its own goroutine uses it; the checks hand
+// over their results.
 type journey struct {
 	*Merger
 	train
-	done    map[string]bool           // what is not looked at again
-	changed bool                      // the board did since the train looked at it
-	base    string                    // head of the branch when it began
-	jobs    map[string]*job           // of all tasks of the train
-	commits map[string]string         // candidates by name of the attempt; of none: base
+	done    map[string]bool           // tasks that are not examined again
+	changed bool                      // the board changed since the train looked at it
+	base    string                    // head of the branch at the beginning
+	jobs    map[string]*job           // by task
+	commits map[string]string         // candidates by name of the attempt; the empty attempt has base
 	trees   map[string]*sight         // by tree
-	ends    map[*sight]checked        // how the checks ended
-	faults  map[*sight]error          // why nothing can be known
-	running map[string]*checking      // by the task that the attempt is about
+	ends    map[*sight]checked        // results of the checks
+	faults  map[*sight]error          // errors of attempts without a result
+	running map[string]*checking      // by the task of the attempt
 	ended   chan checked              //
-	remade  bool                      // a commit was merged that is not the one that those behind it were built on
-	report  func(r Result, err error) // of a task that has left the train
+	remade  bool                      // a commit was merged that differs from the one that later candidates are built on
+	report  func(r Result, err error) // called for a task that has left the train
 }
 
 // checking is a check under way.
@@ -48,10 +48,10 @@ type checked struct {
 	err          error
 }
 
-// maxTrains is how often a train is put together again because somebody moved the branch or a task meanwhile.
+// maxTrains is how often a train is built again after a concurrent move of the branch or a change of a task.
 const maxTrains = 5
 
-// inTrains merges what is approved, in trains of Train tasks, until nothing is left that could be merged.
+// inTrains merges approved tasks, in trains of Train tasks, until none is left that could be merged.
 func (m *Merger) inTrains(ctx context.Context) ([]Result, error) {
 	var results []Result
 	var errs []error
@@ -123,7 +123,7 @@ func (m *Merger) assemble(done map[string]bool, report func(Result, error)) *jou
 	return y
 }
 
-// enlist puts those tasks behind the others that need a candidate; what becomes of the rest is reported.
+// enlist appends the tasks that need a candidate, and reports the results of the others.
 func (y *journey) enlist(ctx context.Context, members []member) {
 	var ready []member
 	for _, a := range members {
@@ -150,8 +150,8 @@ func (y *journey) enlist(ctx context.Context, members []member) {
 	y.waiting = append(y.waiting, inOrder(ready)...)
 }
 
-// join takes on board what was approved since the train began, as far as there is room. Otherwise a team would have as
-// many tasks in a train as it has reviewers.
+// join adds tasks that were approved since the train began, as far as there is room. Otherwise a team would have as many
+// tasks in a train as it has reviewers.
 func (y *journey) join(ctx context.Context) (joined bool, err error) {
 	y.changed = false
 	before := len(y.waiting)
@@ -165,7 +165,7 @@ func (y *journey) join(ctx context.Context) (joined bool, err error) {
 	return len(y.waiting) > before, nil
 }
 
-// run takes the train to its end. git.ErrRefMoved: the branch or a task is not what it was, and the rest has to begin
+// run runs the train to its end. It returns git.ErrRefMoved if the branch or a task has changed, and the rest has to begin
 // again.
 func (y *journey) run(ctx context.Context) (err error) {
 	watching, enough := context.WithCancel(ctx)
@@ -234,7 +234,7 @@ func (y *journey) halt() {
 	clear(y.running)
 }
 
-// CheckSlots is how many checks of a train run at a time where the setting is slots.
+// CheckSlots returns the number of checks of a train that run at a time for the setting slots.
 func CheckSlots(slots int) int {
 	if slots > 0 {
 		return slots
@@ -242,8 +242,8 @@ func CheckSlots(slots int) int {
 	return max(1, runtime.NumCPU()/2)
 }
 
-// start runs what is to be checked, as far as there is room, and ends checks that are of no use any more. again:
-// something became known at once.
+// start starts the checks of attempts, as far as there is room, and ends useless ones. again reports that a result is known
+// at once.
 func (y *journey) start(ctx context.Context, attempts []attempt) (again bool) {
 	room := attempts[:min(CheckSlots(y.Slots), len(attempts))]
 	useful := map[*sight]bool{}
@@ -279,7 +279,7 @@ func (y *journey) start(ctx context.Context, attempts []attempt) (again bool) {
 	return false
 }
 
-// look makes the candidate of an attempt, if that has not been done, and says what is known of it.
+// look makes the candidate of an attempt, if it is missing, and returns its results.
 func (y *journey) look(ctx context.Context, a attempt) *sight {
 	name := a.name()
 	if s := y.seen[name]; s != nil {
@@ -369,8 +369,8 @@ func (y *journey) end(ctx context.Context, e checked) {
 	}
 }
 
-// land merges a task whose candidate is good, by the steps of any merge (M6 to M10). What it was when the train began
-// counts only if it is so still. goOn is false when the rest has to begin again.
+// land merges a task whose candidate is good, by the steps of any merge (M6 to M10), if it has not changed since the train
+// began. goOn is false if the rest has to begin again.
 func (y *journey) land(ctx context.Context, d decision) (goOn bool, err error) {
 	a := attempt{line: y.merged}.with(d.task)
 	built := y.jobs[d.task]
@@ -409,7 +409,7 @@ func (y *journey) land(ctx context.Context, d decision) (goOn bool, err error) {
 	return true, nil
 }
 
-// reject records that a task does not merge, with what it collides with.
+// reject records that a task does not merge, with the task that it collides with.
 func (y *journey) reject(ctx context.Context, d decision) error {
 	i := slices.IndexFunc(y.culprits, func(c culprit) bool { return c.task == d.task })
 	a := attempt{line: y.culprits[i].after}.with(d.task)

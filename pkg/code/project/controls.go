@@ -14,8 +14,8 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Control is the name of a control file in .liza (specs/protocol.md#13.5, specs/decisions.md#D15). People may
-// make and remove these files with `touch` and `rm`.
+// Control is the name of a control file in .liza (specs/protocol.md#13.5, specs/decisions.md#D15). People may make and remove
+// these files with `touch` and `rm`.
 type Control string
 
 // The control files. ABORT wins over the others.
@@ -25,20 +25,20 @@ const (
 	Pause      Control = "PAUSE"
 )
 
-// Rank is the place of a control among those that are there: the one that wins first.
+// Rank returns the rank of a control; the lowest one wins.
 func (c Control) Rank() int { return slices.Index(controls, c) }
 
 var controls = []Control{Abort, Checkpoint, Pause}
 
-// Order is a control file that is there.
+// Order is an existing control file.
 type Order struct {
 	Control  Control
-	Since    time.Time // what the file says, else when it was last changed
-	Modified time.Time // when the file was last changed: its age for alerts
+	Since    time.Time // the time in the file, else its modification time
+	Modified time.Time // modification time of the file: its age for alerts
 	Reason   string
 }
 
-// String says why nothing new may start: "paused since 2026-01-19T14:00:00Z: lunch".
+// String returns why nothing new may start: "paused since 2026-01-19T14:00:00Z: lunch".
 func (o Order) String() string {
 	state := map[Control]string{Abort: "aborted", Checkpoint: "at a checkpoint", Pause: "paused"}[o.Control]
 	text := fmt.Sprintf("%s since %s", state, o.Since.UTC().Format(time.RFC3339))
@@ -51,7 +51,7 @@ func (o Order) String() string {
 // Controls are the control files of a project.
 type Controls struct {
 	dir  string              // .liza
-	mask func(string) string // of reasons; nil: none
+	mask func(string) string // masks reasons; may be nil
 }
 
 // Controls returns the control files of the project.
@@ -59,8 +59,8 @@ func (p *Project) Controls() Controls { return Controls{p.Liza, p.Mask} }
 
 func (f Controls) path(c Control) string { return filepath.Join(f.dir, string(c)) }
 
-// Orders reads the control files that are there, the one that wins first. A file
-// that cannot be read counts: it is safer to stop than to go on.
+// Orders returns the existing control files, the winning one first. An unreadable file counts: it is safer to stop than to go
+// on.
 func (f Controls) Orders() []Order {
 	var out []Order
 	for _, c := range controls {
@@ -71,7 +71,7 @@ func (f Controls) Orders() []Order {
 	return out
 }
 
-// Order reads one control file; ok is false when it is not there.
+// Order reads one control file; ok is false if it does not exist.
 func (f Controls) Order(c Control) (o Order, ok bool) {
 	path := f.path(c)
 	info, err := os.Lstat(path)
@@ -92,7 +92,7 @@ func (f Controls) Order(c Control) (o Order, ok bool) {
 	return o, true
 }
 
-// firstLines reads the first two lines of a small file, "" for what is not there.
+// firstLines returns the first two lines of a small file, or "" for missing ones.
 func firstLines(path string) [2]string {
 	var out [2]string
 	f, err := safefile.Open(path)
@@ -118,7 +118,7 @@ func (f Controls) Set(c Control, reason string, at time.Time) error {
 	return safefile.Replace(f.path(c), []byte(text), 0o644)
 }
 
-// Clear removes a control file; that there is none is fine.
+// Clear removes a control file, if it exists.
 func (f Controls) Clear(c Control) error {
 	if err := os.Remove(f.path(c)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot remove the control file %s: %v", c, err)

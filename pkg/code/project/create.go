@@ -25,11 +25,10 @@ const (
 	initWait   = 10 * time.Second
 )
 
-// Create makes .liza (specs/protocol.md#1.1). fill writes the files into the folder that it
-// is given and does what has to exist before the project does; when it fails, or
-// this process dies at any point, there is no project, and the next Create cleans
-// up. What a person has put into .liza before is kept; the other files are moved in,
-// state.yaml last. The error is an *Error when there is a project already.
+// Create makes .liza (specs/protocol.md#1.1). fill writes the files into the given folder and makes everything that must
+// exist before the project does. If it fails, or this process dies at any point, there is no project, and the next Create
+// cleans up. Create keeps files that a person put into .liza before; it moves the others in, state.yaml last. For an existing
+// project the error is an *Error.
 func (p *Project) Create(ctx context.Context, fill func(dir string) error) error {
 	unlock, err := p.lockInit(ctx)
 	if err != nil {
@@ -123,8 +122,8 @@ func (p *Project) free(target string) error {
 	return nil
 }
 
-// moveIn moves the files of temp into target, state.yaml last. What is there stays.
-// On an error, what was moved is removed again.
+// moveIn moves the files of temp into target, state.yaml last. It keeps existing files. After an error it removes the moved
+// ones.
 func moveIn(temp, target string) (err error) {
 	entries, err := os.ReadDir(temp)
 	if err != nil {
@@ -158,8 +157,8 @@ func rank(name string) int {
 	return 0
 }
 
-// sweep removes what an init that was killed has left: its temporary folder, and
-// what it had moved into target when state.yaml did not get there.
+// sweep removes the remainder of a killed init: its temporary folder, and the files that it moved into target if state.yaml
+// is not among them.
 func sweep(target string) error {
 	entries, err := os.ReadDir(filepath.Dir(target))
 	if err != nil {
@@ -182,8 +181,7 @@ func sweep(target string) error {
 	return nil
 }
 
-// undo removes from target what is named in temp's manifest, unless state.yaml was
-// moved: then the init was complete.
+// undo removes the files named in temp's manifest from target, unless state.yaml was moved: then the init was complete.
 func undo(temp, target string) error {
 	list, err := safefile.Read(filepath.Join(temp, manifest))
 	if errors.Is(err, fs.ErrNotExist) {

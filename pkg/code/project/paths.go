@@ -15,118 +15,118 @@ func (p *Project) inGit(elem ...string) string {
 	return filepath.Join(append([]string{p.GitDir, "liza"}, elem...)...)
 }
 
-// State is the blackboard.
+// State returns the file of the blackboard.
 func (p *Project) State() string { return p.in("state.yaml") }
 
-// Lock is the file whose lock guards writes of the state.
+// Lock returns the file whose lock guards writes of the state.
 func (p *Project) Lock() string { return p.in("state.yaml.lock") }
 
-// Journal is the log of every transition.
+// Journal returns the log of every transition.
 func (p *Project) Journal() string { return p.in("log.yaml") }
 
-// Alerts is the log of alerts raised and cleared.
+// Alerts returns the log of alerts raised and cleared.
 func (p *Project) Alerts() string { return p.in("alerts.log") }
 
-// OpenAlerts has the alerts that are open, a cache.
+// OpenAlerts returns the cache of open alerts.
 func (p *Project) OpenAlerts() string { return p.in("alerts.json") }
 
-// AlertsLock guards OpenAlerts.
+// AlertsLock returns the lock file that guards OpenAlerts.
 func (p *Project) AlertsLock() string { return p.in("alerts.lock") }
 
-// Escalation tells people that a checkpoint waits for too long.
+// Escalation returns the file that reports a checkpoint which waits too long.
 func (p *Project) Escalation() string { return p.in("ESCALATION") }
 
-// Roles is the folder of the project's role files.
+// Roles returns the folder of the project's role files.
 func (p *Project) Roles() string { return p.in("roles") }
 
-// Skills is the folder of the project's skills.
+// Skills returns the folder of the project's skills.
 func (p *Project) Skills() string { return p.in("skills") }
 
-// Instructions is a person's text for every prompt.
+// Instructions returns the file with a person's text for every prompt.
 func (p *Project) Instructions() string { return p.in("instructions.md") }
 
-// ArchiveDir holds what left the state and the journal.
+// ArchiveDir returns the folder of archived tasks and journal entries.
 func (p *Project) ArchiveDir() string { return p.in("archive") }
 
-// Archive has the terminal tasks of a sprint.
+// Archive returns the file of the archived tasks of a sprint.
 func (p *Project) Archive(sprint string) string { return p.in("archive", sprint+".yaml") }
 
-// HistoryDir holds the interactions of a task, of _planner or of _summarizer.
+// HistoryDir returns the folder of the interactions of a task, of _planner or of _summarizer.
 func (p *Project) HistoryDir(task string) string { return p.in("history", task) }
 
-// Prompt is the exact text that an agent program got.
+// Prompt returns the file with the exact prompt of a run.
 func (p *Project) Prompt(task string, seq int) string {
 	return p.in("prompts", task, fmt.Sprintf("%d.txt", seq))
 }
 
-// Output is the raw output of the programs that worked on a task.
+// Output returns the file with the raw output of the programs that worked on a task.
 func (p *Project) Output(task string) string { return p.in("output", task+".log") }
 
-// OutputAgent is the raw output of an agent's programs that had no task (planner).
+// OutputAgent returns the file with the raw output of an agent's programs without a task (planner).
 func (p *Project) OutputAgent(agent string) string { return p.in("output", agent+".log") }
 
-// RunEnd is how the last run of an agent ended, until the board has it.
+// RunEnd returns the file with the end of an agent's last run, until the board has it.
 func (p *Project) RunEnd(agent string) string { return p.in("output", agent+".ended.json") }
 
-// Activity is what the runs for a task, or of an agent that had none, do (package activity).
+// Activity returns the file with the activity of the runs for a task, or of an agent without one (package activity).
 func (p *Project) Activity(name string) string { return p.in("output", name+".events") }
 
-// PanicLog has the stacks of what went wrong inside Liza itself while it worked for an agent.
+// PanicLog returns the file with the stacks of panics inside Liza while it worked for an agent.
 func (p *Project) PanicLog(agent string) string { return p.in("output", agent+".panic.log") }
 
-// CheckLog is the output of a review check.
+// CheckLog returns the file with the output of a review check.
 func (p *Project) CheckLog(task, check string) string {
 	return p.in("output", fmt.Sprintf("%s.check-%s.log", task, check))
 }
 
-// Baseline has what checks gave on the trees that work began with.
+// Baseline returns the file with the results of checks on the base trees of work.
 func (p *Project) Baseline() string { return p.in("baseline.json") }
 
-// BaselineLog is the output of a command on such a tree.
+// BaselineLog returns the file with the output of a command on such a tree.
 func (p *Project) BaselineLog(key string) string { return p.in("output", "baseline-"+key+".log") }
 
-// BaselineLock lets one command at a time run on a base.
+// BaselineLock returns the lock file that lets one command at a time run on a base.
 func (p *Project) BaselineLock() string { return p.inGit("baseline.lock") }
 
-// SetupLog is the output of the commands that prepare a worktree.
+// SetupLog returns the file with the output of the commands that prepare a worktree.
 func (p *Project) SetupLog(task string) string { return p.in("output", task+".setup.log") }
 
-// IntegrationLog is the output of the n-th run of a task's integration checks.
+// IntegrationLog returns the file with the output of the n-th run of a task's integration checks.
 func (p *Project) IntegrationLog(task string, n int) string {
 	return p.in("output", fmt.Sprintf("integration-%s-%d.log", task, n))
 }
 
-// Checkpoints is the folder of the checkpoints' summaries.
+// Checkpoints returns the folder of the checkpoints' summaries.
 func (p *Project) Checkpoints() string { return p.in("checkpoints") }
 
-// SprintSummary is a copy of the newest summary.
+// SprintSummary returns the file with a copy of the newest summary.
 func (p *Project) SprintSummary() string { return p.in("sprint_summary.md") }
 
-// BreakerReport says why the circuit breaker tripped.
+// BreakerReport returns the report of the circuit breaker.
 func (p *Project) BreakerReport() string { return p.in("circuit_breaker_report.md") }
 
-// Usage has one line for each run.
+// Usage returns the file with one line for each run.
 func (p *Project) Usage() string { return p.in("usage.jsonl") }
 
-// TelemetryLock is held by the process that exports telemetry.
+// TelemetryLock returns the lock file of the process that exports telemetry.
 func (p *Project) TelemetryLock() string { return p.inGit("telemetry.lock") }
 
-// TelemetryMark says until when telemetry was exported.
+// TelemetryMark returns the file with the time up to which telemetry was exported.
 func (p *Project) TelemetryMark() string { return p.inGit("telemetry") }
 
-// Notifications is the outbox.
+// Notifications returns the file of the outbox.
 func (p *Project) Notifications() string { return p.in("notifications.jsonl") }
 
-// NotifyLock guards the delivery of the outbox.
+// NotifyLock returns the lock file that guards the delivery of the outbox.
 func (p *Project) NotifyLock() string { return p.in("notify.lock") }
 
-// SummarizeLock lets one summarizer run at a time.
+// SummarizeLock returns the lock file that lets one summarizer run at a time.
 func (p *Project) SummarizeLock() string { return p.in("summarize.lock") }
 
-// Tmp holds scratch folders.
+// Tmp returns the folder for scratch folders.
 func (p *Project) Tmp() string { return p.in("tmp") }
 
-// ExitSchema has the JSON Schema of the exit command, for programs that are told of it.
+// ExitSchema returns the file with the JSON Schema of the exit command, for programs that accept one.
 func (p *Project) ExitSchema() string { return p.in("tmp", "exit-schema.json") }
 
 // StrictSchema has that of one kind of agent in the strict form.
@@ -134,52 +134,52 @@ func (p *Project) StrictSchema(kind string) string {
 	return p.in("tmp", "exit-schema-"+kind+".json")
 }
 
-// Secrets is the folder of secrets (mode 0700).
+// Secrets returns the folder of secrets (mode 0700).
 func (p *Project) Secrets() string { return p.in("secrets") }
 
-// Worktrees is the folder of the tasks' worktrees.
+// Worktrees returns the folder of the tasks' worktrees.
 func (p *Project) Worktrees() string { return filepath.Join(p.Root, ".worktrees") }
 
-// Worktree is where a task is worked on.
+// Worktree returns the worktree of a task.
 func (p *Project) Worktree(task string) string { return filepath.Join(p.Worktrees(), task) }
 
-// ReviewWorktree is where a submission is checked before its review.
+// ReviewWorktree returns the worktree in which a submission is checked before its review.
 func (p *Project) ReviewWorktree(task string) string {
 	return filepath.Join(p.Worktrees(), ".review-"+task)
 }
 
-// Snapshots holds the last states; it survives `git clean`.
+// Snapshots returns the folder of the last states; it survives `git clean`.
 func (p *Project) Snapshots() string { return p.inGit("snapshots") }
 
-// Committed names the last state that Liza itself wrote.
+// Committed returns the file that names the last state that Liza wrote.
 func (p *Project) Committed() string { return p.inGit("committed") }
 
-// Mirror names the board in a database whose copy .liza/state.yaml is.
+// Mirror returns the file that names the board in a database whose copy .liza/state.yaml is.
 func (p *Project) Mirror() string { return p.inGit("mirror") }
 
-// GitLock serialises worktree commands and changes of refs.
+// GitLock returns the lock file that serialises worktree commands and changes of refs.
 func (p *Project) GitLock() string { return p.inGit("git.lock") }
 
-// MergeLock serialises merges. It is taken before GitLock, and that before Lock.
+// MergeLock returns the lock file that serialises merges. It is taken before GitLock, and that before Lock.
 func (p *Project) MergeLock() string { return p.inGit("merge.lock") }
 
-// LandLock serialises landing. It is taken before MergeLock.
+// LandLock returns the lock file that serialises landing. It is taken before MergeLock.
 func (p *Project) LandLock() string { return p.inGit("land.lock") }
 
-// ImportLock serialises what goes back to trackers and files.
+// ImportLock returns the lock file that serialises reports to trackers and files.
 func (p *Project) ImportLock() string { return p.inGit("import.lock") }
 
-// Scripted is where the scripted agent counts its attempts.
+// Scripted returns the folder in which the scripted agent counts its attempts.
 func (p *Project) Scripted() string { return p.in("tmp", "scripted") }
 
-// Cache has the caches of toolchains and programs that contained runs share.
+// Cache returns the folder of the caches of toolchains and programs that contained runs share.
 func (p *Project) Cache() string { return p.in("cache") }
 
 // Project is one repository with the folder .liza in its main checkout.
 type Project struct {
 	Root   string // the main checkout, without symbolic links
-	GitDir string // git's common dir, also seen from a linked worktree
+	GitDir string // git's common folder, also seen from a linked worktree
 	Liza   string // Root/.liza; it may be a link to a folder elsewhere
 
-	Mask func(text string) string // takes secrets out of the reasons in control files; nil: they stay
+	Mask func(text string) string // masks secrets in the reasons of control files; nil: nothing is masked
 }

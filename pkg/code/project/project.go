@@ -1,9 +1,8 @@
-// Package project says where things are: the project root, every path of
-// specs/protocol.md#1.1, the control files PAUSE, ABORT and CHECKPOINT, and the free space on the disk.
+// Package project has the paths of a project: its root, every path of specs/protocol.md#1.1, the control files PAUSE, ABORT
+// and CHECKPOINT, and the free space on the disk.
 //
-// Find is for all commands but init; At is for init, which comes before there is a
-// project, and Create makes the folder .liza whole or not at all. The package starts
-// no process, so commands that only read find their project without git.
+// Find is for all commands but init; At is for init, which comes before there is a project, and Create makes the folder .liza
+// whole or not at all. The package starts no process, so commands that only read find their project without git.
 package project
 
 import (
@@ -17,7 +16,7 @@ import (
 	"liza/pkg/code/git"
 )
 
-// Why there is no project; each is in an *Error.
+// The reasons why there is no project; each is in an *Error.
 var (
 	ErrNoRepository   = git.ErrNoRepository
 	ErrBare           = git.ErrBare
@@ -25,7 +24,7 @@ var (
 	ErrInitialised    = errors.New("already initialised")
 )
 
-// Error is a refusal of Find, At or Create: a sentence and the command that helps.
+// Error is a refusal of Find, At or Create: a sentence and the next command.
 type Error struct {
 	Message string
 	Next    string
@@ -35,10 +34,8 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.Reason }
 
-// Find gives the project that the folder start belongs to: that of the nearest
-// repository around it that has .liza in its main checkout (specs/protocol.md#14, B29). With
-// root (-C or LIZA_ROOT) only the repository of that folder counts. The error is an
-// *Error.
+// Find returns the project of the folder start: that of the nearest repository above it that has .liza in its main checkout
+// (specs/protocol.md#14, B29). With root (-C or LIZA_ROOT) only the repository of that folder counts. The error is an *Error.
 func Find(ctx context.Context, start, root string) (*Project, error) {
 	if root != "" {
 		p, err := At(root)
@@ -76,8 +73,7 @@ func Find(ctx context.Context, start, root string) (*Project, error) {
 	return nil, problem
 }
 
-// At gives the project of the repository that dir belongs to, whether Liza was
-// initialised in it or not. The error is an *Error.
+// At returns the project of the repository of dir, whether Liza was initialised in it or not. The error is an *Error.
 func At(dir string) (*Project, error) {
 	place, err := git.Locate(dir)
 	switch {
@@ -117,8 +113,8 @@ func (p *Project) usable() (*Project, error) {
 	return p, nil
 }
 
-// begun reports whether init has been at work: a .liza with nothing but what people
-// write is not a project yet. A project that has lost its state.yaml is one all the same.
+// begun reports whether init was run: a .liza with only the files that people write is not a project yet. A project without
+// its state.yaml counts.
 func (p *Project) begun() bool {
 	for _, path := range []string{p.State(), p.Lock(), p.Journal()} {
 		if _, err := os.Lstat(path); err == nil {
@@ -128,14 +124,13 @@ func (p *Project) begun() bool {
 	return false
 }
 
-// Lost reports whether there was a project whose .liza has been removed, as `git clean -fdx`
-// does: what Liza keeps in the git dir is still there.
+// Lost reports whether .liza of a project was removed, as `git clean -fdx` does: Liza's files in the git folder still exist.
 func (p *Project) Lost() bool {
 	_, err := os.Stat(filepath.Join(p.GitDir, "liza", "committed"))
 	return err == nil && !p.begun()
 }
 
-// Revive makes the folder of a lost project, for a state to be put back into it.
+// Revive makes the folder of a lost project, so that a state can be restored into it.
 func (p *Project) Revive() error {
 	if err := os.MkdirAll(p.Liza, 0o755); err != nil {
 		return fmt.Errorf("cannot make %s: %v", p.Liza, err)
@@ -172,7 +167,7 @@ func (p *Project) folder() error {
 	return nil
 }
 
-// Ignore is the content of .liza/.gitignore: git tracks only what people write.
+// Ignore is the content of .liza/.gitignore: git tracks only the files that people write.
 const Ignore = `# Written by liza init. Git tracks what people write here and nothing else.
 /*
 !/.gitignore
@@ -183,13 +178,13 @@ const Ignore = `# Written by liza init. Git tracks what people write here and no
 !/instructions.md
 `
 
-// A FileSystem is what a path lies on.
+// A FileSystem is the file system of a path.
 type FileSystem struct {
-	Name    string // "nfs"; "" when the system does not tell or the kind has no name here
-	Network bool   // other machines may change its files, and nobody here is told (specs/protocol.md#14, B30)
+	Name    string // "nfs"; "" if the system does not say or the kind has no name here
+	Network bool   // other machines may change its files, without events here (specs/protocol.md#14, B30)
 }
 
-// FileSystemOf is that of a path that is or will be there. known is false when the system does not tell.
+// FileSystemOf returns the file system of a path that exists or can be made. known is false if the system does not say.
 func FileSystemOf(path string) (f FileSystem, known bool) {
 	for {
 		f, err := fileSystem(path)
@@ -204,8 +199,8 @@ func FileSystemOf(path string) (f FileSystem, known bool) {
 	}
 }
 
-// FreeMB is the free space of the file system that path is or will be on, in MiB
-// (specs/decisions.md#D25). known is false when the system does not tell; a full disk is 0 and known.
+// FreeMB returns the free space of the file system of path in MiB (specs/decisions.md#D25); path need not exist. known is
+// false if the system does not say; a full disk is 0 and known.
 func FreeMB(path string) (mb int, known bool) {
 	for {
 		free, err := statfs(path)

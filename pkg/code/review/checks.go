@@ -23,7 +23,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Names of the checks (specs/roles-and-knowledge.md#5.5).
+// The names of the checks (specs/roles-and-knowledge.md#5.5).
 const (
 	Build        = "build_passes"
 	Lint         = "lint_passes"
@@ -41,7 +41,7 @@ const (
 // order is that in which the checks run and are shown.
 var order = []string{Build, Lint, Tests, TestCoverage, E2E, Security, Scope, Weakened, MergePreview, SpecCurrency, CodeQuality}
 
-// Statuses of a check.
+// The statuses of a check.
 const (
 	Passed       = blackboard.CheckPassed
 	Failed       = blackboard.CheckFailed
@@ -49,14 +49,14 @@ const (
 	ExemptStatus = blackboard.CheckExempt
 )
 
-// Severities of a finding.
+// The severities of a finding.
 const (
 	Error   = "error"
 	Warning = "warning"
 	Info    = "info"
 )
 
-// Settings are what the project says about its checks (section review of the configuration).
+// Settings are the project's settings of the checks (section review of the configuration).
 type Settings struct {
 	Checks     map[string]Setting
 	TestPaths  []string
@@ -64,40 +64,40 @@ type Settings struct {
 	E2E        []string
 }
 
-// Setting is what it says about one.
+// Setting has the settings of one check.
 type Setting struct {
 	Enabled  bool
 	Severity string // the effective one
-	Command  string // "" = detected, where the check has commands
+	Command  string // "": detected, for a check with commands
 }
 
-// Submission is what the checks look at.
+// Submission is the input of the checks.
 type Submission struct {
 	Task     *blackboard.Task
 	Changes  []Changed
 	Settings Settings
 
-	// Known gives the name of a known secret whose value is in the text; nil: none is known.
+	// Known returns the name of a known secret whose value is in the text; nil: no secret is known.
 	Known func(text string) (name string, is bool)
-	// Conflicts are files that do not merge with the integration branch; nil: they do.
+	// Conflicts are files that do not merge with the integration branch, or nil.
 	Conflicts []string
-	// Undone is what others have merged and the change takes away.
+	// Undone lists merged changes of others that the change removes.
 	Undone []Undone
 }
 
-// Undone is a file in which a change takes away what others have merged.
+// Undone is a file in which a change removes merged changes of others.
 type Undone struct {
 	File string
 	Of   []string // tasks, or commits of people
 }
 
-// Finding says it, as an error.
+// Finding returns an error finding about it.
 func (u Undone) Finding() *blackboard.Finding {
 	return &blackboard.Finding{Severity: Error, Check: MergePreview, File: u.File, Message: "takes away what " + strings.Join(u.Of, ", ") + " merged",
 		Fix: "merge the integration branch again and keep both sides"}
 }
 
-// Result is a check with its findings.
+// Result is the result of a check, with its findings.
 type Result struct {
 	Check    blackboard.Check
 	Findings []*blackboard.Finding
@@ -125,7 +125,7 @@ func isProse(file string) bool {
 	return isDocument(file) && path.Base(file) != ".gitignore"
 }
 
-// settled fills in what follows from the findings: status and severity, and a message.
+// settled sets status, severity and message from the findings.
 func (r Result) settled(severity string) Result {
 	if r.Check.Severity == "" {
 		r.Check.Severity = severity
@@ -195,7 +195,7 @@ func (s *Submission) testCoverage() Result {
 	return Result{Findings: []*blackboard.Finding{f}}
 }
 
-// e2e: what people see comes with a test from end to end.
+// e2e: a change of user-facing files has an end-to-end test.
 func (s *Submission) e2e() Result {
 	if s.gate().Exempt {
 		return exempted()
@@ -219,7 +219,7 @@ func matchesAny(globs []string, file string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool { return Match(glob, file) })
 }
 
-// mergePreview: the work merges with what is on the integration branch now.
+// mergePreview: the work merges with the present integration branch.
 func (s *Submission) mergePreview() Result {
 	var r Result
 	for _, u := range s.Undone { // of no setting: nothing that was approved goes again unseen
@@ -231,7 +231,7 @@ func (s *Submission) mergePreview() Result {
 	return r
 }
 
-// specCurrency: the spec is what it was when the work began.
+// specCurrency: the spec is unchanged since the work began.
 func (s *Submission) specCurrency() Result {
 	t := s.Task
 	switch {
@@ -268,14 +268,14 @@ func (s *Submission) look() []Result {
 	return out
 }
 
-// ErrUncontained is why a command that may only read is not started.
+// ErrUncontained is the reason why a read-only command is not started.
 var ErrUncontained = errors.New("no sandbox keeps the command from writing")
 
-// Enclose puts a command behind a wall and below a reaper, by filling in its fields (specs/security.md). done ends what
-// belongs to the wall, when the command has ended.
+// Enclose contains a command in a sandbox and below a reaper, by setting its fields (specs/security.md). done releases the
+// resources of the sandbox after the end of the command.
 type Enclose func(ctx context.Context, c *Command) (done func(), err error)
 
-// RunIn is Run behind what encloses the command; nil: nothing does.
+// RunIn is Run with the containment of enclose; nil: without.
 func (c Command) RunIn(ctx context.Context, enclose Enclose) Ran {
 	if enclose == nil && c.ReadOnly {
 		return Ran{ExitCode: -1, Err: ErrUncontained}
@@ -301,7 +301,7 @@ type File struct {
 	Tested     bool   // of Go's testdata: the package has a *_test.go, changed or not
 }
 
-// Gate is what the test gate sees of a submission (specs/protocol.md#4.7).
+// Gate has the files that the test gate counts in a submission (specs/protocol.md#4.7).
 type Gate struct {
 	Sources []string // changed sources
 	Tests   []string // added or modified tests
@@ -338,7 +338,7 @@ func CountGate(files []File, taskType string, extraTests []string) Gate {
 	return g
 }
 
-// documents are what a change may consist of without any test.
+// documents are the files of a change that needs no test.
 var documents = []string{"*.md", "*.rst", "*.adoc", "*.txt", "LICENSE*", "*.yaml", "*.yml", "*.toml", "*.ini", "*.json", "*.editorconfig", ".gitignore"}
 
 // codeless are the types of task that change no code.
@@ -400,8 +400,7 @@ func (f File) countsAsTest(all []File, extraTests []string) bool {
 	})
 }
 
-// scope: nothing outside of the task's files or, without any, outside of what the intent
-// names and tests.
+// scope: all files of the change are among the task's files or, without any, among those of the intent and tests.
 func (s *Submission) scope() Result {
 	var r Result
 	add := func(severity, file, message string) {
@@ -457,7 +456,7 @@ func (s *Submission) foreign(file string) bool {
 	return false
 }
 
-// Within reports whether a file fits a glob, or is in the folder that it names.
+// Within reports whether a file matches a glob, or is in a folder that matches it.
 func Within(glob, file string) bool {
 	glob = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
 	return glob == "." || Match(glob, file) || strings.HasPrefix(file, glob+"/")

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Kind is what a changed file is to a review.
+// Kind is the kind of a changed file in a review.
 type Kind string
 
 // Sources are code, tests exercise it, others are neither.
@@ -19,10 +19,10 @@ const (
 	Neither Kind = "other"
 )
 
-// A language says which files are its sources and which of them are tests.
+// A language has the patterns of its sources and tests.
 type language struct {
 	sources []string // extensions
-	more    []string // extensions of files that are tests or nothing
+	more    []string // extensions of files that are either tests or ignored
 	tests   []string // globs of base names, or of folders when they end in /
 }
 
@@ -47,8 +47,7 @@ var languages = []language{
 // vendored folders hold nobody's own work.
 var vendored = []string{"vendor", "node_modules", "third_party"}
 
-// Classify says what the file at that path is. extraTests are globs of further tests
-// (review.test_paths).
+// Classify returns the kind of the file at that path. extraTests are globs of further tests (review.test_paths).
 func Classify(file string, extraTests []string) Kind {
 	if slices.ContainsFunc(folders(file), func(dir string) bool { return slices.Contains(vendored, dir) }) {
 		return Neither
@@ -91,7 +90,7 @@ func isTest(glob, file string) bool {
 // goTestdata reports whether a file is data of Go tests, whatever its language.
 func goTestdata(file string) bool { return slices.Contains(folders(file), "testdata") }
 
-// Match reports whether a path fits a glob in which ** stands for any number of folders.
+// Match reports whether a path matches a glob in which ** stands for any number of folders.
 func Match(glob, file string) bool { return match(strings.Split(glob, "/"), strings.Split(file, "/")) }
 
 func match(glob, file []string) bool {
@@ -115,8 +114,7 @@ func match(glob, file []string) bool {
 // inlineTest is how a Rust source carries its own tests.
 var inlineTest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#\[(test|cfg\(test\)|tokio::test)\]`) })
 
-// Tree is what detection looks at: the files at the root of the commit and their texts,
-// and which tools this machine has.
+// Tree is the input of detection: the files of the commit, the texts of those at its root, and the tools of this machine.
 type Tree struct {
 	Files []string // paths from the root, all of the commit
 	Read  func(file string) string
@@ -138,10 +136,10 @@ func (t Tree) hasFolder(name string) bool {
 	return slices.ContainsFunc(t.Files, func(file string) bool { return strings.HasPrefix(file, name+"/") })
 }
 
-// A sign is a file by which a kind of project is known, and the commands of its checks.
+// A sign is a file that identifies a kind of project, with the commands of its checks.
 type sign struct {
 	globs              []string
-	build, lint, tests func(Tree) string // "" when it has no such command
+	build, lint, tests func(Tree) string // each may return "" for no such command
 }
 
 func always(command string) func(Tree) string { return func(Tree) string { return command } }
@@ -159,7 +157,7 @@ var signs = []sign{
 	{[]string{"composer.json"}, always("composer validate --no-check-publish"), always(""), always("vendor/bin/phpunit")},
 }
 
-// Detect finds the commands of build_passes, lint_passes and tests_pass.
+// Detect returns the commands of build_passes, lint_passes and tests_pass.
 func Detect(t Tree) map[string][]string {
 	found := map[string][]string{}
 	add := func(check, command string) {
@@ -215,7 +213,7 @@ func rspec(t Tree) string {
 	return "bundle exec rake test"
 }
 
-// npmPlaceholder is what npm init writes for a project without tests.
+// npmPlaceholder is the text that npm init writes for a project without tests.
 const npmPlaceholder = "no test specified"
 
 // script is a script of package.json, run by the package manager of the lock file.

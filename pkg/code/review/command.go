@@ -20,53 +20,53 @@ import (
 type Command struct {
 	Shell   string
 	Dir     string
-	Log     string // file that gets its output, appended; unused with Output
+	Log     string // file to which its output is appended; unused with Output
 	Timeout time.Duration
-	Hide    []string // names of variables that it must not see; LIZA_* never are
+	Hide    []string // names of variables that it does not get; it never gets LIZA_*
 	Environ []string // nil: that of this process
 
-	// Mask takes secrets out of what is written to the log; nil: nothing is masked. What it
-	// returns is closed before Run returns.
+	// Mask masks secrets in the written log; nil: nothing is masked. Its result is closed before Run returns.
 	Mask func(log io.Writer) io.WriteCloser
 
-	ReadOnly bool     // Dir is the main checkout, which it reads only; it is not started where no sandbox can keep it from writing
-	Reads    []string // what it may read besides
-	Writes   []string // folders that it may write besides
-	Project  string   // root of the project whose command it is: what it calls of Liza acts for nobody (JobVariable)
+	ReadOnly bool     // Dir is the main checkout, which it only reads; it is not started without a sandbox that prevents writes
+	Reads    []string // further paths that it may read
+	Writes   []string // further folders that it may write
+	Project  string   // root of its project, for JobVariable: its calls of Liza act for no agent and no person
 
-	Name    string        // of its sandbox, unlike that of every other command under way; "": that of Dir
-	Argv    []string      // the program and its arguments, in the place of sh -c Shell
-	Env     []string      // exactly these; nil: those of this process that it may see
-	Stdin   string        // nothing: it is closed
-	Stdout  io.Writer     // gets what it writes to stdout besides the log; may be nil
-	Output  io.Writer     // gets all that it writes, in the place of the log, unmasked: it looks, and builds nothing; nil: the log does
-	Most    int           // bytes of output after which it is killed; 0: any number
+	Name    string        // name of its sandbox, unique among the running commands; "": that of Dir
+	Argv    []string      // the program and its arguments, instead of sh -c Shell
+	Env     []string      // exactly its environment; nil: that of this process without hidden variables
+	Stdin   string        // "": stdin is closed
+	Stdout  io.Writer     // gets its stdout, besides the log; may be nil
+	Output  io.Writer     // gets all its output, unmasked, instead of the log, for commands that only read; nil: the log does
+	Most    int           // most bytes of output, after which it is killed; 0: no limit
 	Holds   *os.File      // inherited, so that a lock on it lasts as long as any of its processes; may be nil
 	Started func(pid int) // called once; may be nil
 
-	// Reaper, Spawn and Contain are as for an agent program (agent.Spec): with them it runs below a reaper, so that nothing that
-	// it detaches is left, and behind a wall.
+	// Reaper, Spawn and Contain are as for an agent program (agent.Spec): with them it runs below a reaper, which ends
+	// detached processes, and in a sandbox.
 	Reaper  []string
 	Spawn   string
 	Contain func(path string, argv, env []string) (agent.Contained, error)
 
-	// Refused is what the wall has kept it from reaching, a line each; asked at its end, may be nil.
+	// Refused returns what the sandbox refused, a line each; called at its end, may be nil.
 	Refused func() []string
-	// Watch looks, until ctx ends, whether it has to be stopped, and then calls over with the reason; may be nil.
+	// Watch checks, until ctx ends, whether the command has to be stopped, and then calls over with the reason; may be nil.
 	Watch func(ctx context.Context, over func(error))
 }
 
-// Ran says how a command ended.
+// Ran is the result of a command.
 type Ran struct {
-	ExitCode int // -1 when it was killed or never started
+	ExitCode int // -1 if it was killed or never started
 	TimedOut bool
-	TooMuch  bool // it was killed for its output
+	TooMuch  bool // it was killed for the size of its output
 	Seconds  int
-	Refused  []string // what it could not reach, or why it was stopped, with the setting that allows it
+	Refused  []string // resources that it could not reach, or why it was stopped, with the setting that allows it
 	Err      error    // it could not be started, or ctx ended it
 }
 
-// Unreached says what it could not reach, which often is why it failed: the end of a sentence about that; "" for nothing.
+// Unreached returns the end of a sentence about the resources that it could not reach, a frequent cause of its failure, or
+// "".
 func (r Ran) Unreached() string {
 	if len(r.Refused) == 0 {
 		return ""
@@ -74,17 +74,16 @@ func (r Ran) Unreached() string {
 	return "; it " + r.Refused[0]
 }
 
-// Failed reports whether the command did not end well.
+// Failed reports whether the command failed.
 func (r Ran) Failed() bool { return r.Err != nil || r.TimedOut || r.TooMuch || r.ExitCode != 0 }
 
 const (
 	commandGrace = 5 * time.Second
-	maxLog       = 20 << 20 // bytes of output that are kept of one command
+	maxLog       = 20 << 20 // most bytes of output that are kept of one command
 )
 
-// Run runs the command in a process group of its own, with an empty stdin. At the time
-// limit, or when ctx ends, the group and what descends from it gets TERM and, after a grace, KILL. What is left
-// of it is killed after a normal end too: nothing runs on in the background.
+// Run runs the command in its own process group, with an empty stdin. At the time limit, or when ctx ends, the group and its
+// descendants get TERM and, after a grace, KILL. Remaining processes are killed after a normal end too.
 func (c Command) Run(ctx context.Context) Ran {
 	if c.Output != nil {
 		return c.run(ctx, c.Output)
@@ -240,12 +239,12 @@ var ofElsewhere = []string{
 	"PWD", "OLDPWD", "INIT_CWD",
 }
 
-// JobVariable marks a command that is not an agent's, and what it starts, with the root of its project: a person who merges or
-// claims starts checks, hooks and setups, which run what agents wrote.
+// JobVariable marks a command that is not an agent's, and its children, with the root of its project: a person who merges or
+// claims starts checks, hooks and setups, which run code of agents.
 const JobVariable = "LIZA_JOB"
 
-// environment is that of this process without identity, tokens and secrets of Liza, and
-// without what would point at another repository or folder: PWD is the command's own.
+// environment returns the environment of this process without identity, tokens and secrets of Liza, and without variables
+// that would point at another repository or folder: PWD is the command's own.
 func (c Command) environment() []string {
 	environ := slices.Clone(c.Env)
 	switch {

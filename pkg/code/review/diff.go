@@ -10,15 +10,15 @@ import (
 	"liza/pkg/code/git"
 )
 
-// Changed is one file of a submission, with the lines that it gains and loses.
+// Changed is one file of a submission, with its added and removed lines.
 type Changed struct {
 	Path    string
-	OldPath string // of a renamed file
+	OldPath string // former path of a renamed file
 	Status  string // A added, M modified, D deleted, R renamed
-	Mode    string // as in a tree
-	OldMode string // "" of a new file, and when the mode stays
+	Mode    string // mode in the tree
+	OldMode string // "" for a new file, and if the mode is unchanged
 	Binary  bool
-	Unread  bool // its lines are not all here: it is too large, or the change is
+	Unread  bool // some of its lines are missing: the file or the change is too large
 	Lines   []Line
 	Head    []byte // the beginning of its text, of sources and tests
 	Tested  bool   // of Go's testdata: the package has a *_test.go, changed or not
@@ -27,7 +27,7 @@ type Changed struct {
 // Line is a line that was added or removed.
 type Line struct {
 	Added bool
-	N     int // in the new file; of a removed line that of the line which follows
+	N     int // number in the new file; of a removed line, that of the next line
 	Text  string
 }
 
@@ -41,7 +41,7 @@ func (c Changed) lines(added bool) []Line {
 	return slices.DeleteFunc(slices.Clone(c.Lines), func(l Line) bool { return l.Added != added })
 }
 
-// file is what the test gate sees of it.
+// file returns the file for the test gate.
 func (c Changed) file() File {
 	f := File{Path: c.Path, Status: c.Status, Head: c.Head, Tested: c.Tested}
 	text := []byte{}
@@ -54,7 +54,7 @@ func (c Changed) file() File {
 	return f
 }
 
-// Files are the changed files as the test gate sees them (specs/protocol.md#4.7).
+// Files returns the changed files for the test gate (specs/protocol.md#4.7).
 func Files(changes []Changed) []File {
 	files := make([]File, len(changes))
 	for i, c := range changes {
@@ -64,8 +64,8 @@ func Files(changes []Changed) []File {
 }
 
 const (
-	largestText = 1 << 20  // of one file whose text is looked at
-	textAtOnce  = 64 << 20 // of all together
+	largestText = 1 << 20  // greatest size of a file whose text is read
+	textAtOnce  = 64 << 20 // greatest size of all texts together
 )
 
 // Changes compares two commits. It starts at most four git processes, however many files
@@ -157,8 +157,7 @@ func markTested(list []git.Listed, changes []Changed) {
 	}
 }
 
-// parsePatch reads what git prints for two commits, by path. A file that changed its kind
-// has two parts; they are one here.
+// parsePatch parses git's patch of two commits, by path. It joins the two parts of a file that changed its kind.
 func parsePatch(patch string) map[string]*Changed {
 	files := map[string]*Changed{}
 	var p patchReader
@@ -181,9 +180,9 @@ func parsePatch(patch string) map[string]*Changed {
 type patchReader struct {
 	file   *Changed
 	header string
-	path   string // of the new file, of a deleted one that of the old
+	path   string // path of the new file, or of a deleted one
 	next   int    // number of the next line of the new file
-	left   [2]int // lines of the hunk that are still to come, old and new
+	left   [2]int // remaining lines of the hunk, old and new
 }
 
 func (p *patchReader) line(line string) {

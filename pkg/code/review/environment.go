@@ -21,37 +21,37 @@ import (
 	"liza/pkg/code/git"
 )
 
-// NotRun is the message of a check that has to run and, looking only, was not.
+// NotRun is the message of a check that LookOnly did not run.
 const NotRun = "not run yet"
 
-// Environment is where the commands of the checks run.
+// Environment has the settings and resources for the commands of the checks.
 type Environment struct {
 	Tree      Tree
-	Log       func(check string) string // the file that gets the output of a check
-	Timeout   time.Duration             // of each command
-	Hide      []string                  // variables that no command sees
-	Environ   []string                  // that of the commands; nil: of this process
+	Log       func(check string) string // returns the file for the output of a check
+	Timeout   time.Duration             // time limit of each command
+	Hide      []string                  // variables that no command gets
+	Environ   []string                  // environment of the commands; nil: that of this process
 	Setup     []string                  // commands that make a fresh worktree usable
 	Hooks     []string                  // commands after the checks
-	Mask      func(text string) string  // what is quoted of an output; nil: all of it
+	Mask      func(text string) string  // masks a quoted output; nil: nothing is masked
 	MaskLog   func(w io.Writer) io.WriteCloser
-	Base      func(ctx context.Context, check, command string) (End, error)    // how it ends without the change; nil: nobody asks
-	Passed    func(command string)                                             // told of each command that passed; may be nil
-	BaseLog   func(stored string) string                                       // the path of a log of the base that is in a check
+	Base      func(ctx context.Context, check, command string) (End, error)    // returns the result without the change; nil: there are no baselines
+	Passed    func(command string)                                             // called for each command that passed; may be nil
+	BaseLog   func(stored string) string                                       // returns the path of a log of the base that is in a check
 	Before    []*blackboard.Check                                              // results that may be of the same commit
-	Say       func(text string)                                                // told what begins; may be nil
-	LookOnly  bool                                                             // run nothing: what would have to run is left open
+	Say       func(text string)                                                // reports the next command; may be nil
+	LookOnly  bool                                                             // runs nothing: a check that would have to run stays NotRun
 	Worktree  func(ctx context.Context) (dir string, err error)                // makes the throw-away worktree at the commit
-	Changed   func(ctx context.Context, dir string) (map[string]string, error) // its tracked files that differ from the commit; nil: nobody looks
-	Enclose   Enclose                                                          // of each command; may be nil
+	Changed   func(ctx context.Context, dir string) (map[string]string, error) // returns its tracked files that differ from the commit; nil: they are not compared
+	Enclose   Enclose                                                          // contains each command; may be nil
 	worktree  string
-	expected  map[string]string // what setup changed
+	expected  map[string]string // changes that setup made
 	setupTold bool
-	setup     error // how setup failed
+	setup     error // error of setup
 }
 
-// Run does all checks of a submission, in their order. An error means that they could not
-// be done, that their worktree was written to by others, or that ctx ended; then there is no result.
+// Run runs all checks of a submission, in their order. It returns an error, and no result, if they could not be run, if
+// others wrote to their worktree, or if ctx ended.
 func (s *Submission) Run(ctx context.Context, b *Environment) ([]Result, error) {
 	results, err := s.runAll(ctx, b)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Submission) runAll(ctx context.Context, b *Environment) ([]Result, erro
 // A Step is a command of a check.
 type Step struct{ Check, Command string }
 
-// Steps lists the commands of the enabled checks for a tree, configured or detected, in their order.
+// Steps returns the commands of the enabled checks for a tree, configured or detected, in their order.
 func (s Settings) Steps(t Tree) []Step {
 	var steps []Step
 	detected := Detect(t)
@@ -151,7 +151,7 @@ func (s Setting) commands(name string, detected map[string][]string) []string {
 	return detected[name]
 }
 
-// joined adds what the command of a check found to what was found by looking.
+// joined adds the result of a check's command to its result without one.
 func joined(results []Result, r Result, name, severity string) []Result {
 	r.Check.Name = name
 	i := slices.IndexFunc(results, func(x Result) bool { return x.Check.Name == name })
@@ -184,8 +184,7 @@ func (s *Submission) hooks(ctx context.Context, b *Environment) ([]Result, error
 	return results, nil
 }
 
-// runCheck runs the commands of one check, all of them, or takes over what they gave on
-// this commit before.
+// runCheck runs all commands of one check, or reuses their results on this commit.
 func (s *Submission) runCheck(ctx context.Context, b *Environment, name string, commands []string) (Result, error) {
 	if s.documentsOnly() && (name == Build || name == Lint || name == Tests) {
 		return exempted(), nil
@@ -272,8 +271,8 @@ func (b *Environment) passesOnBase(ctx context.Context, check, command string) (
 	return end.Log != "" && !end.Failed && end.ExitCode == 0 && end.Setup == "", err
 }
 
-// onBase is the log of the base of the work when nothing failed that does not fail there too, else "": that does not count
-// against the work. isNew is what does.
+// onBase returns the log of the base of the work if all failures occur there too, else "": such failures do not count against
+// the work. isNew are the others.
 func (s *Submission) onBase(ctx context.Context, b *Environment, check, command, failure, output string, ran Ran) (log string, isNew []string, err error) {
 	if failure == "" && ran.ExitCode == 0 && b.Passed != nil {
 		b.Passed(command)
@@ -416,7 +415,7 @@ func (b *Environment) hasTool(name string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-const quoted = 300 // bytes that are quoted of an output
+const quoted = 300 // bytes of an output that are quoted
 
 func (b *Environment) quote(text string) string {
 	if b.Mask != nil {

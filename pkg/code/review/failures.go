@@ -17,9 +17,9 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Failures names what failed in the output of a check: tests, and lines that report a failure. Numbers of lines, times,
-// addresses and temporary paths are left out of lines, so that two runs of the same tree give the same names. The names are
-// sorted; the result is empty for an output that reports nothing.
+// Failures returns the names of failures in the output of a check: tests, and lines that report a failure. It removes numbers
+// of lines, times, addresses and temporary paths from lines, so that two runs of the same tree give the same names. The names
+// are sorted; the result is empty for an output without failures.
 func Failures(output string) []string {
 	s := scan{names: map[string]bool{}, times: map[string]int{}, packages: map[string]bool{}}
 	output = prose.Plain(output)
@@ -49,10 +49,10 @@ func Failures(output string) []string {
 	return slices.Sorted(maps.Keys(s.names))
 }
 
-// A CompileError is an error of a compiler in a file, whose path is as the compiler gave it.
+// A CompileError is an error of a compiler in a file, with the path that the compiler printed.
 type CompileError struct{ File, Text string }
 
-// CompileErrors lists what compilers found: Go, C, Rust, TypeScript, Java and Python.
+// CompileErrors returns the errors of compilers: of Go, C, Rust, TypeScript, Java and Python.
 func CompileErrors(output string) []CompileError {
 	var list []CompileError
 	inGo, text := false, ""
@@ -107,9 +107,9 @@ func compileErrorsIn(output, before string, files []string) []string {
 	return list
 }
 
-// NewFailures compares a command that failed as ran, with output, with its end on the base of the work. red: it fails there too,
-// and what it reports can be compared. What is new is the fault of the work: failures that the base does not have, and errors
-// of compilers in files of changed, whatever the base has.
+// NewFailures compares a command that failed as ran, with output, with its result on the base of the work. red reports that
+// it fails there too, with comparable failures. isNew are the failures that the work caused: those that the base does not
+// have, and errors of compilers in files of changed, even if the base has them.
 func (e End) NewFailures(ran Ran, command, output string, changed []string) (red bool, isNew []string) {
 	before := ""
 	if e.Failed {
@@ -135,7 +135,7 @@ func (e End) NewFailures(ran Ran, command, output string, changed []string) (red
 	return true, isNew
 }
 
-// OutputOf is what a command wrote to a log, in which it was the last to run.
+// OutputOf returns the output of command from a log whose last command it was.
 func OutputOf(log, command string) string {
 	text := outputFrom(log, max(0, sizeOf(log)-maxOutput))
 	header := "$ " + command + "\n"
@@ -152,12 +152,12 @@ func Names(failures []string) string { return listed(failures) }
 type scan struct {
 	names    map[string]bool
 	pending  []string        // failed tests of a Go package or a file of jest whose name is not known yet
-	file     string          // of jest, whose name comes first
+	file     string          // file of jest, whose name comes first
 	loose    []string        // lines at the left edge that report a failure
-	indented []string        // lines that do so within something else
-	times    map[string]int  // how often a line with a place came
-	packages map[string]bool // of go test -json, with a failed test
-	last     string          // line that says anything
+	indented []string        // indented lines that report a failure
+	times    map[string]int  // number of occurrences of a line with a place
+	packages map[string]bool // packages of go test -json with a failed test
+	last     string          // last line that is not blank
 }
 
 func (s *scan) line(line string) {
@@ -194,7 +194,7 @@ func (s *scan) named(line string) bool {
 	return false
 }
 
-// counted tells one finding of a file from the next one with the same words.
+// counted numbers findings of a file with the same words.
 func (s *scan) counted(text string) string {
 	if !strings.Contains(text, ":N") {
 		return text
@@ -222,7 +222,7 @@ func (s *scan) json(line string) bool {
 	return true
 }
 
-// close names the pending tests, by what they belong to.
+// close names the pending tests by their package or file.
 func (s *scan) close(of string) {
 	for _, name := range s.pending {
 		s.names[strings.TrimSuffix(name+" of "+of, " of ")] = true
@@ -304,8 +304,8 @@ func junit(report string) []string {
 // A compiler recognises the line of an error.
 type compiler struct {
 	pattern *regexp.Regexp
-	headed  bool           // counts below the name of a package only, because linters write the same
-	before  *regexp.Regexp // what a line before has: the message, or the file
+	headed  bool           // counts only below the name of a package, because linters write the same
+	before  *regexp.Regexp // earlier line with the message or the file
 }
 
 var compilers = sync.OnceValue(func() []compiler {
@@ -320,7 +320,7 @@ var compilers = sync.OnceValue(func() []compiler {
 
 var (
 	goPlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:vet: )?\S+\.go:\d+:\d+: `) })
-	// absent: what the tree needs is not there, which no compiler has seen yet
+	// absent: the tree needs something that is missing, which no compiler has seen yet
 	absent = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`replacement directory|no required module provides|is not in std|cannot find (?:module|package)|missing go\.sum entry|updates to go\.mod needed`)
 	})
@@ -343,7 +343,7 @@ func fails(line string) bool {
 	return !good().MatchString(line) && bad().MatchString(none().ReplaceAllString(line, ""))
 }
 
-// A rule takes out of a line what differs from run to run.
+// A rule removes from a line the text that differs from run to run.
 type rule struct {
 	pattern *regexp.Regexp
 	with    string
@@ -363,7 +363,7 @@ var unstable = sync.OnceValue(func() []rule {
 	}
 })
 
-// normal is a line without what differs from run to run.
+// normal returns a line without the text that differs from run to run.
 func normal(line string) string {
 	line = unplaced(line)
 	for _, r := range unstable() {
@@ -383,10 +383,10 @@ func unplaced(text string) string { return checkout().ReplaceAllString(text, "")
 const (
 	tailLines = 40
 	tailBytes = 4000
-	maxOutput = 20 << 20 // bytes of a log that are looked at
+	maxOutput = 20 << 20 // most bytes of a log that are read
 )
 
-// Tail is the end of an output, without control characters: what a person or an agent reads first.
+// Tail returns the end of an output, without control characters, as a person or an agent reads it first.
 func Tail(output string) string {
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	text := prose.Plain(strings.Join(lines[max(0, len(lines)-tailLines):], "\n"))
@@ -396,10 +396,10 @@ func Tail(output string) string {
 	return text
 }
 
-// TailOf is the end of a log.
+// TailOf returns the end of a log.
 func TailOf(log string) string { return Tail(outputFrom(log, max(0, sizeOf(log)-64<<10))) }
 
-// Failure says how a command of a check failed, "" when it did not. output is what it printed.
+// Failure describes how a command of a check failed, or returns "". output is its output.
 func Failure(check, command string, ran Ran, output string, limit time.Duration) string {
 	switch {
 	case ran.TimedOut:
@@ -414,7 +414,7 @@ func Failure(check, command string, ran Ran, output string, limit time.Duration)
 	return ""
 }
 
-// End is how a command ended on the base of the work.
+// End is the result of a command on the base of the work.
 type End struct {
 	Failed   bool   `json:"failed"`
 	ExitCode int    `json:"exit_code"`
@@ -422,7 +422,7 @@ type End struct {
 	Setup    string `json:"setup,omitempty"` // the command of worktree.setup that failed, so that nothing was run
 	Log      string `json:"log"`
 
-	Lacks           []string `json:"lacks,omitempty"`             // what the person's checkout has, and the worktree has not
+	Lacks           []string `json:"lacks,omitempty"`             // files of the person's checkout that the worktree lacks
 	GreenInCheckout bool     `json:"green_in_checkout,omitempty"` // the same command passes there
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// StopInside kills every process whose working folder lies in path: checks of a merge whose
-// process is gone, and what left the group of a check.
+// StopInside kills every process whose working folder is in path: checks of a merge whose process is gone, and processes that
+// left the group of a check.
 func StopInside(ctx context.Context, path string) error {
 	for end := time.Now().Add(5 * time.Second); ; {
 		inside, err := processesInside(path)

@@ -4,6 +4,5 @@ package review
 
 import "context"
 
-// StopInside can find no processes by their working folder here; git refuses to remove
-// what is in use.
+// StopInside cannot find processes by their working folder here; git refuses to remove files in use.
 func StopInside(context.Context, string) error { return nil }

@@ -12,10 +12,10 @@ import (
 	"liza/pkg/code/git"
 )
 
-// A token is a form in which well-known services write their secrets.
+// A token is the form of the secrets of a well-known service.
 type token struct {
 	name  string
-	marks []string       // each match of form has one of them; looking for them first is a hundred times as fast
+	marks []string       // each match of form has one of them; a search for them first is a hundred times as fast
 	form  *regexp.Regexp // the first group, if there is one, is the value
 }
 
@@ -69,8 +69,8 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 // leak is a place of a line that holds a secret.
 type leak struct {
 	name       string
-	start, end int  // of the value, which is never handed out
-	guess      bool // found by the name that it is assigned to
+	start, end int  // place of the value, which is never returned
+	guess      bool // found by the name of its variable
 }
 
 // leaks finds the secrets of one line of that file.
@@ -118,13 +118,13 @@ func namesSecret(line string) bool {
 	return slices.ContainsFunc([]string{"passw", "secret", "token", "api"}, func(word string) bool { return strings.Contains(lower, word) })
 }
 
-// exampleToken tells a token of a manual, such as AKIAIOSFODNN7EXAMPLE, from a real one.
+// exampleToken reports whether value is a token of a manual, such as AKIAIOSFODNN7EXAMPLE.
 func exampleToken(value string) bool {
 	upper := strings.ToUpper(value)
 	return strings.Contains(upper, "EXAMPLE") || strings.Contains(upper, "XXXX")
 }
 
-// Redact replaces the secrets of a patch, so that its readers are not handed one.
+// Redact replaces the secrets of a patch, so that its readers do not see them.
 func Redact(patch string) string {
 	var b strings.Builder
 	file := ""
@@ -149,7 +149,7 @@ func Redact(patch string) string {
 	return b.String()
 }
 
-// afterSign is a line of a patch without what says whether it was added.
+// afterSign returns a line of a patch without its sign.
 func afterSign(line string) string {
 	if line != "" && strings.ContainsRune("+- ", rune(line[0])) {
 		return line[1:]
@@ -199,8 +199,8 @@ func (s *Submission) security() Result {
 	return r
 }
 
-// kindsIn reports what is neither a file nor a link within the tree. Anyone who checks the work out, or clones it with its
-// submodules, would follow it: so these are errors, whatever the project says of the check.
+// kindsIn reports entries that are neither files nor links within the tree. A checkout or a clone with submodules would
+// follow them: so these are errors, whatever the severity of the check.
 func (s *Submission) kindsIn(c Changed, add func(severity, file string, line int, message, fix string)) {
 	switch {
 	case c.Mode == modeLink && leadsOut(c):
@@ -220,7 +220,7 @@ func (s *Submission) kindsIn(c Changed, add func(severity, file string, line int
 	}
 }
 
-// moduleURL finds what a submodule is fetched from, or made with.
+// moduleURL finds the address of a submodule, or the command that makes it.
 var moduleURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(^|\])\s*(url|update)\s*(=|$)`) })
 
 // secretsIn reports at most one finding for a line.

@@ -49,12 +49,12 @@ func testName(line string) string {
 	return ""
 }
 
-// mark is what makes a function a test where its name does not.
+// mark finds an attribute that makes a function a test.
 var mark = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:#\[(?:\w+::)?test\b|@(?:Parameterized|Repeated)?Test\b|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b)`)
 })
 
-// skip is what keeps a test, or all others, from being run.
+// skip finds a statement that keeps a test, or all others, from running.
 var skip = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join([]string{
 		`\b[tb]\.Skip(?:f|Now)?\(`, `//go:build\s+(?:ignore|never)\b`,
@@ -93,7 +93,7 @@ func isExact(line string) bool {
 	return isAssertion(line) && exact().MatchString(line) && !loose().MatchString(line)
 }
 
-// weakened: the tests demand at least what they demanded before.
+// weakened: the tests require at least as much as before.
 func (s *Submission) weakened() Result {
 	var r Result
 	add := func(severity, file string, line int, message string) {
@@ -265,7 +265,7 @@ func bodyEnd(lines []string, head int) int {
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// goTesting is how a Go test hands on what can make it fail.
+// goTesting finds the value through which a Go test fails.
 var goTesting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[tfb]\b`) })
 
 func demandsNothing(file, head string, body []string) bool {
@@ -281,7 +281,7 @@ func demandsNothing(file, head string, body []string) bool {
 	return true
 }
 
-// oneLineBody is what is on the line of the head after its arguments.
+// oneLineBody returns the text on the line of the head after its arguments.
 func oneLineBody(head string) string {
 	for _, begin := range []string{"{", "=>", "):"} {
 		if _, body, ok := strings.Cut(head, begin); ok {
@@ -310,10 +310,9 @@ var chooses = sync.OnceValue(func() *regexp.Regexp {
 
 var answers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\breturn\b|\bprint|\becho\b|=>|=\s`) })
 
-// specialCases are hints at code that knows what a test expects: it acts on a value of the
-// tests and answers, on that line or one of the next two, with another one. Other ways of
-// writing an expected value into the code cannot be told from honest work here; they are
-// for the reviewer to see.
+// specialCases finds code that depends on the tests: it compares with a value of the tests and returns another one, on that
+// line or one of the next two. Other ways to write an expected value into the code look like honest work here; the reviewer
+// has to see them.
 func (s *Submission) specialCases() []*blackboard.Finding {
 	known := map[string]bool{}
 	for _, c := range s.tests() {
