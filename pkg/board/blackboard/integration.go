@@ -90,7 +90,7 @@ func UnverifiedText(tasks []*Task) string {
 // A Gap is a field of a task that keeps the task from being claimed.
 type Gap struct {
 	Field string // done_when, spec_ref, …
-	Wrong string // what is wrong with its value; "" when it has none
+	Wrong string // what is wrong with its value; "" if it has none
 }
 
 func (g Gap) String() string {
@@ -115,7 +115,7 @@ func (g Gaps) String() string {
 }
 
 // Gates applies the planner's self-validation gates to one task (specs/roles-and-knowledge.md#3.3, gate by gate, and 3.4 for
-// done_when) and returns one text for each gap. It does not check whether the spec exists and whether the dependencies are
+// done_when) and returns the gaps. It does not check whether the spec exists and whether the dependencies are
 // sound.
 func (t *Task) Gates() Gaps {
 	var bad Gaps

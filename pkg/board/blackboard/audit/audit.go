@@ -238,9 +238,8 @@ func ruleOf(id string) *Rule {
 	return nil
 }
 
-// Evidence is what Validate needs to know and the state cannot say. A nil func or
-// pointer and a zero Now mean that the fact is not known: what needs it is then not
-// checked.
+// Evidence has the facts outside the state that Validate needs. A nil func or pointer and a zero Now mean an unknown fact,
+// whose rules are then not checked.
 type Evidence struct {
 	Now       time.Time
 	Processes blackboard.ProcessFacts
@@ -285,7 +284,7 @@ type Evidence struct {
 type validation struct {
 	s, prev     *blackboard.State
 	facts       Evidence
-	tasks       []*blackboard.Task // those that are checked for what they say about themselves
+	tasks       []*blackboard.Task // tasks whose own fields are checked
 	agents      []string           // ids, by role and number
 	byID        map[string]*blackboard.Task
 	places      map[*blackboard.Task]int // position in the file, from 1; made on first use
@@ -412,7 +411,7 @@ func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // A Rule is one line of the table of specs/protocol.md#9. check reports its violations; nil means that only the readers of
-// the files can find them (Facts.Decode, Facts.JournalProblems).
+// the files can find them (Evidence.Decode, Evidence.JournalProblems).
 type Rule struct {
 	ID       string
 	Severity string // blackboard.SeverityError or SeverityWarning
