@@ -1,6 +1,6 @@
-// Package activity keeps what the runs of agent programs do, in the same words for every program:
-// one line of JSON for each thing, appended while the run goes on, and bounded. People follow it
-// with `liza output`, and every view takes from it what an agent does now.
+// Package activity records the events of the runs of agent programs, in the same words for every program: one line of JSON
+// for each event, appended during the run, and bounded. People follow it with `liza output`, and every view gets the present
+// action of an agent from it.
 package activity
 
 import (
@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Kind says what an Event tells.
+// Kind is the kind of an Event.
 type Kind string
 
 const (
 	Run    Kind = "run"    // a run begins: Agent, Task, Role, Program, Model, Number
-	Text   Kind = "text"   // what the model said
-	Tool   Kind = "tool"   // a tool is called: Tool is its name, Text what it was given (a command, a path)
-	Result Kind = "result" // what the tool answered, where the program tells it, shortened
-	Output Kind = "output" // a line of a program that prints no events
+	Text   Kind = "text"   // text of the model
+	Tool   Kind = "tool"   // a tool is called: Tool is its name, Text its input (a command, a path)
+	Result Kind = "result" // answer of the tool, if the program reports it, shortened
+	Output Kind = "output" // a line of a program without events
 	Usage  Kind = "usage"  // In, Out, Cents so far
 	Wait   Kind = "wait"   // it waits for its provider: Text why, Until when
 	Error  Kind = "error"  // the provider or the program refused
@@ -25,10 +25,10 @@ const (
 	End    Kind = "end"    // the run is over: Text is its outcome in words
 )
 
-// MaxText is the most bytes of a Text that are kept.
+// MaxText is the most bytes of a Text.
 const MaxText = 4 << 10
 
-// Event is one line of an activity file. At is always there, the other fields where their kind has them.
+// Event is one line of an activity file. At is always set, the other fields depend on the kind.
 type Event struct {
 	At   time.Time `json:"at"`
 	Kind Kind      `json:"kind"`
@@ -45,14 +45,14 @@ type Event struct {
 	Role    string `json:"role,omitempty"`
 	Program string `json:"program,omitempty"`
 	Model   string `json:"model,omitempty"`
-	Number  int    `json:"run,omitempty"` // of the run, for its registration
+	Number  int    `json:"run,omitempty"` // number of the run of its registration
 	ID      string `json:"id,omitempty"`  // correlation id of the run, as in the journal
 }
 
-// Now is what a run does at a moment: the end of its events in one value.
+// Now is the present state of a run: the end of its events in one value.
 type Now struct {
-	Run   Event // that of kind Run
-	Last  Event // the last one that a person would want to read: text, tool, output, wait or error
+	Run   Event // its event of kind Run
+	Last  Event // the last event of interest to a person: text, tool, output, wait or error
 	In    int
 	Out   int
 	Cents *float64
@@ -62,17 +62,17 @@ type Now struct {
 // maxLine is the longest line that is read; others are passed over.
 const maxLine = 64 << 10
 
-// tail is how much of the end of a run is read to know what it does.
+// tail is the number of bytes at the end of a run that are read for its present state.
 const tail = 64 << 10
 
-// A Tail follows what the newest run of a file does: a look costs what was written since the one before.
+// A Tail follows the newest run of a file: a look reads only the events since the one before.
 type Tail struct {
 	now  Now
 	next int64
 	seen fs.FileInfo
 }
 
-// Look returns what the run does now.
+// Look returns the present state of the run.
 func (t *Tail) Look(path string) (Now, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func (t *Tail) Look(path string) (Now, error) {
 	return t.now, err
 }
 
-// begin reads the run itself, and skips what lies between it and the end.
+// begin reads the event of kind Run, and skips the events between it and the end.
 func (t *Tail) begin(path string) {
 	at, _ := Newest(path)
 	_ = scan(path, at, func(e Event, next int64) bool {

@@ -18,9 +18,8 @@ import (
 	"liza/pkg/base/safefile"
 )
 
-// Read returns the events after an offset, and where to go on. Offsets count all that was ever
-// written under that name, so they hold when the file is put away; what is no longer kept is
-// passed over. A file that is not there has no events.
+// Read returns the events after an offset, and the next offset. Offsets count all bytes ever written under that name, so they
+// stay valid when the file is rotated; it skips events that are no longer kept. A missing file has no events.
 func Read(path string, after int64) (events []Event, next int64, err error) {
 	next = after
 	err = scan(path, after, func(e Event, at int64) bool {
@@ -115,7 +114,7 @@ func lines(f *os.File, h head, after int64, each func(Event, int64) bool) bool {
 // runLine is in the line of every run; inside of a text its quotes would be escaped.
 var runLine = []byte(`"kind":"run"`)
 
-// Newest is the offset at which the newest run begins, or what is kept of it. ok is false when there is none.
+// Newest returns the offset of the newest run, or of its kept part. ok is false if there is none.
 func Newest(path string) (at int64, ok bool) {
 	f, h, size, err := openPart(path)
 	if err != nil {
@@ -169,12 +168,12 @@ func lineAt(f *os.File, at int64) int64 {
 }
 
 const (
-	followPoll  = time.Second           // look anyway: events of files get lost, and other hosts send none
-	followPause = 50 * time.Millisecond // between two looks: a program may write a line at a time
+	followPoll  = time.Second           // interval of polling: events of files get lost, and other hosts send none
+	followPause = 50 * time.Millisecond // pause between two reads: a program may write a line at a time
 )
 
-// Follow yields the events after an offset, each with the offset after it, and goes on with those that
-// are added until ctx ends. The file need not be there yet.
+// Follow yields the events after an offset, each with the offset after it, and later ones until ctx ends. The file need not
+// exist yet.
 func Follow(ctx context.Context, path string, after int64) iter.Seq2[Event, int64] {
 	return func(yield func(Event, int64) bool) {
 		changed := make(<-chan fsnotify.Event)

@@ -31,8 +31,8 @@ type head struct {
 	Of   *Event `json:"of,omitempty"`
 }
 
-// A Writer appends the events of one run. Its methods return no errors, because a run does not end
-// for what is kept about it: the first one is that of Close, and nothing is written after it.
+// A Writer appends the events of one run. Its methods return no errors, because a run does not depend on its record: Close
+// returns the first one, and nothing is written after it.
 type Writer struct {
 	path string
 	mask func(string) string
@@ -44,14 +44,14 @@ type Writer struct {
 	err        error
 
 	usage     *Event    // not written yet
-	usageAt   time.Time // of the one that was written last
-	second    time.Time // that lines are counted for
+	usageAt   time.Time // time of the last written one
+	second    time.Time // second for which lines are counted
 	lines     int
-	left      int // lines that were left out in it
+	left      int // lines that were dropped in it
 	lastAdded time.Time
 }
 
-// Open begins a run in a file, which is made when it is not there. Texts go through mask.
+// Open begins a run in a file, and creates the file if it is missing. Texts go through mask.
 func Open(path string, run Event, mask func(string) string) (*Writer, error) {
 	run.Kind = Run
 	w := &Writer{path: path, mask: mask}
@@ -85,8 +85,8 @@ func (w *Writer) open() error {
 	return w.err
 }
 
-// Add keeps one event. Figures are kept once a second, and of a program that prints very many
-// lines some are left out; the output log has them all.
+// Add records one event. Figures are recorded once a second, and of very many lines some are dropped; the output log has them
+// all.
 func (w *Writer) Add(e Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func (w *Writer) rotate() {
 	}
 }
 
-// Close ends the writing, and returns the first thing that went wrong with it.
+// Close ends the writing, and returns its first error.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -186,7 +186,7 @@ func (w *Writer) Close() error {
 	return errors.Join(w.err, w.file.Close())
 }
 
-// Append adds one event to what a run keeps that is under way, from elsewhere. A file that is not there is not made.
+// Append adds one event to the file of a running run, from elsewhere. It does not create the file.
 func Append(path string, e Event) {
 	f, err := safefile.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -17,7 +17,7 @@ const version = 1
 
 const (
 	headerSize = 6
-	maxRequest = 1 << 20  // bytes of a command line with all that belongs to it
+	maxRequest = 1 << 20  // bytes of a request
 	maxChunk   = 32 << 10 // bytes of any other frame
 )
 
@@ -26,34 +26,34 @@ type kind byte
 const (
 	kindRequest kind = iota + 1 // of the client: a Request as JSON; the first frame, and the only one of its kind
 	kindAsk                     // of the server: an ask as JSON
-	kindData                    // of the client: what was asked for; empty at its end
-	kindFault                   // of the client: why that cannot be read
+	kindData                    // of the client: the requested data; empty at its end
+	kindFault                   // of the client: why the data cannot be read
 	kindOut                     // of the server: a piece of stdout
 	kindErr                     // of the server: a piece of stderr
 	kindExit                    // of the server: one byte, the exit code; the last frame
 	kinds
 )
 
-// Request is a command as it is called.
+// Request is the call of a command.
 type Request struct {
 	Args     []string `json:"args"`               // without the name of the program
-	Dir      string   `json:"dir"`                // the folder in which it was called
-	Terminal bool     `json:"terminal,omitempty"` // stdout is one
+	Dir      string   `json:"dir"`                // its working folder
+	Terminal bool     `json:"terminal,omitempty"` // stdout is a terminal
 }
 
 // ask is a question for a piece of stdin, or of a file.
 type ask struct {
-	File string `json:"file,omitempty"` // as the command names it; "": stdin
-	Most int    `json:"most"`           // bytes
+	File string `json:"file,omitempty"` // name in the command line; "": stdin
+	Most int    `json:"most"`           // most bytes
 }
 
-// Errors of the reader of frames.
+// The errors of the reader of frames.
 var (
 	errVersion = errors.New("the other side speaks another version of the protocol")
 	errFrame   = errors.New("the other side does not keep to the protocol")
 )
 
-// appendFrame makes a frame behind what is in to.
+// appendFrame appends a frame to to.
 func appendFrame(to []byte, k kind, content []byte) []byte {
 	to = append(to, version, byte(k))
 	to = binary.BigEndian.AppendUint32(to, uint32(len(content)))
@@ -82,8 +82,8 @@ func readFrame(r io.Reader, most int) (kind, []byte, error) {
 	return k, content, nil
 }
 
-// Errors of a Client: nobody answers any more. The first says that the command was not carried out;
-// after the second nobody knows.
+// The errors of a Client without an answer. After the first the command was not carried out; after the second the result is
+// unknown.
 var (
 	ErrGone    = errors.New("nobody answers at the socket of this run")
 	ErrCut     = errors.New("the answer was cut off")
@@ -95,10 +95,10 @@ type Client struct {
 	Socket         string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Open           func(name string) (io.ReadCloser, error) // a file that the command line names
+	Open           func(name string) (io.ReadCloser, error) // opens a file that the command line names
 }
 
-// Do sends a command and returns its exit code. When ctx ends, it goes away.
+// Do sends a command and returns its exit code. When ctx ends it disconnects.
 func (c *Client) Do(ctx context.Context, r Request) (int, error) {
 	content, err := json.Marshal(r)
 	if err == nil && len(content) > maxRequest {
@@ -136,7 +136,7 @@ func (c *Client) cut(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrCut, err)
 }
 
-// errOwn marks what went wrong on this side.
+// errOwn marks an error of this side.
 var errOwn = errors.New("cannot write what the command says")
 
 // receive takes frames until the exit code.
@@ -178,7 +178,7 @@ type source struct {
 	client *Client
 	conn   net.Conn
 	name   string
-	file   io.ReadCloser // open, when it was not read to its end
+	file   io.ReadCloser // open until it is read to its end
 }
 
 // answer reads stdin beside the frames that come: it may have nothing for a long time.

@@ -8,23 +8,22 @@ import (
 )
 
 const (
-	maxQueued = 256 << 10        // bytes that wait for the client
-	patience  = 20 * time.Second // in which a client takes what is sent to it
+	maxQueued = 256 << 10        // most bytes that wait for the client
+	patience  = 20 * time.Second // longest time in which a client accepts sent data
 )
 
 var errSlow = errors.New("the client does not read what it is sent")
 
-// outbox sends frames in the order in which they come. A command waits for a slow client only when a
-// lot is waiting already, and never longer than patience: it may hold a lock. What it says on stderr,
-// where progress is told from within its work, never waits.
+// outbox sends frames in order. A command waits for a slow client only if a lot is queued, and never longer than patience: it
+// may hold a lock. Its stderr, which has progress messages from within its work, never waits.
 type outbox struct {
 	conn net.Conn
 	mu   sync.Mutex
 	more *sync.Cond
 
 	queue []byte
-	last  bool  // nothing will follow
-	err   error // nothing can be sent any more
+	last  bool  // no more frames follow
+	err   error // no more frames can be sent
 	done  chan struct{}
 }
 
@@ -63,7 +62,7 @@ func (o *outbox) put(k kind, content []byte, last bool) error {
 	return nil
 }
 
-// fail ends the connection: its reader tells the command.
+// fail ends the connection: its reader reports that to the command.
 func (o *outbox) fail(err error) {
 	o.err, o.queue = err, nil
 	o.more.Broadcast()

@@ -34,33 +34,33 @@ import (
 )
 
 const (
-	maxCalls = 32               // commands of a run at one time; others wait
-	opening  = 10 * time.Second // in which a client says what it wants
-	ending   = 10 * time.Second // in which commands end once the run is over
+	maxCalls = 32               // most commands of a run at one time; others wait
+	opening  = 10 * time.Second // longest time for a client to send its request
+	ending   = 10 * time.Second // longest time for commands to end after the run
 	crashed  = 1                // exit code of a command that could not be carried out
 
-	// A run that calls without end, in a loop that went wrong, would take the board's lock from the
-	// others all the time: after so many commands each next one waits for its turn.
+	// A run that calls without end, in a loop that went wrong, would take the board's lock from the others all the time:
+	// after so many commands each further one waits for its turn.
 	atOnce    = 100
 	perSecond = 20
 )
 
-// Handler carries out a command and returns its exit code. ctx ends with the run; a client that goes away
-// before is told by Gone.
+// Handler carries out a command and returns its exit code. ctx ends with the run; Gone reports a client that disconnects
+// earlier.
 type Handler func(ctx context.Context, c *Call) int
 
-// Call is one command that came out of a run.
+// Call is one command from a run.
 type Call struct {
 	Request
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Gone           <-chan struct{} // closed when the client has gone away
+	Gone           <-chan struct{} // closed when the client disconnects
 
 	box     *outbox
-	asking  sync.Mutex // one question at a time
+	asking  sync.Mutex // one request for data at a time
 	mu      sync.Mutex
-	asked   int        // bytes that the client may send now; 0: it may send nothing
-	answers chan reply // to the question
+	asked   int        // bytes that the client may send now; 0: none
+	answers chan reply // to a request for data
 }
 
 type reply struct {
@@ -82,8 +82,8 @@ type Server struct {
 	belongs  func(pid int) bool
 }
 
-// Serve answers what comes over the listener, until Close. Who connects must belong to the run: belongs is asked with
-// the process id, where the system tells it; nil: everybody who can connect does.
+// Serve answers connections of the listener, until Close. A client must belong to the run: belongs reports that for its
+// process id, if the system knows it; nil: every client does.
 func Serve(l net.Listener, h Handler, belongs func(pid int) bool) *Server {
 	return serve(l, h, belongs, rate.NewLimiter(perSecond, atOnce))
 }
@@ -95,8 +95,7 @@ func serve(l net.Listener, h Handler, belongs func(pid int) bool, pace *rate.Lim
 	return s
 }
 
-// Close ends all commands, as an interrupt would, and reports whether all have ended in time. None
-// begins any more.
+// Close ends all commands, as an interrupt would, and reports whether all have ended in time. No further one begins.
 func (s *Server) Close() bool {
 	s.end()
 	_ = s.listener.Close() // nothing else can be done about it
@@ -194,7 +193,7 @@ func (s *Server) run(c *Call) (code int) {
 	return s.handler(s.over, c)
 }
 
-// listen takes what the client sends. More than was asked for ends the connection.
+// listen receives the client's data. More than was requested ends the connection.
 func (c *Call) listen(conn net.Conn) {
 	for {
 		k, content, err := readFrame(conn, maxChunk)
@@ -217,7 +216,7 @@ func (c *Call) listen(conn net.Conn) {
 	}
 }
 
-// Open is a file as the command names it, or stdin for "". The client opens it.
+// Open returns a file that the command names, or stdin for "". The client opens it.
 func (c *Call) Open(name string) io.Reader { return &input{call: c, file: name} }
 
 // input asks the client for each piece.
@@ -282,16 +281,15 @@ const Socket = "broker.sock"
 // longest is how long the path of a socket may be: macOS has 104 bytes for it, Linux 108.
 const longest = 103
 
-// Folder is the folder of one run. The same agent of the same project has the same path again, so that
-// what a killed supervisor left is found and removed.
+// Folder is the folder of one run. The same agent of the same project has the same path again, so that the remainder of a
+// killed supervisor is found and removed.
 type Folder struct {
 	Path     string
-	Listener net.Listener // of the broker
-	open     *os.File     // the folder itself, so that no other one is taken for it
+	Listener net.Listener // listener of the broker
+	open     *os.File     // the folder itself, to distinguish it from a later one
 }
 
-// Base is where folders of runs are made: the person's runtime folder (XDG_RUNTIME_DIR) when it can be
-// used, else /tmp.
+// Base returns the folder for folders of runs: the person's runtime folder (XDG_RUNTIME_DIR) if it can be used, else /tmp.
 func Base(runtime string) string {
 	name := filepath.Join(runtime, "liza-"+strconv.Itoa(os.Getuid()), "00000000", Socket)
 	if info, err := os.Stat(runtime); filepath.IsAbs(runtime) && len(name) <= longest && err == nil && info.IsDir() {
@@ -306,8 +304,8 @@ func folderOf(base, project, agent string) string {
 	return filepath.Join(base, "liza-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:4]))
 }
 
-// MakeFolder makes the folder of a run with the broker's socket. What an earlier run of that agent left
-// is removed, and so is what other supervisors left that were killed.
+// MakeFolder makes the folder of a run with the broker's socket. It removes the folder of an earlier run of that agent, and
+// those of other killed supervisors.
 func MakeFolder(base, project, agent string) (*Folder, error) {
 	f := &Folder{Path: folderOf(base, project, agent)}
 	err := alone(filepath.Dir(f.Path), func() (err error) {
@@ -329,7 +327,7 @@ func MakeFolder(base, project, agent string) (*Folder, error) {
 	return f, nil
 }
 
-// Listen opens a socket in the folder, for its owner only. It goes with the folder.
+// Listen opens a socket in the folder, for its owner only. It is removed with the folder.
 func (f *Folder) Listen(name string) (net.Listener, error) {
 	path := filepath.Join(f.Path, name)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -343,8 +341,8 @@ func (f *Folder) Listen(name string) (net.Listener, error) {
 	return l, nil
 }
 
-// Remove removes the folder, once, when its server is closed. One that has taken its place belongs to a later run, and
-// stays. Whether the socket is answered says nothing here: a program that starts at this moment has a copy of it.
+// Remove removes the folder, once, after its server is closed. A folder that replaced it belongs to a later run, and stays.
+// An answer at the socket means nothing here: a program that starts at this moment has a copy of it.
 func (f *Folder) Remove() error {
 	defer f.open.Close()
 	own, err := f.open.Stat()
@@ -359,8 +357,8 @@ func (f *Folder) Remove() error {
 	})
 }
 
-// RemoveStale removes the folders of runs whose supervisors were killed. A folder whose socket is answered belongs to a run
-// that is under way, and stays.
+// RemoveStale removes the folders of runs whose supervisors were killed. A folder whose socket is answered belongs to a
+// running one, and stays.
 func RemoveStale(base string) error {
 	dir := filepath.Dir(folderOf(base, "", ""))
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -379,7 +377,7 @@ func sweep(dir string) (err error) {
 	return err
 }
 
-// answered reports whether somebody listens, even when that one has no time now.
+// answered reports whether a process listens, even if it is busy.
 func answered(socket string) bool {
 	conn, err := net.Dial("unix", socket)
 	if err == nil {

@@ -19,7 +19,7 @@ var payloadOf = map[string][]string{
 	"handoff": {"coder", "code_reviewer"}, "text": {"messenger"}, "summary": {"summarizer"}, "facts": {"summarizer"},
 }
 
-// problems collects what is wrong with an exit command.
+// problems collects the problems of an exit command.
 type problems []string
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }

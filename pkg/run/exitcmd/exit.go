@@ -1,6 +1,5 @@
-// Package exitcmd reads what an agent answers: the exit command that ends its output and the plan of a planner. It
-// is pure: bytes become values, or a list of what is wrong with them; one table has the limits for both, and for the
-// JSON Schema.
+// Package exitcmd parses the answers of agents: the exit command at the end of the output, and the plan of a planner. It is
+// pure: bytes become values, or a list of problems; one table has the limits for both, and for the JSON Schema.
 package exitcmd
 
 import (
@@ -61,7 +60,7 @@ func (e *Exit) Approves() bool {
 	return e.Action == Completed && e.Review != nil && e.Review.Status == ReviewOK
 }
 
-// Verdict is what a reviewer's exit command says of the work.
+// Verdict returns the verdict of a reviewer's exit command.
 func (e *Exit) Verdict() string {
 	switch {
 	case e.Action == Stuck:
@@ -72,8 +71,7 @@ func (e *Exit) Verdict() string {
 	return e.Action
 }
 
-// FixProblem says what keeps the item from being a step of a rejection, "" for nothing
-// (specs/roles-and-knowledge.md#5.3).
+// FixProblem returns why the item cannot be a step of a rejection, or "" (specs/roles-and-knowledge.md#5.3).
 func (x PlanTask) FixProblem() string {
 	f := x.Fix()
 	typed := x.Kind != "" && x.Kind != x.Type && slices.Contains(blackboard.Kinds, x.Type)
@@ -92,7 +90,7 @@ func (x PlanTask) FixProblem() string {
 	return ""
 }
 
-// Fix is the item as a step of a rejection. As in plans, the type may name the kind.
+// Fix returns the item as a step of a rejection. As in plans, the type may name the kind.
 func (x PlanTask) Fix() *blackboard.Fix {
 	kind := x.Kind
 	if kind == "" && slices.Contains(blackboard.Kinds, x.Type) {
@@ -105,22 +103,21 @@ func (x PlanTask) Fix() *blackboard.Fix {
 	return f
 }
 
-// ErrMissing says that there is nothing that looks like an exit command.
+// ErrMissing is returned for an output without an exit command.
 var ErrMissing = errors.New("no exit command found")
 
-// An Answer is what the output of an agent program says. It is read once, when the program has ended.
+// An Answer is the parsed output of an agent program. It is parsed once, after the end of the program.
 type Answer struct {
-	Exit     *Exit // nil: Problem says why
-	Problem  error // ErrMissing, ErrNoReview, or what is wrong with the exit command
+	Exit     *Exit // nil: Problem is the reason
+	Problem  error // ErrMissing, ErrNoReview, or the problems of the exit command
 	Multiple bool  // there were several valid ones; the last one counts
 
-	Before string // what was said before the exit command
+	Before string // text before the exit command
 }
 
-// Read finds the exit command in the output of an agent of that kind
-// (specs/roles-and-knowledge.md#4.2): the object with a key "action" that ends the answer. One that is
-// followed by more text was quoted, or taken back: it does not count. With strict nothing may
-// are around it.
+// Read finds the exit command in the output of an agent of that kind (specs/roles-and-knowledge.md#4.2): the object with a
+// key "action" that ends the answer. An object before more text was quoted, or taken back: it does not count. With strict no
+// other text is allowed.
 func Read(output, kind string, strict bool) Answer {
 	output = Text(output)
 	if strict {
@@ -213,8 +210,7 @@ func beside(raw []byte, key string) string {
 	return ""
 }
 
-// Text is the part of an output in which the exit command is looked for: its end,
-// without colours.
+// Text returns the part of an output that may have the exit command: its end, without colours.
 func Text(output string) string {
 	if len(output) > exitWindow {
 		output = strings.ToValidUTF8(output[len(output)-exitWindow:], "")
@@ -222,9 +218,8 @@ func Text(output string) string {
 	return strings.ReplaceAll(ansi().ReplaceAllString(output, ""), "\x00", "")
 }
 
-// objects lists the JSON objects that have a key "action", in order of occurrence.
-// An object inside another one is not listed. It looks from the end to the beginning, so
-// that whatever an agent printed before cannot hide what it said last.
+// objects lists the JSON objects that have a key "action", in order of occurrence, without nested ones. It searches from the
+// end to the beginning, so that earlier output of an agent cannot hide the last object.
 func objects(output string) []json.RawMessage {
 	type span struct{ from, to int }
 	var spans []span
@@ -254,8 +249,7 @@ func objects(output string) []json.RawMessage {
 	return brokenExits(output)
 }
 
-// objectAt tells how long the JSON object at the beginning of a text is, 0 when there is
-// none, and how much of the text was looked at.
+// objectAt returns the length of the JSON object at the beginning of text, or 0, and the number of bytes that it read.
 func objectAt(text string) (end, looked int) {
 	var raw json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(text))
@@ -300,9 +294,9 @@ func doubledKey(raw []byte) string {
 }
 
 const (
-	exitWindow     = 1 << 20 // only the last MiB of the output is looked at
-	exitCandidates = 500     // and only so many objects
-	exitEffort     = 4 << 20 // and only so many bytes of them, however they are nested
+	exitWindow     = 1 << 20 // most bytes of the output's end that are searched
+	exitCandidates = 500     // most objects
+	exitEffort     = 4 << 20 // most bytes of them, however they are nested
 )
 
 var (
@@ -338,8 +332,8 @@ func isExit(raw json.RawMessage) bool {
 	return ok && isExit(inner)
 }
 
-// InWords is what an agent of that kind says, with the exit command at its end as people read it. A text without one,
-// and one whose exit command is broken, stay as they are.
+// InWords returns the text of an agent of that kind with the exit command at its end in readable form. A text without a valid
+// one stays as it is.
 func InWords(text, kind string) string {
 	if !strings.Contains(text, `"action"`) || len(text) > exitWindow {
 		return text
@@ -387,7 +381,7 @@ const (
 	ReviewStuck    = "stuck"
 )
 
-// What a decision of a plan may do with a task or a discovery.
+// The actions of a decision on a task or a discovery.
 const (
 	DoUnblock   = "unblock"
 	DoSupersede = "supersede"
@@ -397,17 +391,17 @@ const (
 	DoDefer     = "defer"
 )
 
-// Limit is what the type of a key does not say. The same line serves the checks of an answer, those of a plan and the
-// JSON Schema, so that no program is told another limit than the one that it is held to.
+// Limit has the constraints of a key beyond its type. The same line serves the checks of an answer, those of a plan and the
+// JSON Schema, so that programs get the limits that are enforced.
 type Limit struct {
 	Least, Most int      // characters of a text; the value of a number
 	LeastItems  int      // entries of a list
-	Items       int      // and at most
+	Items       int      // most entries of a list
 	Each        int      // characters of each entry
 	Words       []string // the only values of a text
 
-	number bool           // Least and Most, where it is not 0, are those of a number
-	form   map[string]any // what JSON Schema says besides
+	number bool           // Least and Most, if not 0, are those of a number
+	form   map[string]any // further keywords of JSON Schema
 }
 
 // limits has the keys as "Type.key".
@@ -453,10 +447,10 @@ var limits = map[string]Limit{
 	"PlanTask.limits":              {form: map[string]any{"additionalProperties": map[string]any{"type": "integer", "minimum": 0}}},
 }
 
-// MaxLearn is how many facts one verdict may bring.
+// MaxLearn is the most facts of one verdict.
 const MaxLearn = 3
 
-// LimitOf is the limit of a key, written "Type.key".
+// LimitOf returns the limit of a key, written "Type.key".
 func LimitOf(key string) Limit {
 	l, ok := limits[key]
 	if !ok {
@@ -465,10 +459,10 @@ func LimitOf(key string) Limit {
 	return l
 }
 
-// Has reports whether a word is one of the values.
+// Has reports whether word is one of the values.
 func (l Limit) Has(word string) bool { return slices.Contains(l.Words, word) }
 
-// Listed names the values: "a, b or c".
+// Listed returns the values as "a, b or c".
 func (l Limit) Listed() string {
 	last := len(l.Words) - 1
 	return strings.Join(l.Words[:last], ", ") + " or " + l.Words[last]

@@ -36,8 +36,8 @@ func decodeRaw(data []byte) (raw any, err error) {
 	return raw, err
 }
 
-// formCheck compares decoded JSON with a Go type and its json tags. What does not fit is a
-// problem with its path, and is left out.
+// formCheck compares decoded JSON with a Go type and its json tags. A value that does not fit is a problem with its path, and
+// is omitted.
 type formCheck struct{ problems []string }
 
 func (f *formCheck) full() bool { return len(f.problems) > mostProblems }
@@ -158,7 +158,7 @@ func kindName(t reflect.Type) string {
 	return "a text"
 }
 
-// jsonName says what a decoded value is, without showing it: it may be a secret.
+// jsonName returns the type of a decoded value, never the value: it may be a secret.
 func jsonName(v any) string {
 	switch v.(type) {
 	case json.Number:
@@ -173,10 +173,10 @@ func jsonName(v any) string {
 	return "a text"
 }
 
-// mostProblems is how many problems of one input are told.
+// mostProblems is the most problems of one input that are reported.
 const mostProblems = 100
 
-// AllOf shows problems one after the other, as many as anybody reads.
+// AllOf joins the first mostProblems problems.
 func AllOf(problems []string) string {
 	if len(problems) > mostProblems {
 		problems = append(slices.Clone(problems[:mostProblems]), "and more")
@@ -184,7 +184,7 @@ func AllOf(problems []string) string {
 	return strings.Join(problems, "; ")
 }
 
-// SchemaFile is what `liza help schema` prints, for agent programs that are told of it.
+// SchemaFile returns the output of `liza help schema`, for agent programs that accept a schema.
 func SchemaFile() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -194,8 +194,8 @@ func SchemaFile() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Schema is the JSON Schema (draft-07) of the exit command, made from its Go type
-// (specs/roles-and-knowledge.md#4.1): the object itself, or the same under the key response.
+// Schema returns the JSON Schema (draft-07) of the exit command, made from its Go type (specs/roles-and-knowledge.md#4.1): of
+// the object itself, or of the same under the key response.
 func Schema() map[string]any {
 	defs := map[string]any{}
 	t := reflect.TypeFor[Exit]()

@@ -26,8 +26,8 @@ type Plan struct {
 	Tasks     []PlanTask        `json:"tasks"`
 	Decisions []Decision        `json:"decisions,omitempty"`
 
-	Answers int      `json:"-"` // how many answers of the planner there were until this one
-	form    []string // what is wrong with the form of what it was read from
+	Answers int      `json:"-"` // number of the planner's answers up to this one
+	form    []string // problems of the form of the text
 }
 
 // PlanTask is one item of a plan. Description and Detail, Expect and DoneWhen are aliases.
@@ -62,7 +62,7 @@ type PlanTask struct {
 	Limits             map[string]int `json:"limits,omitempty"`
 }
 
-// Decision says what happens to an existing task.
+// Decision is the action for an existing task.
 type Decision struct {
 	Task      string   `json:"task,omitempty"`
 	Discovery string   `json:"discovery,omitempty"`
@@ -73,8 +73,8 @@ type Decision struct {
 	RootCause string   `json:"root_cause,omitempty"`
 }
 
-// ParsePlan reads a plan in JSON or YAML. Problems of its form stay with the plan, so that
-// ApplyPlan tells them together with all others; the error is for what is not a plan at all.
+// ParsePlan parses a plan in JSON or YAML. Problems of its form stay with the plan, so that ApplyPlan reports them together
+// with all others; it returns an error for a text that is not a plan at all.
 func ParsePlan(data []byte) (*Plan, error) {
 	if !json.Valid(data) {
 		converted, err := fromYAML(data)
@@ -110,8 +110,7 @@ func ParsePlan(data []byte) (*Plan, error) {
 	return &p, nil
 }
 
-// maxKeys is how many keys a map of a plan in YAML may have. Finding those that are there
-// twice takes the square of it.
+// maxKeys is the most keys of a map of a plan in YAML: the search for duplicates takes the square of it.
 const maxKeys = 200
 
 // fromYAML turns a plan in YAML into one in JSON.
@@ -147,18 +146,18 @@ func largeMap(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// InvalidPlan refuses a plan.
+// InvalidPlan returns the error for an invalid plan.
 func InvalidPlan(format string, args ...any) error {
 	return transition.Refuse(transition.ExitUsage, "liza help plan", format, args...)
 }
 
-// FormProblems are those that are seen without a board.
+// FormProblems returns the problems that need no board.
 func (p *Plan) FormProblems() []string {
 	return append(slices.Clone(p.form), SecretProblems(p.Secrets)...)
 }
 
-// Hash is the same for plans that say the same. What their secrets are does not count: a
-// hash may be guessed at.
+// Hash returns a hash that is equal for equal plans. Values of secrets do not count, because a hash could be used to guess
+// them.
 func (p *Plan) Hash() (string, error) {
 	named := *p
 	named.Secrets = map[string]string{}
@@ -176,7 +175,7 @@ func (p *Plan) Hash() (string, error) {
 // SecretName is the form of the name of a secret.
 var SecretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`) })
 
-// SecretProblems says what is wrong with the secrets of a plan. It never shows a value.
+// SecretProblems returns the problems of a plan's secrets, without their values.
 func SecretProblems(values map[string]string) []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -190,12 +189,12 @@ func SecretProblems(values map[string]string) []string {
 	return problems
 }
 
-// Unread reports whether a key has a problem of form: nothing of its value was read.
+// Unread reports whether a key has a problem of form, so that its value was not read.
 func (p *Plan) Unread(key string) bool {
 	return p != nil && slices.ContainsFunc(p.form, func(told string) bool { return strings.HasPrefix(told, key+": ") })
 }
 
-// Secrets are the secrets in an output, by their names, whatever else is wrong with it.
+// Secrets returns the secrets in an output by name, even if the rest is invalid.
 func Secrets(output string) map[string]string {
 	found := map[string]string{}
 	for _, object := range objects(Text(output)) {

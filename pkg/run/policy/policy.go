@@ -1,9 +1,9 @@
-// Package policy says which shell commands are never started for a task of kind exec, nor for
-// an item of a rejection (specs/roles-and-knowledge.md#9.4).
+// Package policy has the shell commands that are never started for a task of kind exec, or for an item of a rejection
+// (specs/roles-and-knowledge.md#9.4).
 //
-// It reads plain words: each simple command of a text, wherever the shell would start it, and
-// those of a text that is handed to another shell. It stops accidents. A script, a variable or
-// a program can start anything that no text shows, and what holds them is the sandbox.
+// It reads plain words: each simple command of a text, wherever the shell would start it, and those of a text for another
+// shell. It prevents accidents. A script, a variable or a program can start anything that the text does not show; the sandbox
+// contains those.
 package policy
 
 import (
@@ -19,21 +19,20 @@ import (
 	"liza/pkg/base/prose"
 )
 
-// Place is where a command would run. Paths are absolute.
+// Place is the working folder of a command. Paths are absolute.
 type Place struct {
 	Worktree string
 	Home     string
 }
 
-// List is the project's own part of the deny list (policy.*): expressions over a simple
-// command. Allow wins over the built-in list, Deny over everything. The expressions are valid:
-// the configuration was checked.
+// List is the project's part of the deny list (policy.*): expressions over a simple command. Allow overrides the built-in
+// list, Deny overrides everything. The expressions are valid: the configuration was checked.
 type List struct {
 	Deny, Allow []string
 	AllowSudo   bool
 }
 
-// Denial says why a command is not started. Segment is the part of it that is denied.
+// Denial is the reason why a command is not started. Segment is its denied part.
 type Denial struct {
 	Segment string
 	Why     string
@@ -43,25 +42,25 @@ func (d *Denial) Error() string {
 	return fmt.Sprintf("denied: `%s` %s", prose.OneLine(d.Segment, 200), d.Why)
 }
 
-// Hint says how the task can go on after a denial.
+// Hint returns how the task can continue after a denial.
 func (d *Denial) Hint() string {
 	return "say it without this command, or let a person allow it in policy.allow of .liza/config.yaml"
 }
 
 const (
 	maxCommand  = 128<<10 - 1 // length of the longest argument that Linux passes to a program
-	maxDepth    = 4           // of substitutions, subshells and nested shells
+	maxDepth    = 4           // depth of substitutions, subshells and nested shells
 	maxBrackets = 1000        // the parser calls itself for each: without a bound its stack ends the process
 )
 
-// Errors about commands that are not started because they cannot be understood.
+// The errors for commands that cannot be understood.
 var (
 	errEmpty = errors.New("the command is empty")
 	errDeep  = fmt.Errorf("the command is nested deeper than %d levels, so that it cannot be looked through", maxDepth)
 )
 
-// Check returns nil for a command that may be started at place at. A *Denial names the segment
-// that may not; another error says why the command cannot be understood.
+// Check returns nil for a command that may be started at place at. A *Denial names the denied segment; another error is the
+// reason why the command cannot be understood.
 func (l List) Check(command string, at Place) error {
 	if strings.TrimSpace(command) == "" {
 		return errEmpty
@@ -83,8 +82,8 @@ func (l List) Check(command string, at Place) error {
 type judge struct {
 	place       Place
 	deny, allow []*regexp.Regexp
-	sudo        bool   // it is allowed
-	cwd         string // where the next command would run, as far as cd tells
+	sudo        bool   // sudo is allowed
+	cwd         string // folder of the next command, as far as cd determines it
 }
 
 // text judges a text that a shell would carry out. depth is how many shells it is nested in.
@@ -264,7 +263,7 @@ func quoted(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// has reports whether a simple command at or below n is what is says.
+// has reports whether is returns true for a simple command at or below n.
 func has(n syntax.Node, is func(words []string) bool) (found bool) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if s, ok := n.(*syntax.Stmt); ok && !found {

@@ -59,7 +59,7 @@ func (j *judge) wrong(words, targets []string) string {
 
 var device = regexp.MustCompile(`^/dev/(sd|nvme|hd|vd|mmcblk|disk)`)
 
-// maxPath bounds what is remembered of where cd leads to.
+// maxPath is the longest remembered path of cd.
 const maxPath = 512
 
 // option reports whether an option is given, alone, among others in one word, or long.
@@ -103,7 +103,7 @@ func findRoots(args []string) []string {
 	return args
 }
 
-// resolve makes a path of a word as a shell would, as far as that can be told.
+// resolve returns the path of a word as a shell would, as far as possible.
 func (j *judge) resolve(word string) string {
 	home := j.home()
 	for _, v := range []string{"~", "$HOME"} {
@@ -267,8 +267,8 @@ func (j *judge) guarded(word string) string {
 	return ""
 }
 
-// bare leaves out what is before the command itself: assignments, and programs that start
-// another one. sudo reports whether it would change the user.
+// bare removes the words before the command itself: assignments, and programs that start another one. sudo reports whether it
+// would change the user.
 func bare(words []string) (rest []string, sudo bool) {
 	for len(words) > 0 {
 		name := path.Base(words[0])

@@ -10,13 +10,13 @@ import (
 	"liza/pkg/board/transition"
 )
 
-// conversation holds what people wrote to the planner, and what they were answered.
+// conversation has the messages of people to the planner, and the answers.
 type conversation struct {
 	state *blackboard.State
-	plan  *blackboard.Plan // that the request became; nil before there is one
-	kind  Kind             // of the reader
-	first bool             // the plan is made now: the goal is the message
-	most  int              // messages that are told
+	plan  *blackboard.Plan // plan that the request became, or nil
+	kind  Kind             // kind of the reader
+	first bool             // the plan is being made: the goal is the message
+	most  int              // most messages in the prompt
 }
 
 func conversationOf(in *Input) conversation {

@@ -9,9 +9,8 @@ import (
 	"liza/pkg/run/role"
 )
 
-// data is what the template of a role gets (specs/roles-and-knowledge.md#2.3): the fields of the
-// kind, empty where the run has no data for them or the role does not want the piece.
-// Text from outside is between its fences here as well.
+// data returns the data for the template of a role (specs/roles-and-knowledge.md#2.3): the fields of the kind, empty if the
+// run has no data for them or the role does not want the piece. Text from outside has its fences here too.
 func (in *Input) data() map[string]any {
 	data := map[string]any{}
 	for _, f := range role.Fields {
@@ -128,7 +127,7 @@ func fixes(t *blackboard.Task) []role.Fix {
 	return list
 }
 
-// files are those that the prompt names (specs/roles-and-knowledge.md#7.1).
+// files returns the files that the prompt names (specs/roles-and-knowledge.md#7.1).
 func (in *Input) files() []string {
 	var list []string
 	add := func(path string) {

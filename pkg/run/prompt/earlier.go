@@ -9,21 +9,20 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// earlier holds what came before this run on the same task: notes, answers, handoff, attempts, and the
-// rejection.
+// earlier has the events before this run on the same task: notes, answers, handoff, attempts, and the rejection.
 type earlier struct {
 	kind  Kind
 	state *blackboard.State
 	task  *blackboard.Task // nil for a planner and a summarizer
 	root  string           // absolute path of the project
-	most  int              // runs that are told
+	most  int              // most runs in the prompt
 }
 
 func earlierOf(in *Input) earlier {
 	return earlier{in.Kind, in.State, in.Task, in.Root, count(in.PriorAttempts, 5)}
 }
 
-// before makes a section's text of what came earlier.
+// before returns the text function of a section about earlier events.
 func before(text func(earlier) string) func(*Input) string {
 	return func(in *Input) string { return text(earlierOf(in)) }
 }
@@ -38,7 +37,7 @@ func (e earlier) taskNotes() string {
 	return l.String()
 }
 
-// commentPlace says what a comment on a change is about, "" for a note.
+// commentPlace returns the place of a comment on a change, or "" for a note.
 func commentPlace(n *blackboard.Note) string {
 	if !n.IsComment() {
 		return ""
@@ -50,8 +49,7 @@ func commentPlace(n *blackboard.Note) string {
 	return fmt.Sprintf(" on %s of commit %.9s", cmp.Or(place, "the change"), n.Commit)
 }
 
-// answers are the answered questions of the task. Those that an earlier run got stay: a
-// fresh process knows nothing of it.
+// answers returns the answered questions of the task, also those that an earlier run got: a fresh process does not know them.
 func (e earlier) answers() string {
 	var l lines
 	for _, q := range e.state.Questions {
@@ -62,8 +60,7 @@ func (e earlier) answers() string {
 	return l.String()
 }
 
-// handoffOf is what an agent of the same kind left for its successor, unless a submission
-// or verdict came after it.
+// handoffOf returns the handoff of an agent of the same kind, unless a submission or verdict came after it.
 func (e earlier) handoffOf() *blackboard.Handoff {
 	if e.task == nil {
 		return e.plannerHandoff()
@@ -86,7 +83,7 @@ func (e earlier) handoffOf() *blackboard.Handoff {
 	return h
 }
 
-// plannerHandoff is what a planner left that nobody has taken up.
+// plannerHandoff returns the handoff of a planner that no run has continued.
 func (e earlier) plannerHandoff() *blackboard.Handoff {
 	if h := e.state.Handoff["_planner"]; h != nil && e.kind == Planner && h.ConsumedBy == "" {
 		return h
@@ -118,7 +115,7 @@ func (e earlier) handoff() string {
 	return l.String()
 }
 
-// priorAttempts tells of earlier runs, newest first.
+// priorAttempts describes earlier runs, newest first.
 func (e earlier) priorAttempts() string {
 	all := e.task.Attempts
 	var l lines
@@ -242,7 +239,7 @@ func findingText(f *blackboard.Finding) string {
 		after("; fix: ", f.Fix), after("; spec: ", f.SpecRef))) + output(f.Output)
 }
 
-// output is what a check printed last, as a block below its finding.
+// output returns the last output of a check as a block below its finding.
 func output(text string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return ""

@@ -25,11 +25,11 @@ const (
 	readmeBytes = 1500
 )
 
-// alwaysExcluded are never told to an agent, whatever context.excluded_paths says.
+// alwaysExcluded are paths that no prompt names, whatever context.excluded_paths has.
 var alwaysExcluded = []string{".git", ".liza", ".worktrees"}
 
-// Excluded gives the test for context.excluded_paths: a pattern without "/" and "*"
-// excludes every path with that component, others are globs with "**".
+// Excluded returns the test for context.excluded_paths: a pattern without "/" and "*" excludes every path with that
+// component, others are globs with "**".
 func Excluded(patterns []string) func(path string) bool {
 	names := map[string]bool{}
 	var globs []*regexp.Regexp
@@ -50,8 +50,8 @@ func Excluded(patterns []string) func(path string) bool {
 	}
 }
 
-// glob is a pattern for paths: * stays within a folder, ** does not. What matches a folder
-// matches everything in it.
+// glob compiles a pattern for paths: * stays within a folder, ** does not. A pattern that matches a folder matches everything
+// in it.
 func glob(text string) *regexp.Regexp {
 	if expression, err := pattern.Regexp(text, pattern.Filenames|pattern.GlobLeadingDot); err == nil {
 		if g, err := regexp.Compile("^(?:" + expression + ")(?:/.*)?$"); err == nil {
@@ -65,8 +65,8 @@ var keyFile = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(README.*|CONTRIBUTING.*|Makefile|go\.mod|package\.json|pyproject\.toml|Cargo\.toml|pom\.xml|build\.gradle.*|Dockerfile|.*\.sln|CLAUDE\.md|AGENTS\.md)$`)
 })
 
-// Tree is the repository in two levels, its key files, and how its README begins. tracked
-// are all paths, without those that are excluded.
+// Tree returns the repository in two levels, its key files, and the beginning of its README. tracked are all paths that are
+// not excluded.
 func Tree(tracked []string, readme string) string {
 	tracked = slices.Sorted(slices.Values(tracked))
 	var l lines
@@ -129,7 +129,7 @@ func quoted(path string) string {
 	return strconv.Quote(path)
 }
 
-// Readme is the path of the README among the tracked files, or "".
+// Readme returns the path of the README among the tracked files, or "".
 func Readme(tracked []string) string {
 	for _, p := range slices.Sorted(slices.Values(tracked)) {
 		if strings.HasPrefix(p, "README") && !strings.Contains(p, "/") {
@@ -147,8 +147,8 @@ const (
 	leastScore   = 3
 )
 
-// RelevantFiles are the files that the task names, then those that its words find, at most
-// limit. read gives the content of a file; ok is false for one that cannot be had.
+// RelevantFiles returns the files that the task names, then those that its words find, at most limit. read returns the
+// content of a file; ok is false if it cannot be read.
 func RelevantFiles(t *blackboard.Task, tracked []string, limit int, read func(path string) (text string, ok bool)) []File {
 	if t == nil || limit <= 0 {
 		return nil

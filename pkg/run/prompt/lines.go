@@ -159,8 +159,8 @@ func count(n, builtin int) int {
 	return n
 }
 
-// sections are all parts of a prompt in the order of specs/roles-and-knowledge.md#2.2: what stays
-// the same longest is first. One without lead and text leaves no heading.
+// sections are all parts of a prompt in the order of specs/roles-and-knowledge.md#2.2: the parts that stay the same longest
+// are first. A section without lead and text has no heading.
 var sections = []section{
 	// The same for every task of a role.
 	{name: "role", from: "role file", text: func(in *Input) string { return in.rendered }},
@@ -336,9 +336,9 @@ type part struct {
 	section
 	in          *Input
 	lead, whole string // whole: the text before any cut
-	now         string // the text as it is sent
+	now         string // the text to send
 	note        string // command or path for the marker
-	dropped     bool   // only the marker is left of it
+	dropped     bool   // only its marker is left
 }
 
 // gather makes every section that the kind gets and that has something to say, each
@@ -453,7 +453,7 @@ func (p *part) body() string {
 	return p.now
 }
 
-// shown is what the prompt is made of, for people.
+// shown returns the sections of the prompt, for people.
 func (d *draft) shown() []Section {
 	var list []Section
 	for _, p := range d.parts {
@@ -474,7 +474,7 @@ func (d *draft) shown() []Section {
 	return list
 }
 
-// cuts says what was left out.
+// cuts returns one sentence for each cut.
 func (d *draft) cuts() []string {
 	var list []string
 	for _, p := range d.parts {

@@ -10,8 +10,8 @@ import (
 	"liza/pkg/board/transition"
 )
 
-// planning is the board with the triggers that woke the planner: it says why the planner runs, what
-// the board holds, and after a failure what was tried before.
+// planning has the board with the triggers that woke the planner, for the reason of the run, the content of the board, and
+// the earlier attempts after a failure.
 type planning struct {
 	state    *blackboard.State
 	triggers []transition.Trigger
@@ -37,7 +37,7 @@ func replans(t transition.Trigger) bool {
 	return t.Kind == transition.TriggerReplan || t.Kind == transition.TriggerHypothesisExhausted
 }
 
-// meaning says what the planner has to do about a trigger (specs/protocol.md#13.1).
+// meaning has the planner's duty for each trigger (specs/protocol.md#13.1).
 var meaning = []struct {
 	kind transition.TriggerKind
 	text string
@@ -70,7 +70,7 @@ func (p planning) wake() string {
 	return l.String()
 }
 
-// causes tells of each task and discovery that the triggers name what is known.
+// causes describes each task and discovery that the triggers name.
 func (p planning) causes() string {
 	var l lines
 	told := map[string]bool{}
@@ -147,10 +147,10 @@ func (p planning) causeOf(l *lines, t *blackboard.Task) {
 	}
 }
 
-// mostTaken is how many ids of the archive a planner is told; a plan with another one is refused by name.
+// mostTaken is the most ids of the archive in a planner's prompt; a plan with another one is refused by name.
 const mostTaken = 100
 
-// board is every task, by status: what is over, here or in the archive, as ids only.
+// board lists every task, by status: finished and archived ones by id only.
 func (p planning) board() string {
 	var l lines
 	if taken := p.state.ArchivedIDs(); len(taken) > mostTaken {
@@ -252,7 +252,7 @@ func (p planning) completed() string {
 	return l.String()
 }
 
-// result is what came out of a task: its output, else its last summary.
+// result returns the result of a task: its output, else its last summary.
 func result(t *blackboard.Task, n int) string {
 	if t.Output != nil && t.Output.Text != "" {
 		return oneLine(t.Output.Text, n)

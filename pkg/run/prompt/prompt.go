@@ -14,8 +14,7 @@ import (
 	"liza/pkg/run/role"
 )
 
-// Build writes the prompt. The error is a *role.UnusableError when the text of the role
-// cannot be rendered.
+// Build returns the prompt. The error is a *role.UnusableError if the text of the role cannot be rendered.
 func Build(in Input) (Prompt, error) {
 	alone := in.Kind == Planner || in.Kind == Summarizer
 	switch {
@@ -48,10 +47,10 @@ func Build(in Input) (Prompt, error) {
 	return p, nil
 }
 
-const brokenLimit = 4000 // bytes of an unusable answer, and of what is wrong with it
+const brokenLimit = 4000 // bytes of an unusable answer, and of its problems
 
-// reask is what follows the original prompt when an answer could not be used: the answer,
-// what is wrong with it, and how to finish, once more.
+// reask returns the text after the original prompt when an answer could not be used: the answer, its problems, and once more
+// how to finish.
 func (in *Input) reask() string {
 	r := in.Reask
 	if r == nil {
@@ -82,33 +81,33 @@ func newDraft(in *Input) (d draft, err error) {
 	return d, nil
 }
 
-// MaxChars is the size of a prompt in bytes when Input does not say (specs/decisions.md#D9).
+// MaxChars is the default size of a prompt in bytes (specs/decisions.md#D9).
 const MaxChars = 30000
 
-// Input is what a prompt is made of. Nothing else enters it.
+// Input has everything that a prompt is made from.
 type Input struct {
 	Kind      Kind
-	Role      *role.Role        // whose text it begins with; of that kind
-	State     *blackboard.State // a snapshot; it is read only
-	Task      *blackboard.Task  // of State; nil for a planner and a summarizer
-	Agent     string            // "coder-1"; not looked at for helper kinds
+	Role      *role.Role        // role of that kind, whose text comes first
+	State     *blackboard.State // a snapshot, not to be changed
+	Task      *blackboard.Task  // task in State; nil for a planner and a summarizer
+	Agent     string            // "coder-1"; ignored for helper kinds
 	Worktree  string            // absolute path; the project root for a planner
 	Root      string            // absolute path of the project
 	Model     string            // "": the program's own default
-	Action    string            // of the request object; "": run
+	Action    string            // action of the request object; "": run
 	Iteration int               // 0: the task's
 
-	Triggers   []transition.Trigger // why a planner was woken, the first names the run
+	Triggers   []transition.Trigger // triggers that woke a planner; the first one names the run
 	IntentLate bool                 // the coder's intent came after its first commit
 
-	Uncommitted  []string // files in a coder's worktree that earlier work left without a commit
-	From, To     string   // the two sides of what a submission would change
-	Diff         string   // between them, as git prints it
+	Uncommitted  []string // uncommitted files of earlier work in a coder's worktree
+	From, To     string   // the two sides of a submission's change
+	Diff         string   // git's diff between them
 	DiffStat     string
-	SpecText     string              // the spec file of the task, or of the goal for a planner; whole
+	SpecText     string              // the whole spec file of the task, or of the goal for a planner
 	RepoTree     string              // see Tree
 	Relevant     []File              // see RelevantFiles
-	Changed      map[string][]string // of other tasks in work: the files changed so far
+	Changed      map[string][]string // for other tasks in work: the files changed so far
 	Instructions string              // context.custom_instructions and .liza/instructions.md
 	Red          []Red               // checks that fail on the base of the work
 	FailedMerge  string              // the last lines of the check that stopped a merge
@@ -117,8 +116,8 @@ type Input struct {
 
 	Interactive bool // a person works with the program in a terminal: verbs only, no exit command
 
-	PriorAttempts int // how many earlier runs are told; 0: 5, negative: none
-	Messages      int // how many messages are told; 0: 10, negative: none
+	PriorAttempts int // most earlier runs in the prompt; 0: 5, negative: none
+	Messages      int // most messages in the prompt; 0: 10, negative: none
 	MaxChars      int // bytes of the whole prompt; 0: MaxChars
 	Reask         *Reask
 
@@ -128,17 +127,17 @@ type Input struct {
 // Red is a check that fails without any change of an agent, with its last lines.
 type Red struct{ Check, Command, Tail string }
 
-// Shorten is what a summarizer has to shorten: entries for the summary, or facts
-// (specs/roles-and-knowledge.md#6.3, specs/roles-and-knowledge.md#6.4).
+// Shorten is the input of a summarizer: entries for the summary, or facts (specs/roles-and-knowledge.md#6.3,
+// specs/roles-and-knowledge.md#6.4).
 type Shorten struct {
 	Facts bool
 	Text  string
 }
 
-// Reask asks again for an answer that could not be used (specs/roles-and-knowledge.md#4.6).
+// Reask requests another answer in place of an unusable one (specs/roles-and-knowledge.md#4.6).
 type Reask struct {
 	Broken       string // the answer; its last 4,000 bytes are shown
-	Errors       string // why it could not be used, or which guard refused it
+	Errors       string // why it could not be used, or the guard that refused it
 	Attempt, Max int    // this is re-ask Attempt of Max
 	Resumed      bool   // the program still knows the prompt: the run block is enough
 }
@@ -146,18 +145,18 @@ type Reask struct {
 // Prompt is the text for the program.
 type Prompt struct {
 	Text     string
-	Cuts     []string  // what was left out, one sentence each
-	Over     bool      // larger than allowed, because what is left may not be cut
-	Sections []Section // what it is made of
-	Files    []string  // that it names, relative to the worktree
+	Cuts     []string  // one sentence for each cut
+	Over     bool      // larger than allowed, because the rest may not be cut
+	Sections []Section // its parts
+	Files    []string  // files that it names, relative to the worktree
 }
 
 // Section is one part of a prompt, for people.
 type Section struct {
 	Name  string `json:"name"`
-	From  string `json:"from"`  // where the text comes from
-	Bytes int    `json:"bytes"` // as sent, with heading and fence
-	Cut   int    `json:"cut"`   // bytes that were left out
+	From  string `json:"from"`  // origin of the text
+	Bytes int    `json:"bytes"` // bytes as sent, with heading and fence
+	Cut   int    `json:"cut"`   // bytes that were cut
 }
 
 // Kind and Piece are those of the context matrix (specs/roles-and-knowledge.md#2.4), which is
@@ -179,16 +178,16 @@ const (
 // section is one part of a prompt.
 type section struct {
 	name    string
-	piece   Piece  // who gets it; "": every kind
-	field   string // of templates; a template that uses it takes the place of the section
-	from    string // where the text comes from, for people
+	piece   Piece  // piece in the context matrix; "": every kind gets it
+	field   string // field of templates; a template that uses it replaces the section
+	from    string // origin of the text, for people
 	heading string
-	limit   int  // bytes of its text; 0: none
+	limit   int  // most bytes of its text; 0: none
 	fenced  bool // the text comes from people or programs outside of Liza
 
-	lead func(*Input) string // what Liza says about the text, before the fence; may be nil
-	text func(*Input) string // may be nil when there is a lead
-	hint func(*Input) string // path or command that shows what was left out
+	lead func(*Input) string // Liza's introduction of the text, before the fence; may be nil
+	text func(*Input) string // may be nil if there is a lead
+	hint func(*Input) string // path or command that shows the cut part
 	fit  func(in *Input, text string, limit int, hint string) string
 }
 
@@ -216,7 +215,7 @@ func (in *Input) gets(p Piece) bool {
 	return false
 }
 
-// File is a file that a task is probably about.
+// File is a file that is probably relevant for a task.
 type File struct{ Path, Why string }
 
 // resumed reports whether the program still knows the prompt of this unit of work.
@@ -313,7 +312,7 @@ func (in *Input) ofIterations() string {
 	return fmt.Sprintf(" of at most %d", limit)
 }
 
-// integrationFix tells why approved work could not be merged, and what to do.
+// integrationFix writes why approved work could not be merged, and the next steps.
 func (in *Input) integrationFix(l *lines) {
 	t := in.Task
 	branch := in.State.IntegrationBranch()
@@ -348,7 +347,7 @@ func (in *Input) reviewerRun(l *lines) {
 	in.redLines(l)
 }
 
-// redLines tells which checks fail without any change.
+// redLines lists the checks that fail without any change.
 func (in *Input) redLines(l *lines) {
 	for _, r := range in.Red {
 		l.add("The check %s (`%s`) fails on the base already, without any change. That does not count against a change, and verifies nothing of it; what a change breaks besides is its own fault.%s", r.Check, r.Command, output(r.Tail))

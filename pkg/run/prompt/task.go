@@ -35,7 +35,7 @@ func (in *Input) goal() string {
 	return goal
 }
 
-// request is what the user wrote, when the goal says it in other words.
+// request returns the user's words, if the goal has other ones.
 func (in *Input) request() string {
 	goal, plan := in.goalOf()
 	words := ""
@@ -116,8 +116,7 @@ func (in *Input) specLead() string {
 	return l.String()
 }
 
-// newSpec reports whether a change is news. Times have seconds: one in which the task was made
-// too is told.
+// newSpec reports whether a change is news. Times are in seconds: a change in the second in which the task was made is news.
 func (in *Input) newSpec(c *blackboard.SpecChange) bool {
 	since := in.specSince()
 	return later(c.Timestamp, since) || in.Task != nil && c.Timestamp == since
@@ -156,7 +155,7 @@ func later(a, b blackboard.Time) bool {
 	return !ok || !known || at.After(bt)
 }
 
-// spec is what changed in the spec, and the part of it that the task names.
+// spec returns the changes of the spec, and the part of it that the task names.
 func (in *Input) spec() string {
 	ref := in.specPath()
 	var l lines
@@ -168,7 +167,7 @@ func (in *Input) spec() string {
 	return strings.TrimSpace(l.String() + "\n\n" + strings.Trim(prose.Section(in.SpecText, ref), "\n"))
 }
 
-// relatedTasks are what the task waits for, what waits for it, and what it replaces.
+// relatedTasks returns the tasks that the task waits for, those that wait for it, and those that it replaces.
 func (in *Input) relatedTasks() string {
 	t := in.Task
 	var l lines
@@ -271,7 +270,7 @@ func (in *Input) checks() string {
 	return l.String()
 }
 
-// output is what was handed in, but for the diff.
+// output returns the submission without the diff.
 func (in *Input) output() string {
 	t := in.Task
 	var l lines
@@ -300,7 +299,7 @@ func (in *Input) diffCommand() string {
 	return "git diff " + short(in.From) + " " + short(in.To)
 }
 
-// checklist is what every review goes through (specs/roles-and-knowledge.md#5.2).
+// checklist returns the steps of every review (specs/roles-and-knowledge.md#5.2).
 func (in *Input) checklist() string {
 	if in.Kind != Reviewer {
 		return ""
@@ -340,7 +339,7 @@ func (in *Input) summary() string {
 	return in.State.Goal.Summary
 }
 
-// FactsIn are the ids of the active facts that a prompt has: those that fitted.
+// FactsIn returns the ids of the active facts in a prompt.
 func FactsIn(s *blackboard.State, prompt string) []string {
 	var ids []string
 	for _, f := range s.ActiveFacts() {

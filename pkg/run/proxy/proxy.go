@@ -1,12 +1,10 @@
-// Package proxy lets the programs of one run reach the hosts that they may, and nothing else. It
-// is an HTTP proxy on a Unix socket (CONNECT, and plain HTTP with an absolute URI), the only way
-// out of a sandbox without a network (specs/security.md).
+// Package proxy lets the programs of one run reach the allowed hosts, and nothing else. It is an HTTP proxy on a Unix socket
+// (CONNECT, and plain HTTP with an absolute URI), the only way out of a sandbox without a network (specs/security.md).
 //
-// A name is looked up only after a pattern has allowed it, so that names carry nothing out; what is
-// dialled is the very address that was checked. Addresses of this machine and of private networks
-// are refused, whatever name leads to them, but for those that a person has written down as an
-// address or with a port. What is refused is refused at once, with a sentence that names the
-// setting: programs wait for half a minute when they are left without an answer. No TLS is opened.
+// It resolves a name only after a pattern has allowed it, so that names carry nothing out; it dials the very address that was
+// checked. It refuses addresses of this machine and of private networks, for any name, except those that a person has written
+// as an address or with a port. It refuses at once, with a sentence that names the setting: programs wait for half a minute
+// without an answer. It opens no TLS.
 package proxy
 
 import (
@@ -25,23 +23,22 @@ import (
 	"time"
 )
 
-// Options says what the proxy of one run lets through.
+// Options has the permissions of the proxy of one run.
 type Options struct {
 	// Hosts that may be reached: api.example.com, *.example.com (which is not example.com itself), on
 	// ports 80 and 443 or, with :PORT, on that one. Only an address, or a name with a port, may lead
 	// to this machine or a private network.
 	Hosts []string
-	Quiet []string // hosts whose refusal is of no interest to people
+	Quiet []string // hosts whose refusal is not reported
 
-	// Registries are hosts that another setting allows; a refusal of one names that.
+	// Registries are hosts that another setting allows; a refusal of one names that setting.
 	Registries []string
 
-	// Upstream is the proxy through which the person reaches a URL, as the variables of the environment say
-	// (HTTPS_PROXY, NO_PROXY); nil: none. Hosts that a person has written with a port or as an address are reached directly.
+	// Upstream returns the person's own proxy for a URL by the variables of the environment (HTTPS_PROXY, NO_PROXY); nil:
+	// none. Hosts that a person has written with a port or as an address are reached directly.
 	Upstream func(*url.URL) (*url.URL, error)
 
-	// Refused is called once for each host that is refused, for the first hundred; never by two
-	// goroutines at a time. May be nil.
+	// Refused is called once for each refused host, for the first hundred; never by two goroutines at a time. May be nil.
 	Refused func(Refusal)
 
 	// For tests; nil: those of the system.
@@ -50,11 +47,11 @@ type Options struct {
 	Own    func() []netip.Addr // addresses of this machine
 }
 
-// A Refusal is a host that a program has asked for and not reached.
+// A Refusal is a host that a program requested and may not reach.
 type Refusal struct {
-	Host  string // as a person would write it in sandbox.allow.hosts
+	Host  string // as written in sandbox.allow.hosts
 	Why   string
-	Next  string // what to change
+	Next  string // setting to change
 	Quiet bool
 }
 
@@ -78,7 +75,7 @@ type Proxy struct {
 	telling sync.Mutex
 }
 
-// Serve begins to serve on a listener, a Unix socket of this user's alone. The listener is closed when that fails, too.
+// Serve begins to serve on a listener, a Unix socket of this user alone. It closes the listener also on an error.
 func Serve(l net.Listener, o Options) (*Proxy, error) {
 	p := &Proxy{o: o, refused: map[string]bool{}}
 	for _, list := range []struct {
@@ -132,7 +129,7 @@ func (p *Proxy) begin(l net.Listener) {
 	p.busy.Go(func() { _ = p.server.Serve(l) })
 }
 
-// Close ends every connection; it returns when nothing runs any more.
+// Close ends every connection; it returns after all have ended.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -216,7 +213,7 @@ func (p *Proxy) dial(ctx context.Context, t target) (net.Conn, error) {
 	return nil, err
 }
 
-// refuse notes a refusal, and tells of it once for each host.
+// refuse records a refusal, and reports it once for each host.
 func (p *Proxy) refuse(t target, r Refusal) error {
 	r.Quiet = slices.ContainsFunc(p.quiet, func(x pattern) bool { return x.matches(t) })
 	p.mu.Lock()
@@ -233,7 +230,7 @@ func (p *Proxy) refuse(t target, r Refusal) error {
 	return &r
 }
 
-// failed answers a request that comes to nothing: 403 for what is not allowed, else 502.
+// failed answers a failed request: 403 for a refusal, else 502.
 func (p *Proxy) failed(w http.ResponseWriter, err error) {
 	status, text := answer(err)
 	w.Header().Set("Connection", "close")
@@ -247,7 +244,7 @@ func answer(err error) (status int, text string) {
 	return http.StatusBadGateway, "liza: " + err.Error()
 }
 
-// bounded is a listener that turns away what is beyond its number of connections.
+// bounded is a listener that rejects connections above its limit.
 type bounded struct {
 	net.Listener
 	free chan struct{}
@@ -332,7 +329,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.plain.ServeHTTP(w, r)
 }
 
-// Bounds of one proxy. A program that exceeds them harms itself only.
+// The limits of one proxy. A program that exceeds them harms only itself.
 const (
 	maxConnections = 256
 	maxRefusals    = 100

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// target is what a client asks for: a name in lower case or an address, and a port.
+// target is the target of a client: a name in lower case or an address, and a port.
 type target struct {
-	name string     // "" when it is an address
-	addr netip.Addr // invalid when it is a name
+	name string     // "" for an address
+	addr netip.Addr // invalid for a name
 	port uint16
 }
 
@@ -141,15 +141,15 @@ func parsePatterns(list []string) ([]pattern, error) {
 	return out, nil
 }
 
-// Allows reports whether a list of hosts has HOST:PORT in it.
+// Allows reports whether a list of hosts allows HOST:PORT.
 func Allows(hosts []string, at string) bool {
 	t, err := parseTarget(at, 0)
 	patterns, bad := parsePatterns(hosts)
 	return err == nil && bad == nil && slices.ContainsFunc(patterns, func(p pattern) bool { return p.matches(t) })
 }
 
-// Local are the ports of this machine that a list of hosts names. They are not on the loopback of
-// a sandbox with a network of its own: a forwarder has to be there, which cannot have a port below 1024.
+// Local returns the ports of this machine in a list of hosts. They are not on the loopback device of a sandbox with its own
+// network: it needs a forwarder, which cannot have a port below 1024.
 func Local(hosts []string) []int {
 	patterns, _ := parsePatterns(hosts)
 	var ports []int
@@ -161,7 +161,7 @@ func Local(hosts []string) []int {
 	return ports
 }
 
-// special are addresses that are not on the public network, besides those that netip knows of.
+// special are addresses outside of the public network, besides those that netip knows.
 var special = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 	"::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10")
 
@@ -177,7 +177,7 @@ func prefixes(list ...string) (out []netip.Prefix) {
 	return out
 }
 
-// notPublic says what an address is that no name may lead to; "" for one of the public network.
+// notPublic returns the kind of an address that no name may lead to, or "" for one of the public network.
 func notPublic(a netip.Addr, own []netip.Addr) string {
 	a = a.Unmap()
 	for p, at := range embedding {
@@ -253,7 +253,7 @@ func (p *Proxy) hello(in net.Conn, from io.Reader, t target) ([]byte, error) {
 // unrecognized is the alert of TLS that ends a connection because of the name in it.
 const unrecognized = "\x15\x03\x01\x00\x02\x02\x70"
 
-// heard is a connection that keeps what is read of it, and to which nothing is written.
+// heard is a connection that records what is read from it, and discards writes.
 type heard struct {
 	net.Conn
 	from  io.Reader

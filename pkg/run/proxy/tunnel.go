@@ -98,7 +98,7 @@ func (w watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// through connects to a target by way of another proxy. Names are looked up there: what they lead to, that proxy answers for.
+// through connects to a target through another proxy, which resolves names and answers for their addresses.
 func through(ctx context.Context, up *url.URL, t target) (net.Conn, error) {
 	port, isTLS := "80", up.Scheme == "https"
 	switch {

@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-const maxDepth = 5 // bases of a role
+const maxDepth = 5 // longest chain of bases of a role
 
 // make builds the effective role of a definition, once. chain are the definitions that
 // led here, for cycles.
@@ -101,7 +101,7 @@ func (r *Role) clone() *Role {
 	return &c
 }
 
-// fill puts what the definition sets over what the role inherited, and checks the result.
+// fill overrides inherited values of the role by those of the definition, and checks the result.
 func (b *builder) fill(r *Role, d *definition) {
 	inherits := d.values["base"] != nil
 	b.kind(r, d, inherits)
@@ -269,8 +269,8 @@ type made struct {
 	depth int
 }
 
-// baseOf is the definition that d inherits from; nil when there is none. What a project adds to a built-in role reaches
-// the built-in roles that extend it; a role of the project that only has its name is another one, and leaves them alone.
+// baseOf returns the definition that d inherits from, or nil. An extension of a built-in role by the project applies to the
+// built-in roles that extend it; a role of the project with only the same name is another one, and does not.
 func (b *builder) baseOf(d *definition) (base *definition, name string) {
 	name = Canonical(d.text("base"))
 	if d.builtin && !b.extends(b.defined(name)) {
@@ -289,12 +289,11 @@ func (b *builder) baseOf(d *definition) (base *definition, name string) {
 	return b.builtins[name], name
 }
 
-// Library is every role there is for a project, the unusable ones included. It does not
-// change and may be used by several goroutines.
+// Library has every role of a project, the unusable ones included. It is immutable and may be used by several goroutines.
 type Library struct {
 	entries  []*Entry
 	findings []Diagnostic
-	raw      map[string][]byte   // content of the files, by their shown names
+	raw      map[string][]byte   // content of the files, by their names for people
 	defines  map[string][]string // names of roles, by file
 }
 
@@ -303,8 +302,8 @@ type Entry struct {
 	Name   string
 	Source string
 	File   string         // "" for a built-in role
-	Role   *Role          // nil when it is unusable
-	Broken *UnusableError // nil when it is usable
+	Role   *Role          // nil if it is unusable
+	Broken *UnusableError // nil if it is usable
 }
 
 // defined is the definition that a name stands for: that of the project, with a Markdown

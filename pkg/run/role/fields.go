@@ -2,12 +2,12 @@ package role
 
 import "slices"
 
-// Field is one name that templates may use (specs/roles-and-knowledge.md#2.3). A field exists for a
-// kind of agent only if the matrix gives it the field's piece.
+// Field is one name that templates may use (specs/roles-and-knowledge.md#2.3). A kind of agent has a field only if the matrix
+// gives it the field's piece.
 type Field struct {
 	Name   string
 	Piece  Piece // "": every kind has it
-	Sample any   // a value for trial renderings; its type is the field's
+	Sample any   // value for trial renderings, with the field's type
 }
 
 // Fix is one item of .Fixes.
@@ -47,8 +47,7 @@ var Fields = []Field{
 // neverEmpty are fields that have a value in every run.
 var neverEmpty = []string{"RoleName", "Kind", "ID", "Description", "AgentID", "Worktree", "Iteration"}
 
-// For reports whether templates of a kind may use the field. The messenger gets of its task
-// the description only.
+// For reports whether templates of a kind may use the field. Of its task the messenger gets the description only.
 func (f Field) For(k Kind) bool {
 	if f.Piece == "task" && k == Messenger {
 		return f.Name == "Description"
@@ -56,7 +55,7 @@ func (f Field) For(k Kind) bool {
 	return f.Piece == "" || f.Piece.For(k) != Never
 }
 
-// Empty is the field's value when there is no data for it.
+// Empty returns the field's value without data.
 func (f Field) Empty() any {
 	switch f.Sample.(type) {
 	case int:

@@ -20,16 +20,15 @@ import (
 //go:embed builtin/*.yaml
 var embedded embed.FS
 
-// Builtin is the library without any project.
+// Builtin returns the library of the built-in roles.
 var Builtin = sync.OnceValue(func() *Library { return read(nil, nil) })
 
-// Load reads the built-in roles and the role files of a folder (.liza/roles), which need
-// not exist (specs/roles-and-knowledge.md#1.4).
+// Load reads the built-in roles and the role files of a folder (.liza/roles), which need not exist
+// (specs/roles-and-knowledge.md#1.4).
 func Load(dir string) *Library { return LoadWith(dir, nil) }
 
-// LoadWith is Load with further files. Their roles are in the place of those of the same
-// name in the folder: it is for looking at a file before it is put there. Findings name
-// the files as they are given.
+// LoadWith is Load with further files, for a check before they are installed. Their roles replace those of the same name in
+// the folder. Findings name the files as given.
 func LoadWith(dir string, files []string) *Library {
 	found := listFiles(dir)
 	if len(files)+len(found) == 0 {
@@ -96,7 +95,7 @@ func listFiles(dir string) []string {
 	return list
 }
 
-// read reads one file; what cannot be read at all breaks the roles that it is about.
+// read reads one file; a file that cannot be read breaks the roles that it defines.
 func (b *builder) read(shown, path string) []*definition {
 	if !utf8.ValidString(shown) || strings.ContainsFunc(shown, unicode.IsControl) {
 		shown = strings.Trim(strconv.Quote(shown), `"`) // it is in messages and comments
@@ -139,7 +138,7 @@ func (b *builder) unreadable(f Diagnostic, data []byte) []*definition {
 	return list
 }
 
-// build resolves every name and collects what was found on the way.
+// build resolves every name and collects findings.
 func (b *builder) build() {
 	names := slices.Clone(builtinNames)
 	for _, d := range b.project {
@@ -189,7 +188,7 @@ func (b *builder) entry(name string) *Entry {
 // Entries lists every name: the built-in ones first, then the project's own in byte order.
 func (l *Library) Entries() []*Entry { return l.entries }
 
-// Findings are all that is to be said about the files.
+// Findings returns all findings about the files.
 func (l *Library) Findings() []Diagnostic { return l.findings }
 
 // Failed reports whether a finding is an error.
@@ -197,7 +196,7 @@ func (l *Library) Failed() bool {
 	return slices.ContainsFunc(l.findings, func(f Diagnostic) bool { return f.Level == Error })
 }
 
-// Entry finds a name: as it is, else as an alias, else without regard to case.
+// Entry finds a name: exactly, else as an alias, else without regard to case.
 func (l *Library) Entry(name string) (*Entry, bool) {
 	for _, is := range []func(e *Entry) bool{
 		func(e *Entry) bool { return e.Name == name },
@@ -211,7 +210,7 @@ func (l *Library) Entry(name string) (*Entry, bool) {
 	return nil, false
 }
 
-// Get is the role of that name or alias, with exact case. The error is an *UnusableError.
+// Get returns the role of that name or alias, with exact case. The error is an *UnusableError.
 func (l *Library) Get(name string) (*Role, error) {
 	i := slices.IndexFunc(l.entries, func(e *Entry) bool { return e.Name == Canonical(name) })
 	switch {
@@ -231,10 +230,10 @@ func (l *Library) names() []string {
 	return names
 }
 
-// Defines lists the roles that a file has.
+// Defines lists the roles that a file defines.
 func (l *Library) Defines(file string) []string { return l.defines[file] }
 
-// Raw is the file of a role as it is: the project's, else the built-in one.
+// Raw returns the content of a role's file: the project's, else the built-in one.
 func (l *Library) Raw(e *Entry) []byte {
 	if e.File == "" {
 		return l.raw[FromBuiltin+":"+e.Name]

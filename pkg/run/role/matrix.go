@@ -1,6 +1,6 @@
 package role
 
-// Kind is the kind of agent that a role is for (specs/roles-and-knowledge.md#0.2).
+// Kind is the kind of agent of a role (specs/roles-and-knowledge.md#0.2).
 type Kind string
 
 // The kinds.
@@ -18,11 +18,10 @@ var Kinds = []Kind{Planner, Coder, Reviewer, Messenger, Summarizer}
 // A Piece is one kind of context that an agent may get (specs/roles-and-knowledge.md#2.4).
 type Piece string
 
-// Access says whether a kind of agent gets a piece.
+// Access is the access of a kind of agent to a piece.
 type Access byte
 
-// The answers of the matrix. An Optional piece is given unless the context_requirements of
-// the role leave it out.
+// The values of the matrix. An Optional piece is given unless the context_requirements of the role omit it.
 const (
 	Never    Access = '-'
 	Given    Access = 'Y'
@@ -37,7 +36,7 @@ type Row struct {
 	About  string
 }
 
-// Matrix says who gets what. A piece that is not in it is given to nobody.
+// Matrix has the access of each kind to each piece. No kind gets a piece that is not in it.
 var Matrix = []Row{
 	{"goal", "YYY--", "the plan's goal"},
 	{"request", "--Y--", "the original words of the user"},
@@ -81,10 +80,10 @@ func (k Kind) column() int {
 	return -1
 }
 
-// Known reports whether there is such a kind.
+// Known reports whether k is one of the kinds.
 func (k Kind) Known() bool { return k.column() >= 0 }
 
-// For is what the matrix says about the piece and a kind of agent.
+// For returns the access of a kind of agent to the piece.
 func (p Piece) For(k Kind) Access {
 	at := k.column()
 	for _, row := range Matrix {
@@ -126,7 +125,7 @@ var aliases = []alias{
 	{"worker", "messenger", Messenger}, {"Planner", "planner", Planner},
 }
 
-// Canonical is the role that a name or an alias stands for; another name is its own.
+// Canonical returns the role of an alias; any other name is its own.
 func Canonical(name string) string {
 	for _, a := range aliases {
 		if a.name == name {
@@ -136,7 +135,7 @@ func Canonical(name string) string {
 	return name
 }
 
-// KindOf is the kind that a kind's name or an alias stands for.
+// KindOf returns the kind of a kind's name or alias.
 func KindOf(name string) (Kind, bool) {
 	if k := Kind(name); k.Known() {
 		return k, true

@@ -15,7 +15,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Level says how grave a finding is. An error makes its role unusable.
+// Level is the severity of a finding. An error makes its role unusable.
 type Level string
 
 // The levels.
@@ -25,7 +25,7 @@ const (
 	Info    Level = "info"
 )
 
-// Diagnostic is something about a role file that its author should know.
+// Diagnostic is a message for the author of a role file.
 type Diagnostic struct {
 	Level  Level  `json:"level"`
 	File   string `json:"file,omitempty"`
@@ -64,14 +64,14 @@ var taskTypes = []string{"feature", "task", "bug", "refactor", "test", "docs", "
 // definition is one role as its file has it, before it inherits.
 type definition struct {
 	name    string // canonical
-	file    string // as people name it
+	file    string // name for people
 	line    int
 	overlay bool // a Markdown file
 	builtin bool
 	values  map[string]*yaml.Node
 
-	unreadable string // why the file says no more than the name
-	twice      string // the other places that define the name
+	unreadable string // why only the name of the file is known
+	twice      string // other places that define the name
 
 	findings []Diagnostic
 }
@@ -298,7 +298,7 @@ func kindNames() []string {
 	return names
 }
 
-// oneOf says what a word may be: the nearest one, or all.
+// oneOf returns a hint for a word: the nearest known one, or all.
 func oneOf(word string, known []string) string {
 	if near := blackboard.Nearest(word, known); near != "" {
 		return "did you mean " + near + "?"

@@ -16,7 +16,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Where a role comes from.
+// The sources of a role.
 const (
 	FromBuiltin  = "built-in"
 	FromProject  = "project"
@@ -24,10 +24,10 @@ const (
 	FromExtended = "project (extends built-in)"
 )
 
-// Default as a model means: what the settings say, else the program's own.
+// Default as a model means that of the settings, else the program's own.
 const Default = "default"
 
-// Role is an effective role: what it inherits is in it.
+// Role is an effective role, with its inherited values.
 type Role struct {
 	Name         string
 	Description  string
@@ -42,9 +42,9 @@ type Role struct {
 	CLI          string
 
 	Source  string            // FromBuiltin …
-	File    string            // of the project, as people name it; "" for a built-in role
+	File    string            // file of the project, as named for people; "" for a built-in role
 	Hash    string            // first 12 hex digits of SHA-256 over the effective role
-	Origins map[string]Origin // where the value of each key comes from
+	Origins map[string]Origin // origin of the value of each key
 
 	chosen    bool // context_requirements were given
 	templates []*compiled
@@ -66,7 +66,7 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }
 
-// DefaultTemplate is the prompt_template of a role that has none.
+// DefaultTemplate is the default prompt_template.
 const DefaultTemplate = "{{.Instructions}}"
 
 // Wants reports whether a run of this role gathers an optional piece.
@@ -94,8 +94,7 @@ func (r *Role) Stable() bool {
 	})
 }
 
-// Render is the role's text for a run. data has the fields of the kind (Fields); those of
-// the role itself need not be in it.
+// Render returns the role's text for a run. data has the fields of the kind (Fields); it may omit those of the role itself.
 func (r *Role) Render(data map[string]any) (string, error) {
 	return r.render(data, maxRender)
 }
@@ -125,7 +124,7 @@ func (r *Role) render(data map[string]any, most int) (string, error) {
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// canonical is what the hash is made of.
+// canonical has the hashed fields.
 type canonical struct {
 	Name         string   `json:"name"`
 	Description  string   `json:"description"`
@@ -152,8 +151,8 @@ func (r *Role) hash() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// UnusableError says why a role cannot be used. Rule is the rule of 1.7 that named it, ""
-// when it was asked for by name.
+// UnusableError is returned for a role that cannot be used. Rule is the rule of 1.7 that named it, or "" for a role requested
+// by name.
 type UnusableError struct {
 	Name, Rule, File, Why string
 }
@@ -185,7 +184,7 @@ func (r *Role) trial() (key, problem string) {
 	return "", ""
 }
 
-// Settings is what the configuration says about roles, models and programs.
+// Settings has the configuration of roles, models and programs.
 type Settings struct {
 	Default     string            // roles.default
 	TypeMapping map[string]string // roles.type_mapping
@@ -194,21 +193,20 @@ type Settings struct {
 	Program     string            // agents.default
 }
 
-// Resolved is the role of a run, and the rule that chose it: override, type, default or
-// kind; option for a role that a person named for one rendering.
+// Resolved is the role of a run, and the rule that chose it: override, type, default or kind; option for a role that a person
+// named for one rendering.
 type Resolved struct {
 	Role *Role
 	Rule string
 }
 
-// Record is what the board keeps of it.
+// Record returns the board's record of it.
 func (r Resolved) Record() *blackboard.ResolvedRole {
 	return &blackboard.ResolvedRole{Name: r.Role.Name, Rule: r.Rule, Hash: r.Role.Hash}
 }
 
-// Resolve finds the role of a run (specs/roles-and-knowledge.md#1.7). The error is an
-// *UnusableError: a role that is unknown, unusable or of another kind is refused, and
-// nothing is put in its place.
+// Resolve returns the role of a run (specs/roles-and-knowledge.md#1.7). The error is an *UnusableError: a role that is
+// unknown, unusable or of another kind is refused, not replaced.
 func (l *Library) Resolve(k Kind, t *blackboard.Task, s Settings) (Resolved, error) {
 	name, rule := s.ByKind[string(k)], "kind"
 	if k == Coder {
@@ -233,7 +231,7 @@ func coderRole(t *blackboard.Task, s Settings) (name, rule string) {
 	return s.Default, "default"
 }
 
-// Use is the role of that name for a run of that kind.
+// Use returns the role of that name for a run of that kind.
 func (l *Library) Use(k Kind, name, rule string) (Resolved, error) {
 	r, err := l.Get(name)
 	if unusable, ok := err.(*UnusableError); ok {
@@ -247,9 +245,8 @@ func (l *Library) Use(k Kind, name, rule string) (Resolved, error) {
 	return Resolved{Role: r, Rule: rule}, nil
 }
 
-// Program is the agent program and the model of a run (1.7). cli and model are the options
-// of the command line, "" where none was given; isProgram tells names of programs from
-// the first part of a model's name.
+// Program returns the agent program and the model of a run (1.7). cli and model are the options of the command line, or "";
+// isProgram distinguishes names of programs from the first part of a model's name.
 func (l *Library) Program(r *Role, t *blackboard.Task, s Settings, cli, model string, isProgram func(string) bool) (program, id string) {
 	id, whose := model, r
 	if id == "" && t != nil && t.ModelRole != "" {
@@ -270,8 +267,8 @@ func (l *Library) Program(r *Role, t *blackboard.Task, s Settings, cli, model st
 	return cmp.Or(cli, program), id
 }
 
-// model is the role's model; the value Default is what the settings say for the role, for
-// its kind, for all, or nothing: then the program chooses.
+// model returns the role's model; for Default that of the settings for the role, for its kind, or for all, or "": then the
+// program chooses.
 func (r *Role) model(s Settings) string {
 	if r.Model != Default {
 		return r.Model
@@ -290,8 +287,7 @@ func (r *Role) model(s Settings) string {
 	return ""
 }
 
-// Contradictions are the mappings that send a type of task to a role that says it is for
-// other types, and those whose role cannot be used.
+// Contradictions returns findings about mappings of a type of task to a role for other types, or to an unusable one.
 func (l *Library) Contradictions(s Settings) []Diagnostic {
 	var list []Diagnostic
 	warn := func(level Level, name, key, format string, args ...any) {
@@ -323,8 +319,7 @@ func (l *Library) Contradictions(s Settings) []Diagnostic {
 	return list
 }
 
-// YAML is the effective role as a role file. With origins each key says in a comment where
-// its value comes from.
+// YAML returns the effective role as a role file. With origins a comment on each key names the origin of its value.
 func (r *Role) YAML(origins bool) string {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	add := func(key string, value *yaml.Node) {
@@ -381,8 +376,8 @@ func flow(list []string) *yaml.Node {
 	return n
 }
 
-// Diff is the unified difference between the built-in role of that name and the effective
-// one; "" when they are equal. ok is false when there is no such built-in role.
+// Diff returns the unified difference between the built-in role of that name and the effective one, or "" if they are equal.
+// ok is false if there is no such built-in role.
 func (l *Library) Diff(r *Role) (diff string, ok bool) {
 	base, err := Builtin().Get(r.Name)
 	if err != nil {
@@ -393,7 +388,7 @@ func (l *Library) Diff(r *Role) (diff string, ok bool) {
 
 const around = 3 // unchanged lines that a difference shows
 
-// Unified compares two texts by lines, as diff -u shows it; "" when they are the same.
+// Unified compares two texts by lines, in the format of diff -u; "" if they are equal.
 func Unified(nameA, nameB, a, b string) string {
 	steps := edits(strings.Split(strings.TrimSuffix(a, "\n"), "\n"), strings.Split(strings.TrimSuffix(b, "\n"), "\n"))
 	var out strings.Builder

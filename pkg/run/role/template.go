@@ -17,7 +17,7 @@ const (
 	maxTemplate = 64 << 10 // bytes of a template
 	maxTrial    = 12000    // bytes of a trial rendering
 	maxRender   = 1 << 20  // bytes of any rendering: data may be larger than samples
-	maxText     = 64 << 10 // bytes that one function of a template may make
+	maxText     = 64 << 10 // bytes that one function of a template may return
 	maxRounds   = 20000    // rounds of all loops of one rendering
 )
 
@@ -190,9 +190,8 @@ type use struct {
 	line int
 }
 
-// uses lists the fields that a template takes from its data: those of the dot where the
-// dot is the data, and those of $. What named parts do with the dot that they are given
-// only a trial rendering shows.
+// uses lists the fields that a template takes from its data: those of the dot where the dot is the data, and those of $. The
+// fields that named parts take from their dot appear only in a trial rendering.
 func (c *compiled) uses() []use {
 	w := walker{text: c.text}
 	if c.t != nil && c.t.Tree != nil {

@@ -1,9 +1,8 @@
-// Package skill reads the skills that people have installed under .liza/skills, checks the
-// arguments of a task against them, and tells the planner about them (specs/roles-and-knowledge.md#9.3).
+// Package skill reads the skills under .liza/skills, checks the arguments of a task against them, and describes them for the
+// planner (specs/roles-and-knowledge.md#9.3).
 //
-// A skill is a folder with a manifest skill.yaml and a program. It is read again for each planner
-// run and each start, so that nothing has to be restarted. A manifest that is broken takes only
-// its own skill away. Starting the program is the supervisor's.
+// A skill is a folder with a manifest skill.yaml and a program. It is read again for each planner run and each start, so that
+// a change needs no restart. A broken manifest disables only its own skill. The supervisor starts the program.
 package skill
 
 import (
@@ -43,7 +42,7 @@ type Skill struct {
 	Dir string `yaml:"-"` // its folder
 }
 
-// Env is a variable that a skill may be given.
+// Env is a variable that a skill may receive.
 type Env struct {
 	Required    bool   `yaml:"required"`
 	Default     string `yaml:"default"`
@@ -61,13 +60,13 @@ type Arg struct {
 	Values      []string `yaml:"values"`
 }
 
-// Library is what is installed, by name.
+// Library has the installed skills by name.
 type Library struct {
 	Skills []*Skill
 	Broken []*BrokenError
 }
 
-// BrokenError is a folder whose manifest cannot be used.
+// BrokenError is returned for a folder whose manifest cannot be used.
 type BrokenError struct {
 	Name    string
 	Problem string
@@ -87,8 +86,7 @@ var (
 	types      = []string{"string", "int", "float", "bool", "list", "enum", "path"}
 )
 
-// Load reads the skills of a folder, which need not be there. Files and hidden folders in it
-// are not skills.
+// Load reads the skills of a folder, which need not exist. Files and hidden folders in it are not skills.
 func Load(dir string) Library {
 	var l Library
 	entries, err := os.ReadDir(dir)
@@ -113,8 +111,7 @@ func Load(dir string) Library {
 	return l
 }
 
-// Find returns the skill of that name. Otherwise the error says which there are, or why it
-// cannot be used.
+// Find returns the skill of that name. Otherwise the error lists the installed ones, or is the reason why it cannot be used.
 func (l Library) Find(name string) (*Skill, error) {
 	var names []string
 	for _, s := range l.Skills {
@@ -216,8 +213,8 @@ func (a Arg) check(name string) (bad []string) {
 	return bad
 }
 
-// Command is the argv of a skill. A program that lies in the skill's folder is named by its
-// absolute path; another one is looked for on path, a list of folders ("" is not looked for).
+// Command returns the argv of a skill. A program in the skill's folder is named by its absolute path; another one is searched
+// in path, a list of folders (not if path is "").
 func (s *Skill) Command(path string) ([]string, error) {
 	argv := slices.Clone(s.Run)
 	own := filepath.Join(s.Dir, filepath.FromSlash(argv[0]))
@@ -259,7 +256,7 @@ func lookFor(name, path string) (string, error) {
 	return "", fmt.Errorf("the program %s is not on PATH", name)
 }
 
-// value is v as its type wants it, or what is wrong with it.
+// value returns v in its type, or the problem with it.
 func (a Arg) value(v any) (any, string) {
 	switch a.Type {
 	case "bool":
@@ -341,8 +338,8 @@ func wants(what string, v any) string {
 	return fmt.Sprintf("is %s; it must be %s", text, what)
 }
 
-// Fill checks arguments and puts in the defaults. There is one problem for each argument that
-// is wrong, naming skill and argument; nothing is converted but whole numbers.
+// Fill checks arguments and adds the defaults. problems has one text for each wrong argument, with skill and argument; only
+// whole numbers are converted.
 func (s *Skill) Fill(args map[string]any) (filled map[string]any, problems []string) {
 	filled = map[string]any{}
 	bad := func(name, format string, a ...any) {
@@ -374,8 +371,8 @@ func (s *Skill) Fill(args map[string]any) (filled map[string]any, problems []str
 	return filled, problems
 }
 
-// Typed reads the arguments of a command line, which are texts, as the types that the skill
-// declares: numbers, true and false, lists with commas. What cannot be read stays a text.
+// Typed converts the arguments of a command line, which are texts, to the declared types: numbers, true and false, lists with
+// commas. A text that cannot be converted stays a text.
 func (s *Skill) Typed(args map[string]any) map[string]any {
 	typed := map[string]any{}
 	for name, v := range args {
@@ -408,7 +405,7 @@ func (s *Skill) known() string {
 	return "; it has: " + strings.Join(slices.Sorted(maps.Keys(s.Args)), ", ")
 }
 
-// Text is what a planner is told: for each skill its one-liner and its arguments
+// Text returns the description for a planner: for each skill its one-liner and its arguments
 // (specs/roles-and-knowledge.md#2.5).
 func (l Library) Text() string {
 	var b strings.Builder
@@ -459,8 +456,8 @@ func (a Arg) told() string {
 	return text
 }
 
-// Variables are the variables of a skill, as NAME=value: from environ under the same name,
-// else the default. An error names a required one that is missing.
+// Variables returns the variables of a skill, as NAME=value: from environ under the same name, else the default. The error
+// names a required one that is missing.
 func (s *Skill) Variables(environ []string) ([]string, error) {
 	prefix := "LIZA_SKILL_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_")) + "_"
 	var out []string

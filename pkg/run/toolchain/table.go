@@ -1,14 +1,14 @@
 package toolchain
 
-// Toolchain is the tools of one language.
+// Toolchain has the tools of one language.
 type Toolchain struct {
 	Name  string
-	Marks []string // files of a project that is built with it, in its folder or one below
+	Marks []string // files that identify a project built with it, in its folder or one below
 
-	// Programs are looked up in PATH. The folder that one is installed in is shown.
+	// Programs are looked up in PATH. Their installation folders are shown.
 	Programs []string
 
-	// Places are folders of the person: the first of each list that is there. $NAME is a variable, ~ the home folder.
+	// Places are folders of the person: the first existing one of each list. $NAME is a variable, ~ the home folder.
 	Places map[string][]string
 	Tools  []string // places with programs: shown
 	Caches []string // places with downloads: shown
@@ -16,15 +16,15 @@ type Toolchain struct {
 	System []string // settings of the machine outside of /usr that are shown; globs
 
 	Env  []Variable
-	Pass []string // variables of the person's that are passed on; a * at the end stands for any ending
+	Pass []string // variables of the person to pass on; a * at the end matches any ending
 
 	// Registries are the hosts of its packages.
 	Registries []string
 }
 
-// Variable is one that a run gets. {cache} is the project's cache of the toolchain, {filled} that which setup has filled, {NAME} a place, $NAME
-// a variable of the person's. One that mentions a place that is not there is left out; of several
-// with one name the first that is left counts.
+// Variable is a variable for a run. {cache} is the project's cache of the toolchain, {filled} the one that setup has filled,
+// {NAME} a place, $NAME a variable of the person. A variable with a missing place is omitted; of several with one name the
+// first remaining one counts.
 type Variable struct {
 	Name, Value string
 	When        when
@@ -39,7 +39,7 @@ const (
 	proxied when = "proxied" // {host} and {port} are those of the proxy
 )
 
-// Table has every toolchain. No cache of a person is ever writable, see the tests.
+// Table has every toolchain. No cache of a person is ever writable; tests check that.
 var Table = []Toolchain{
 	{
 		Name: "go", Marks: []string{"go.mod", "go.work"}, Programs: []string{"go"},

@@ -1,11 +1,9 @@
-// Package toolchain knows what the tools of languages need where a run is contained: the folders
-// that they are installed in, the caches that take the place of the person's, and the hosts of
-// their packages.
+// Package toolchain has the requirements of the tools of languages in contained runs: their installation folders, caches in
+// place of the person's, and the hosts of their packages.
 //
-// A cache that a run may write poisons the builds of all who share it, and a build without one
-// takes minutes. So runs have caches of the project's own; what the person has downloaded is read
-// only, where the tool can use it in that way. The table is data; In is a pure function of it, of the
-// person's environment and of what is on the disk.
+// A cache that a run may write poisons the builds of all who share it, and a build without one takes minutes. So runs have
+// caches of the project's own; downloads of the person are read-only, if the tool can use them so. The table is data; In is a
+// pure function of it, of the person's environment and of the files on disk.
 package toolchain
 
 import (
@@ -19,16 +17,16 @@ import (
 	"sync"
 )
 
-// A Person is whose tools are used, and how to look for them.
+// A Person is the owner of the tools, with the functions to find them.
 type Person struct {
 	Home    string
 	Environ []string
-	Which   func(program string) string // its path by PATH; "" when there is none
-	Real    func(path string) string    // without links; "" when it is not there
+	Which   func(program string) string // returns its path by PATH, or ""
+	Real    func(path string) string    // returns the path without links, or "" if it is missing
 	Glob    func(pattern string) []string
 }
 
-// On is a person of this machine.
+// On returns a person of this machine.
 func On(home string, environ []string) Person {
 	path := lookUp(environ, "PATH")
 	return Person{Home: home, Environ: environ,
@@ -54,27 +52,27 @@ func On(home string, environ []string) Person {
 		}}
 }
 
-// Use says what the tools are used for.
+// Use is the purpose of the tools.
 type Use struct {
-	Root       string   // a folder that says what the project is built with; "": what is in it is not believed
-	Files      []string // paths that say so besides
+	Root       string   // folder whose files identify the project's toolchains; "": its files are not trusted
+	Files      []string // further paths that identify them
 	Cache      string   // folder of the project's own caches
-	Filled     string   // folder of caches that setup has filled, which are read only; "" for none
+	Filled     string   // folder of caches that setup has filled, read-only; or ""
 	Registries bool     // packages may be downloaded
-	Proxy      string   // HOST:PORT of the proxy, for tools that read no HTTP_PROXY; "" for none
+	Proxy      string   // HOST:PORT of the proxy, for tools that do not read HTTP_PROXY; or ""
 }
 
-// Access is what all toolchains need together. Paths are absolute.
+// Access has the requirements of all toolchains together. Paths are absolute.
 type Access struct {
 	Tools  []string // files and folders of programs, read-only
-	Read   []string // caches and settings of the person's, read-only
+	Read   []string // caches and settings of the person, read-only
 	Caches []string // folders in Use.Cache, to be made and writable
 	Env    []string // NAME=value
-	Pass   []string // names of the person's variables that are passed on
-	Hosts  []string // registries of what the project is built with; all of Registries() may be asked for
+	Pass   []string // names of the person's variables to pass on
+	Hosts  []string // registries of the project's toolchains; all of Registries() may be requested
 }
 
-// In is what the tools of a person need for a use.
+// In returns the requirements of a person's tools for a use.
 func In(p Person, u Use) Access {
 	var a Access
 	for _, t := range Table {
@@ -84,7 +82,7 @@ func In(p Person, u Use) Access {
 	return a
 }
 
-// Registries are the hosts of all toolchains.
+// Registries returns the hosts of all toolchains.
 func Registries() (hosts []string) {
 	for _, t := range Table {
 		hosts = append(hosts, t.Registries...)
@@ -147,7 +145,7 @@ var (
 	inEnv   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$[A-Z_]+`) })
 )
 
-// value fills in a variable; not ok: it is for another use, or something that it mentions is not there.
+// value returns the value of a variable; ok is false for a variable of another use, or with a missing part.
 func (p Person) value(v Variable, u Use, cache string, places map[string]string) (text string, ok bool) {
 	if v.When == offline && u.Registries || v.When == online && !u.Registries || v.When == proxied && u.Proxy == "" {
 		return "", false
@@ -193,7 +191,7 @@ func (p Person) first(candidates []string) string {
 	return ""
 }
 
-// outside are a path and what it is without links, as far as that is not shown anyway.
+// outside returns a path and its target without links, unless they are shown anyway.
 func (p Person) outside(path string) (list []string) {
 	if path == "" || p.tooWide(p.Real(path)) {
 		return nil
@@ -206,8 +204,8 @@ func (p Person) outside(path string) (list []string) {
 	return list
 }
 
-// tooWide reports whether a folder has more in it than tools: the home folder, what it is in, and
-// where all programs of the person have their data.
+// tooWide reports whether a folder has more than tools in it: the home folder, its parents, and the folders with the data of
+// all programs.
 func (p Person) tooWide(path string) bool {
 	for _, home := range []string{p.Home, p.Real(p.Home), p.Home + "/.local", p.Home + "/.config"} {
 		if home == path || strings.HasPrefix(home, strings.TrimSuffix(path, "/")+"/") {
@@ -222,8 +220,7 @@ func system(path string) bool {
 	return slices.ContainsFunc([]string{"/usr/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/"}, func(folder string) bool { return strings.HasPrefix(path+"/", folder) })
 }
 
-// Installed is what has to be shown so that a program runs that is outside of the system's folders:
-// the program, and the folder that it is installed in.
+// Installed returns the paths that a program outside of the system's folders needs: the program, and its installation folder.
 func (p Person) Installed(program string) []string {
 	if program == "" {
 		return nil
@@ -257,7 +254,7 @@ func (p Person) home(real string) string {
 	return ""
 }
 
-// outermost leaves out what is in another one of the list, and what is there twice.
+// outermost removes duplicates, and paths inside another one of the list.
 func outermost(list []string) []string {
 	slices.Sort(list)
 	var out []string
