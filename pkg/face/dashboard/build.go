@@ -215,7 +215,7 @@ func cost(u *blackboard.Usage) Cost {
 // foreign reports whether another vocabulary than Liza's own is asked for.
 func (b builder) foreign() bool { return b.f.Vocabulary != "" && b.f.Vocabulary != "liza" }
 
-// reviewIsLive reports whether somebody is reviewing the task now.
+// reviewIsLive reports whether a reviewer is reviewing the task now.
 func (b builder) reviewIsLive(t *blackboard.Task) bool {
 	if t.ReviewingBy == "" {
 		return false
@@ -235,7 +235,7 @@ func who(t *blackboard.Task) string {
 	return t.AssignedTo
 }
 
-// waitsFor lists what keeps the task from being claimable: "task-1 (CLAIMED)".
+// waitsFor lists the tasks that keep t from being claimable, with their status: "task-1 (CLAIMED)".
 func (b builder) waitsFor(t *blackboard.Task) []string {
 	var list []string
 	for _, id := range t.DependsOn {
@@ -300,7 +300,7 @@ func (d Doing) Figures() string {
 	return strings.Join(parts, ", ")
 }
 
-// Tokens is a number of tokens for people: "812 tokens", "12k tokens", "1.2M tokens".
+// Tokens returns a number of tokens for people: "812 tokens", "12k tokens", "1.2M tokens".
 func Tokens(n int) string {
 	switch {
 	case n >= 1e6:

@@ -317,7 +317,7 @@ func tail(name string, width int) string {
 	return "…" + string(r)
 }
 
-// Summary is the last line of git diff --stat.
+// Summary returns the last line of git diff --stat.
 func (d *Diff) Summary() string {
 	text := prose.Count(len(d.Files), "file") + " changed"
 	if d.Added > 0 {

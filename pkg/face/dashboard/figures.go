@@ -39,7 +39,7 @@ func spendings(runs []history.UsageLine, by string) []Spending {
 	return list
 }
 
-// maxPoints bounds a plot: more cannot be told apart.
+// maxPoints is the most points of a plot: more cannot be distinguished.
 const maxPoints = 300
 
 func spent(runs []history.UsageLine) []Point {
@@ -120,7 +120,7 @@ func long(seconds int) string {
 	return strings.TrimSuffix(fmt.Sprintf("%dd %dh", seconds/86400, seconds%86400/3600), " 0h")
 }
 
-// quality tells how reviews went and how long things took. What did not happen is left out.
+// quality returns figures of the reviews and durations of the sprint, without undefined ones.
 func quality(tasks []*blackboard.Task, runs []history.UsageLine, now time.Time) []Figure {
 	q := count(tasks, now)
 	list := []Figure{}
@@ -199,7 +199,7 @@ func middle(list []int) int {
 	return list[len(list)/2]
 }
 
-// Metric is one figure of specs/protocol.md#12. A value that is nil is undefined or unknown.
+// Metric is one figure of specs/protocol.md#12. A nil value is undefined or unknown.
 type Metric struct {
 	Name  string
 	Value *blackboard.Amount

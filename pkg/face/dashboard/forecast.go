@@ -14,12 +14,13 @@ import (
 // Forecast estimates when the present team will have merged the open tasks. Done is empty while that is unknown.
 type Forecast struct {
 	Done    blackboard.Time `json:"done,omitempty"`
-	Seconds int             `json:"seconds,omitempty"` // until then
-	Why     string          `json:"why"`               // what it is reckoned from, or why it is unknown
+	Seconds int             `json:"seconds,omitempty"` // seconds until then
+	Why     string          `json:"why"`               // base of the estimate, or why it is unknown
 }
 
-// forecast spreads the open tasks over the coders at work, in the order of their dependencies. Each task takes what a merged one
-// took from its first claim to its merge, in the middle; what waits for a person, and what depends on that, is left out.
+// forecast spreads the open tasks over the working coders, in the order of their dependencies. Each task takes the median
+// time of the merged ones from first claim to merge. Tasks that wait for a person, and those that depend on them, are left
+// out.
 func (b builder) forecast(v View) *Forecast {
 	var open, waits []*blackboard.Task
 	for t := range b.s.Tasks() {
@@ -63,7 +64,7 @@ func (b builder) forecast(v View) *Forecast {
 	return &Forecast{Done: blackboard.TimeOf(at), Seconds: int(end / time.Second), Why: why}
 }
 
-// spread gives the time until the last of the open tasks is merged, and how many of them depend on what waits.
+// spread returns the time until the last of the open tasks is merged, and how many of them depend on waiting ones.
 func (b builder) spread(open, waits []*blackboard.Task, coders int, typical time.Duration) (end time.Duration, left int) {
 	g := graphOf(append(slices.Clone(open), waits...))
 	out := map[int]bool{}

@@ -49,8 +49,8 @@ func (g *graph) deps(i int) []int {
 	return list
 }
 
-// measure finds the depth of every task: those without dependencies first, then what
-// depends on them. What is left over lies on a cycle or behind one.
+// measure finds the depth of every task: first tasks without dependencies, then their dependents. The remaining ones are on a
+// cycle or depend on one.
 func (g *graph) measure() {
 	n := len(g.tasks)
 	g.depth = make([]int, n)
@@ -83,8 +83,8 @@ func (g *graph) measure() {
 	}
 }
 
-// tree draws each task once, under the dependency that is deepest: below it is what
-// can begin when it is merged. Further dependencies are named in the line.
+// tree draws each task once, below its deepest dependency: the tasks below one can begin when it is merged. The line names
+// further dependencies.
 func (g *graph) tree() string {
 	if len(g.tasks) == 0 {
 		return "no tasks yet\n"
@@ -232,7 +232,7 @@ func (g *graph) dot() string {
 	return b.String() + "}\n"
 }
 
-// edges calls draw for each dependency, from what comes first, and for each replacement.
+// edges calls draw for each dependency, from the earlier task, and for each replacement.
 func (g *graph) edges(draw func(from, to int, superseded bool)) {
 	for i, t := range g.tasks {
 		for _, d := range g.deps(i) {
@@ -293,8 +293,8 @@ func (g *graph) typical() float64 {
 	return float64(sum) / float64(max(1, n))
 }
 
-// expected is what an open task is going to take, in seconds, or 1 when nothing is known. Work that takes longer than
-// others counts a little: it is not done.
+// expected returns the remaining time of an open task in seconds, or 1 if unknown. A task that takes longer than the others
+// counts a little: it is not done.
 func expected(t *blackboard.Task, typical float64) float64 {
 	if typical == 0 {
 		return 1
@@ -316,9 +316,9 @@ func (g *graph) criticalEdge(from, to int) bool {
 
 // BuildGraph lays out the tasks as Graph draws them.
 //
-// The critical path is the chain of open tasks, each waiting for the one before, that is expected to take longest: nothing that
-// is done beside it makes the goal end sooner. An open task is expected to take as long as the agents worked on a
-// merged one on average, less what they worked on it already; before anything is merged, each counts the same.
+// The critical path is the chain of open tasks, each waiting for the one before, with the longest expected time: work on
+// other tasks does not make the goal end sooner. The expected time of an open task is the average working time of the merged
+// ones, minus its own so far; before anything is merged, all tasks count the same.
 func BuildGraph(s *blackboard.State) GraphView { return newGraph(s).view() }
 
 func (g *graph) view() GraphView {
@@ -354,7 +354,7 @@ func Graph(s *blackboard.State, format string) string {
 	return g.tree()
 }
 
-// Sizes of the picture in pixels: boxes, and the room between columns and between rows.
+// The sizes of the picture in pixels: boxes, and the space between columns and between rows.
 const (
 	boxWidth, boxHeight = 230, 46
 	columnGap, rowGap   = 60, 18
@@ -362,8 +362,8 @@ const (
 	svgLabel            = 30 // characters of a title that fit into a box
 )
 
-// svg draws a column for each depth, from left to right, so that every line goes to the
-// right; what lies on a cycle is in a column of its own at the end.
+// svg draws a column for each depth, from left to right, so that every line goes to the right; tasks on a cycle have a column
+// of their own at the end.
 func (g *graph) svg() string {
 	var b strings.Builder
 	g.draw(&b, "<style>"+graphStyle+"</style>\n")
@@ -410,8 +410,8 @@ func (g *graph) draw(b *strings.Builder, head ...string) {
 
 type point struct{ x, y int }
 
-// places gives each task its corner, and the size of the whole picture. In a column a task
-// is near what it depends on: its dependencies' rows decide its own.
+// places returns the corner of each task, and the size of the whole picture. In a column the rows of its dependencies
+// determine the row of a task.
 func (g *graph) places() (place []point, width, height int) {
 	var columns [][]int
 	deepest := slices.Max(append([]int{0}, g.depth...))
@@ -438,7 +438,7 @@ func (g *graph) places() (place []point, width, height int) {
 	return place, 2*svgMargin + max(1, len(columns))*(boxWidth+columnGap) - columnGap, 2*svgMargin + rows*(boxHeight+rowGap) - rowGap
 }
 
-// middle is the mean row of what a task depends on.
+// middle returns the mean row of a task's dependencies.
 func (g *graph) middle(i int, row []int) float64 {
 	deps := g.deps(i)
 	if len(deps) == 0 || g.depth[i] < 0 {

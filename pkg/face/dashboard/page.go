@@ -25,7 +25,7 @@ const (
 var toneColours = map[blackboard.Tone]colour{blackboard.ToneBad: red, blackboard.ToneWait: yellow, blackboard.ToneWork: blue, blackboard.ToneReview: cyan,
 	blackboard.ToneGood: green, blackboard.ToneQuiet: faint}
 
-// goalColours are those of what a goal is, where it is not calm.
+// goalColours are the colours of a goal's status; other statuses have none.
 var goalColours = map[string]colour{blackboard.AtCheckpoint: yellow, blackboard.Aborted: red, blackboard.Completed: green}
 
 // page collects lines of at most width columns.
@@ -149,7 +149,7 @@ func money(c Cost) string {
 	return c.Cents.Dollars()
 }
 
-// Widths that a page may have, and how many rows of tasks fit one screen.
+// The widths of a page, and the number of task rows that fit one screen.
 const (
 	minWidth = 40
 	maxRows  = 20
@@ -157,7 +157,7 @@ const (
 
 // What pages show besides the View. Every view (terminal, page, report, JSON) draws from these.
 
-// TaskPage has everything that is known of one task.
+// TaskPage has all facts about one task.
 type TaskPage struct {
 	Task        Task        `json:"task"` // its row
 	Description string      `json:"description"`
@@ -165,22 +165,22 @@ type TaskPage struct {
 	Criteria    []string    `json:"criteria"`
 	Scope       string      `json:"scope"`
 	SpecRef     string      `json:"spec_ref,omitempty"`
-	Spec        string      `json:"spec,omitempty"`   // the section that it refers to
-	Intent      []string    `json:"intent,omitempty"` // what the coder said that it would do, in lines
+	Spec        string      `json:"spec,omitempty"`   // the section of its spec_ref
+	Intent      []string    `json:"intent,omitempty"` // the coder's intent, in lines
 	DependsOn   []Link      `json:"depends_on"`
 	Dependents  []Link      `json:"dependents"`
 	Attempts    []Attempt   `json:"attempts"`
-	Findings    []Remark    `json:"findings"` // of the last review, and comments of people
+	Findings    []Remark    `json:"findings"` // remarks of the last review, and comments of people
 	Rejection   string      `json:"rejection,omitempty"`
 	Checks      []string    `json:"checks,omitempty"` // one line each
 	Questions   []Question  `json:"questions"`
 	History     []Happening `json:"history"`
-	Waits       []Waiting   `json:"waits_for_person"` // of this task
+	Waits       []Waiting   `json:"waits_for_person"` // those about this task
 	Base        string      `json:"base,omitempty"`
 	Commit      string      `json:"commit,omitempty"`
 	MergeCommit string      `json:"merge_commit,omitempty"`
 	Archived    bool        `json:"archived"`
-	Fields      any         `json:"fields"` // the entry as it stands on the board
+	Fields      any         `json:"fields"` // the entry on the board
 }
 
 // Link names another task.
@@ -207,12 +207,12 @@ type Attempt struct {
 	Answer    string             `json:"answer,omitempty"`
 }
 
-// Remark is something a check, a reviewer or a person found at a place of a change.
+// Remark is a finding of a check, a reviewer or a person at a place of a change.
 type Remark struct {
 	Severity string `json:"severity"`
-	By       string `json:"by"` // the check, the reviewer, or who commented
+	By       string `json:"by"` // the check, the reviewer or the author
 	Path     string `json:"path,omitempty"`
-	Line     int    `json:"line,omitempty"` // of the new file; 0: the whole file, or the whole change
+	Line     int    `json:"line,omitempty"` // line of the new file; 0: the whole file, or the whole change
 	Text     string `json:"text"`
 	Fix      string `json:"fix,omitempty"`
 	Person   bool   `json:"person,omitempty"` // a comment of a person
@@ -231,34 +231,34 @@ type Happening struct {
 // Diff is the change of a task against its base.
 type Diff struct {
 	Base     string     `json:"base"`
-	Commit   string     `json:"commit"`         // of the task's branch
-	Live     bool       `json:"live,omitempty"` // it is that of the worktree as it is now, with what is not committed
+	Commit   string     `json:"commit"`         // tip of the task's branch
+	Live     bool       `json:"live,omitempty"` // of the present worktree, with uncommitted changes
 	Merged   bool       `json:"merged"`
 	Added    int        `json:"added"`
 	Removed  int        `json:"removed"`
 	Files    []DiffFile `json:"files"`
-	Findings []Remark   `json:"findings"` // those that have no place in a file of the change
+	Findings []Remark   `json:"findings"` // those without a place in a file of the change
 	Cut      bool       `json:"cut,omitempty"`
 }
 
 // DiffFile is one file of a Diff.
 type DiffFile struct {
 	Path     string   `json:"path"`
-	From     string   `json:"from,omitempty"` // its name before, when it has another one now
+	From     string   `json:"from,omitempty"` // former name of a renamed file
 	Status   string   `json:"status"`         // added, modified, deleted, renamed, copied or mode
 	Added    int      `json:"added"`
 	Removed  int      `json:"removed"`
 	Binary   bool     `json:"binary,omitempty"`
-	Mode     string   `json:"mode,omitempty"`     // as in git: 100644, 100755, 120000, 160000
-	OldMode  string   `json:"old_mode,omitempty"` // when it was another one
+	Mode     string   `json:"mode,omitempty"`     // mode in git: 100644, 100755, 120000, 160000
+	OldMode  string   `json:"old_mode,omitempty"` // former mode, if it changed
 	Patch    string   `json:"patch"`              // its hunks as git writes them, from the first @@ on
-	Cut      bool     `json:"cut,omitempty"`      // the patch does not have all of them
+	Cut      bool     `json:"cut,omitempty"`      // the patch is incomplete
 	Findings []Remark `json:"findings"`
 }
 
 // DiffLine is one line of a patch. Old and New are line numbers, 0 where the side has no such line.
 type DiffLine struct {
-	Kind byte // ' ', '+', '-', '@' for the head of a hunk, '\\' for what git says about the end of a file
+	Kind byte // ' ', '+', '-', '@' for the head of a hunk, '\\' for git's remark about the end of a file
 	Old  int
 	New  int
 	Text string // without Kind
@@ -302,7 +302,7 @@ type GraphView struct {
 	Height   int      `json:"height"`
 	Nodes    []Node   `json:"nodes"`
 	Edges    []Edge   `json:"edges"`
-	Critical []string `json:"critical"` // ids of the longest chain of what is open, in order
+	Critical []string `json:"critical"` // ids of the longest chain of open tasks, in order
 }
 
 // Node is a task of the graph.
@@ -333,7 +333,7 @@ type Figures struct {
 	ByTask   []Spending    `json:"by_task"`
 	ByAgent  []Spending    `json:"by_agent"`
 	Total    Cost          `json:"total"`
-	Forecast *ForecastView `json:"forecast,omitempty"` // nil: nothing to base it on
+	Forecast *ForecastView `json:"forecast,omitempty"` // nil: there is no base for one
 	Quality  []Figure      `json:"quality"`            // "approved at the first review: 7 of 9"
 }
 

@@ -13,20 +13,20 @@ import (
 	"liza/pkg/board/history"
 )
 
-// ReportFacts has what a report needs besides the state.
+// ReportFacts has the facts outside the state that a report needs.
 type ReportFacts struct {
 	Input
-	Tasks   []*blackboard.Task         // all of the sprint, archived ones included
-	Journal []blackboard.Entry         // of the sprint: the entries run_failed
-	Runs    []history.UsageLine        // the ledger
-	Link    func(commit string) string // the page of a commit, "" when there is none; may be nil
+	Tasks   []*blackboard.Task         // all tasks of the sprint, archived ones included
+	Journal []blackboard.Entry         // entries run_failed of the sprint
+	Runs    []history.UsageLine        // the usage ledger
+	Link    func(commit string) string // returns the page of a commit, or ""; may be nil
 }
 
-// Report tells what a sprint delivered, cost and left open (specs/cli.md#2, report).
+// Report has the results, costs and open work of a sprint (specs/cli.md#2, report).
 type Report struct {
 	At          blackboard.Time    `json:"at"`
 	Revision    int                `json:"revision"`
-	Headline    string             `json:"headline"` // what came of it, in one or two sentences
+	Headline    string             `json:"headline"` // its result, in one or two sentences
 	Goal        Goal               `json:"goal"`
 	Sprint      Sprint             `json:"sprint"`
 	Counts      []Count            `json:"counts"`
@@ -46,7 +46,7 @@ type Report struct {
 	graph *graph
 }
 
-// ReportTask is one task of the sprint. Times are in seconds; what does not apply is null.
+// ReportTask is one task of the sprint. Times are in seconds; an inapplicable value is null.
 type ReportTask struct {
 	ID            string            `json:"id"`
 	Title         string            `json:"title"`
@@ -63,11 +63,11 @@ type ReportTask struct {
 	Cost          Cost              `json:"cost"`
 	MergeCommit   string            `json:"merge_commit,omitempty"`
 	Sandbox       string            `json:"sandbox,omitempty"`   // the weakest level of its runs
-	Outcome       string            `json:"outcome,omitempty"`   // why it ended without a merge, or does not go on
-	Summary       string            `json:"summary,omitempty"`   // what its coder said last
-	Link          string            `json:"link,omitempty"`      // of the page of its merge commit
-	Approvals     string            `json:"approvals,omitempty"` // of a quorum, in words
-	files         bool              // its work is a change of files
+	Outcome       string            `json:"outcome,omitempty"`   // why it ended without a merge, or does not continue
+	Summary       string            `json:"summary,omitempty"`   // its coder's last summary
+	Link          string            `json:"link,omitempty"`      // address of the page of its merge commit
+	Approvals     string            `json:"approvals,omitempty"` // approvals of a quorum, in words
+	files         bool              // its work changes files
 }
 
 // ReportRejection is one rejection of the sprint.
@@ -108,7 +108,7 @@ type ReportCheckpoint struct {
 	DecidedBy string          `json:"decided_by,omitempty"`
 }
 
-// Hint names something for a person to look at, and the command that shows or does it.
+// Hint is a point for a person to look at, with the command that shows or settles it.
 type Hint struct {
 	Text string `json:"text"`
 	Next string `json:"next,omitempty"`
@@ -194,7 +194,7 @@ func rejectionsOf(s *blackboard.State, t *blackboard.Task) (list []ReportRejecti
 	return list
 }
 
-// lookAt lists what a person should look at, what waits for him first.
+// lookAt returns the hints for a person; first the points that wait for one.
 func lookAt(v View, r Report) []Hint {
 	list := []Hint{}
 	add := func(next, format string, args ...any) {
@@ -243,7 +243,7 @@ func lookAt(v View, r Report) []Hint {
 	return list
 }
 
-// headline says what came of the sprint.
+// headline returns the result of the sprint.
 func (r Report) headline(waiting int) string {
 	merged, open, all := len(r.Delivered()), len(r.Open()), len(r.Tasks)-len(r.Replaced())
 	var b strings.Builder

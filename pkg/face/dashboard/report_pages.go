@@ -64,10 +64,10 @@ func (r Report) Markdown() string {
 	return m.b.String()
 }
 
-// maxDrawn is how many tasks a forge still draws so that one can read them, maxMoments how many moments are told.
+// maxDrawn is the most tasks in a readable drawing of a forge, maxMoments the most moments in the report.
 const maxDrawn, maxMoments = 60, 40
 
-// moments tells when what happened, leaving out what is a step of nearly every task.
+// moments writes the events with their times, without those that nearly every task has.
 func (m *markdown) moments(marks []Mark) {
 	told := slices.DeleteFunc(slices.Clone(marks), func(x Mark) bool { return x.Kind == "submitted" || x.Kind == "approved" })
 	left := max(0, len(told)-maxMoments)
@@ -141,7 +141,7 @@ func (r Report) HTML() (string, error) {
 	return inert(b.String()), err
 }
 
-// inert takes characters out of a page that nobody sees, and that hide or turn around what is beside them.
+// inert removes invisible characters from a page that hide or turn around their neighbours.
 func inert(page string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && r != '\u200d' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
@@ -151,7 +151,8 @@ func inert(page string) string {
 	}, page)
 }
 
-// share is what part of the largest cost of a task a cost is, in percent; of the longest time when no cost is known.
+// share returns the cost in percent of the largest cost of a task, or, if no cost is known, the time in percent of the
+// longest.
 func (r Report) share(s Spending) int {
 	most, value := 0.0, func(s Spending) float64 { return float64(s.Cost.Cents) }
 	if r.Figures.Total.Cents == 0 {
@@ -175,7 +176,7 @@ func statusClass(s blackboard.Status) string {
 	return string(blackboard.ToneCalm)
 }
 
-// Style is the page's, with that of the graph.
+// Style returns the style of the page and the graph.
 func (r Report) Style() template.CSS { return template.CSS(reportStyle + graphStyle) }
 
 const reportStyle = `:root{color-scheme:light dark;--bg:#f7f7f8;--panel:#fff;--ink:#1b1b1f;--quiet:#5b5c66;--rule:#e2e2e7;--accent:#4338ca;--soft:#ecebfd;--good:#17703d;--bad:#b3211a;--wait:#855400;--work:#4f6bd8;--review:#0f7f8f;--plan:#7a52b3;--critical:#c2410c;--on:#fff}
@@ -374,7 +375,7 @@ func (r Report) TimelinePicture() template.HTML {
 	return template.HTML(b.String() + "</svg>")
 }
 
-// SpentPicture draws the cost over time, "" when no program told it.
+// SpentPicture draws the cost over time, or returns "" if no program reported any.
 func (r Report) SpentPicture() template.HTML {
 	points := r.Figures.Spent
 	if len(points) == 0 || points[len(points)-1].Value == 0 {

@@ -76,7 +76,7 @@ func TaskText(s *blackboard.State, id string) string {
 	return p.b.String()
 }
 
-// apart are the fields of a task that showTask tells in its own words.
+// apart are the fields of a task that showTask formats itself.
 var apart = []string{"id", "title", "description", "status", "acceptance_criteria", "done_when", "scope", "depends_on", "superseded_by", "supersedes", "history", "attempts",
 	"blocked_reason", "blocked_kind", "blocked_questions", "rejection_reason", "fixes", "review", "unverified"}
 
@@ -316,7 +316,7 @@ func planOf(s *blackboard.State, id string) *blackboard.Plan {
 	return called(s.Plans, id, func(p *blackboard.Plan) string { return p.ID })
 }
 
-// planTasks are the tasks that the plan lists, and those that say that they are its.
+// planTasks returns the tasks that the plan lists, and those that name the plan.
 func planTasks(s *blackboard.State, plan *blackboard.Plan) []string {
 	ids := slices.Clone([]string(plan.Tasks))
 	for t := range s.Tasks() {

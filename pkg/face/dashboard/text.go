@@ -152,8 +152,7 @@ func (p *page) tasks(v View) {
 	p.notes(rows)
 }
 
-// notes say below the table why tasks do not go on, but for what waits for a person: that
-// has a part of its own.
+// notes lists below the table why tasks do not continue. Tasks that wait for a person have a section of their own.
 func (p *page) notes(rows []Task) {
 	first := true
 	for _, t := range rows {
@@ -220,7 +219,7 @@ func (p *page) hosts(v View) {
 	}
 }
 
-// wrong is first: what follows is not to be relied on.
+// wrong comes first: the rest is not reliable.
 func (p *page) wrong(v View) {
 	if len(v.Wrong) == 0 {
 		return
@@ -346,16 +345,16 @@ type cell struct {
 	paint colour
 }
 
-// A head is the heading of a column. One column may take what is left of the line.
+// A head is the heading of a column. One column may take the rest of the line.
 type head struct {
 	name  string
 	right bool // aligned to the right
-	rest  bool // takes what is left, and is cut
-	most  int  // widest; 0: no limit
+	rest  bool // takes the rest of the line, and is cut
+	most  int  // greatest width; 0: no limit
 }
 
 const (
-	minRest  = 8  // columns that the rest of a line has at least
+	minRest  = 8  // least columns of the rest
 	goodRest = 24 // below that, columns move closer together
 )
 

@@ -10,8 +10,8 @@ import (
 	"liza/pkg/board/history"
 )
 
-// BuildTimeline is who worked on what when in the sprint: spans from the ledger of runs and from what runs now, marks from
-// the histories of tasks (all of the sprint, archived ones included) and from what the board says of the sprint and its goal.
+// BuildTimeline returns who worked on which task in the sprint, and when: spans from the ledger of runs and from present
+// runs, marks from the histories of tasks (all of the sprint, archived ones included) and from sprint and goal on the board.
 func BuildTimeline(s *blackboard.State, tasks []*blackboard.Task, runs []history.UsageLine, now time.Time) Timeline {
 	tl := Timeline{To: blackboard.TimeOf(now), Lanes: []Lane{}, Marks: []Mark{}}
 	if s == nil {
@@ -60,7 +60,7 @@ func BuildTimeline(s *blackboard.State, tasks []*blackboard.Task, runs []history
 	return tl
 }
 
-// during reports whether something happened in the sprint. What ends a sprint may be recorded a moment after its end.
+// during reports whether t is in the sprint. Its end may be recorded a moment later.
 func during(s *blackboard.State, t blackboard.Time) bool {
 	if !since(s, t) {
 		return false

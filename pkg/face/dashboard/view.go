@@ -1,13 +1,12 @@
-// Package dashboard is what a person looks at.
+// Package dashboard formats a project for people.
 //
-// Build makes a View of a state: goal, sprint, tasks, agents, what waits for a person and
-// what is wrong. Text draws it for a terminal, and its JSON tags are what --json prints.
-// Graph, TaskText, PlanText and LogLine draw the other looks. All of them are pure: time
-// and facts about processes are arguments, nothing is changed, and a state that a person
-// has edited into something strange is shown, never a reason to panic.
+// Build makes a View of a state: goal, sprint, tasks, agents, points that wait for a person, and problems. Text draws it for
+// a terminal, and its JSON tags are the output of --json. Graph, TaskText, PlanText and LogLine draw other views. All of them
+// are pure: time and facts about processes are arguments, nothing is changed, and a state with strange edits of a person is
+// shown, never a reason to panic.
 //
-// Texts from outside (titles, reasons, questions) lose their control characters before
-// they reach a terminal, and are cut by what they take on it, not by bytes.
+// Texts from outside (titles, reasons, questions) lose their control characters before they reach a terminal, and are cut by
+// columns, not by bytes.
 package dashboard
 
 import (
@@ -33,18 +32,18 @@ type Input struct {
 	Vocabulary  string                   // one of Views; "": liza
 	Tip         *string                  // where the integration branch is, "" when it does not exist; nil: not looked at
 	Wrong       []string                 // why the board is invalid, where the state is not that of the file
-	Warnings    []string                 // of the caller, for example about the configuration
-	GaveUp      []GaveUp                 // supervisors that ended by themselves, and have not come back
-	Doing       map[string]Doing         // what the programs of agents do, by agent
+	Warnings    []string                 // warnings of the caller, for example about the configuration
+	GaveUp      []GaveUp                 // supervisors that ended by themselves and did not return
+	Doing       map[string]Doing         // present activity of programs, by agent
 	Offline     *Offline                 // the state is a copy of the board
-	Checking    map[string]time.Duration // how long the checks of a task's merge have run
+	Checking    map[string]time.Duration // time since the checks of a task's merge began
 	NoProgram   bool                     // no agent program is installed
 }
 
-// Offline says that the board's database cannot be reached: the view is of this host's copy, and nothing can be decided.
+// Offline is set if the board's database cannot be reached: the view is of this host's copy, and no decision can be made.
 type Offline struct {
-	Since   blackboard.Time `json:"since"`   // when the copy was the board last
-	Seconds int             `json:"seconds"` // ago
+	Since   blackboard.Time `json:"since"`   // last time when the copy was up to date
+	Seconds int             `json:"seconds"` // seconds since then
 	Why     string          `json:"why"`
 }
 
@@ -58,23 +57,23 @@ type Control struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// View is the board as a person sees it.
+// View is the board as shown to a person.
 type View struct {
 	At        blackboard.Time `json:"at"`
 	Revision  int             `json:"revision"`
 	View      string          `json:"view"`
-	Offline   *Offline        `json:"offline,omitempty"` // nil: it is the board
+	Offline   *Offline        `json:"offline,omitempty"` // nil: the view is of the board
 	Goal      Goal            `json:"goal"`
 	Sprint    Sprint          `json:"sprint"`
 	Control   []Control       `json:"control"`
 	Counts    []Count         `json:"counts"`
 	Tasks     []Task          `json:"tasks"`
-	Agents    []Agent         `json:"agents"`          // where there are several hosts: by host
-	Hosts     []Host          `json:"hosts,omitempty"` // of a team on several; none: the board is a file of this host
+	Agents    []Agent         `json:"agents"`          // by host, if there are several
+	Hosts     []Host          `json:"hosts,omitempty"` // hosts of a team; empty: the board is a file of this host
 	Waiting   []Waiting       `json:"waits_for_person"`
 	GaveUp    []GaveUp        `json:"gave_up,omitempty"`
-	Wrong     []string        `json:"wrong,omitempty"`    // what makes the board invalid
-	Requests  []string        `json:"requests,omitempty"` // on the forge, one line each
+	Wrong     []string        `json:"wrong,omitempty"`    // why the board is invalid
+	Requests  []string        `json:"requests,omitempty"` // requests on the forge, one line each
 	Warnings  []string        `json:"warnings"`
 	Cost      Cost            `json:"cost"`
 	Completed bool            `json:"completed"` // the goal is reached
@@ -90,7 +89,7 @@ type Goal struct {
 	Plan        string `json:"plan,omitempty"`
 }
 
-// Sprint that is under way.
+// Sprint is the present sprint.
 type Sprint struct {
 	ID         string          `json:"id"`
 	Status     string          `json:"status"`
@@ -100,13 +99,13 @@ type Sprint struct {
 	AgeSeconds int             `json:"age_seconds,omitempty"`
 }
 
-// Count says how many tasks have a status.
+// Count is the number of tasks with a status.
 type Count struct {
 	Status blackboard.Status `json:"status"`
 	N      int               `json:"n"`
 }
 
-// Cost is what runs cost. Runs whose cost nobody knows are counted, never taken as zero.
+// Cost is the cost of runs. Runs with unknown cost are counted, never taken as zero.
 type Cost struct {
 	Cents       blackboard.Amount `json:"cents"`
 	Runs        int               `json:"runs"`
@@ -124,14 +123,14 @@ type Task struct {
 	Who           string            `json:"who,omitempty"`
 	Iteration     int               `json:"iteration"`
 	Rejections    int               `json:"rejections"`
-	AgeSeconds    int               `json:"age_seconds"` // since the last entry of its history
+	AgeSeconds    int               `json:"age_seconds"` // seconds since the last entry of its history
 	Cost          Cost              `json:"cost"`
-	CostPercent   int               `json:"cost_percent,omitempty"` // of its limit
+	CostPercent   int               `json:"cost_percent,omitempty"` // percent of its limit
 	WaitsFor      []string          `json:"waits_for,omitempty"`
 	Hold          string            `json:"hold,omitempty"`
 	BlockedKind   string            `json:"blocked_kind,omitempty"`
 	BlockedReason string            `json:"blocked_reason,omitempty"`
-	Note          string            `json:"note,omitempty"` // one line that says why it does not go on
+	Note          string            `json:"note,omitempty"` // one line that says why it does not continue
 
 	merges bool // the checks of its merge run
 }
@@ -147,18 +146,18 @@ type Agent struct {
 	Task             string `json:"task,omitempty"`
 	LeaseLeftSeconds int    `json:"lease_left_seconds"`
 	CLI              string `json:"cli,omitempty"`
-	Sandbox          string `json:"sandbox,omitempty"` // of the run under way
+	Sandbox          string `json:"sandbox,omitempty"` // sandbox of the present run
 	WaitsFor         string `json:"waits_for,omitempty"`
 	Stopped          string `json:"stopped,omitempty"` // by whom, since when and why; it takes no work
-	Host             string `json:"host,omitempty"`    // where it runs, if there are several
+	Host             string `json:"host,omitempty"`    // its host, if there are several
 	ContextPercent   int    `json:"context_percent,omitempty"`
-	// ProviderWait is what its program says that it waits for; WaitsFor says it, too.
+	// ProviderWait is the wait that its program reports; WaitsFor has it too.
 	ProviderWait *blackboard.ProviderWait `json:"provider_wait,omitempty"`
-	Doing        *Doing                   `json:"doing,omitempty"` // nil: no program of it runs
+	Doing        *Doing                   `json:"doing,omitempty"` // nil: it runs no program
 }
 
-// Waiting is something that only a person can move, with the command that does it. Kind is
-// control, integration, goal, breaker, question, blocked, merge_approval, hold or draft.
+// Waiting is a point that only a person can settle, with the command for that. Kind is control, integration, goal, breaker,
+// question, blocked, merge_approval, hold or draft.
 type Waiting struct {
 	Kind      string     `json:"kind"`
 	Task      string     `json:"task,omitempty"`
@@ -175,7 +174,7 @@ type Host struct {
 	Name        string `json:"name"`
 	Here        bool   `json:"here,omitempty"` // the view is of this one
 	Agents      int    `json:"agents"`
-	SeenSeconds int    `json:"seen_seconds"`        // since its last contact
+	SeenSeconds int    `json:"seen_seconds"`        // seconds since its last contact
 	Silent      bool   `json:"silent,omitempty"`    // for longer than a lease and its grace: its claims are free
 	ClockOffset int    `json:"clock_offset"`        // how far its clock is ahead of the board's, in seconds
 	ClockOff    bool   `json:"clock_off,omitempty"` // further than lease_grace
@@ -183,21 +182,21 @@ type Host struct {
 	Load        string `json:"load,omitempty"` // processes that want to run, per processor
 }
 
-// Doing is what the running program of an agent does now.
+// Doing is the present activity of an agent's program.
 type Doing struct {
-	Kind      string             `json:"kind"` // as activity.Kind: text, tool, output, wait, error; "" before it has said anything
+	Kind      string             `json:"kind"` // as activity.Kind: text, tool, output, wait, error; "" before its first event
 	Tool      string             `json:"tool,omitempty"`
 	Text      string             `json:"text,omitempty"` // one line
-	At        blackboard.Time    `json:"at,omitempty"`   // when it did that
-	Started   blackboard.Time    `json:"started"`        // of the run
-	Seconds   int                `json:"seconds"`        // of the run so far
+	At        blackboard.Time    `json:"at,omitempty"`   // time of that event
+	Started   blackboard.Time    `json:"started"`        // start of the run
+	Seconds   int                `json:"seconds"`        // seconds of the run so far
 	TokensIn  int                `json:"tokens_in,omitempty"`
 	TokensOut int                `json:"tokens_out,omitempty"`
-	Cents     *blackboard.Amount `json:"cents,omitempty"` // nil: not told (yet)
+	Cents     *blackboard.Amount `json:"cents,omitempty"` // nil: not reported (yet)
 }
 
-// BuildTask returns the page of a task of the board or of the archive, without what lies in files: the text of the spec, prompts and
-// answers.
+// BuildTask returns the page of a task of the board or of the archive, without the content of files: the text of the spec,
+// prompts and answers.
 func BuildTask(s *blackboard.State, t *blackboard.Task, f Input) TaskPage {
 	if s == nil {
 		s = &blackboard.State{}
@@ -239,7 +238,7 @@ func (b builder) link(id string) Link {
 	return l
 }
 
-// intentOf is what the coder said last that it would do.
+// intentOf returns the coder's last intent.
 func intentOf(t *blackboard.Task) []string {
 	for _, h := range slices.Backward(t.History) {
 		if h.Checkpoint == nil {
@@ -275,7 +274,7 @@ func AttemptsOf(t *blackboard.Task) []Attempt {
 	return list
 }
 
-// happening is an entry of a task's history, with what it tells in words.
+// happening returns an entry of a task's history in words.
 func happening(task string, h *blackboard.HistoryEntry) Happening {
 	var parts []string
 	add := func(mark, text string) {
@@ -325,7 +324,7 @@ func reviewOf(t *blackboard.Task) []string {
 	return list
 }
 
-// checksOf is what the checks of the submission gave.
+// checksOf returns the results of the checks of the submission.
 func checksOf(t *blackboard.Task) []string {
 	var list []string
 	if t.Review == nil {
@@ -348,7 +347,7 @@ func checkLine(c *blackboard.Check) string {
 	return text + prose.After("; ", c.Message) + prose.After("; log: ", c.Log)
 }
 
-// findingsOf is what speaks against the work, with its places.
+// findingsOf returns the findings against the work, with their places.
 func findingsOf(t *blackboard.Task) []string {
 	var list []string
 	if t.Review == nil {
@@ -412,7 +411,7 @@ func annotationsOf(t *blackboard.Task) (list []ReportAnnotation) {
 	return list
 }
 
-// forges are the hosts whose pages of commits are known, with what is between the address of the repository and the commit.
+// forges are the hosts with known commit pages, and the part between the address of the repository and the commit.
 var forges = []struct{ host, between string }{
 	{"github.com", "/commit/"}, {"gitlab.com", "/-/commit/"}, {"codeberg.org", "/commit/"}, {"bitbucket.org", "/commits/"}, {"git.sr.ht", "/commit/"},
 }

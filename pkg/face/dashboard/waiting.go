@@ -12,7 +12,7 @@ import (
 // reasonInLists is how many characters of a reason a list has; liza show has all of it.
 const reasonInLists = 160
 
-// board returns what waits for a person, and warnings, from the findings about the board.
+// board returns the points that wait for a person, and warnings, from the findings about the board.
 func (b builder) board() (waits []Waiting, warnings []string) {
 	f := findings.Observation{Now: b.f.Now, State: b.s, Process: b.f.Process, ReviewMode: b.f.ReviewMode, HumanReview: b.f.HumanReview, Tip: b.f.Tip, NoProgram: b.f.NoProgram}
 	f.Triggers.HumanReview = b.f.HumanReview
@@ -37,7 +37,7 @@ func (b builder) board() (waits []Waiting, warnings []string) {
 	return waits, warnings
 }
 
-// gaveUp leaves out what is settled: the goal is reached, or the task is done.
+// gaveUp removes settled cases: the goal is reached, or the task is done.
 func (b builder) gaveUp() []GaveUp {
 	list := []GaveUp{}
 	if b.s.Goal == nil || b.s.Goal.Status != blackboard.InProgress {

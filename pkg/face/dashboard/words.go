@@ -9,11 +9,11 @@ import (
 	"liza/pkg/team/findings"
 )
 
-// Views are the vocabularies that status and show know (specs/roles-and-knowledge.md#11). Liza's
-// own status is the truth; the others are for reading only.
+// Views are the vocabularies of status and show (specs/roles-and-knowledge.md#11). Liza's own status is the truth; the others
+// are for reading only.
 var Views = []string{"liza", "logist", "coven", "kiso"}
 
-// ViewStatus returns the status of t in a vocabulary. It takes a review claim for live; Build looks at the lease.
+// ViewStatus returns the status of t in a vocabulary. It assumes that a review claim is live; Build looks at the lease.
 func ViewStatus(t *blackboard.Task, view string) string {
 	return viewStatus(t, view, t.ReviewingBy != "")
 }
@@ -122,7 +122,7 @@ func (b builder) viewRole(a *blackboard.Agent) string {
 	return word
 }
 
-// day and clock are a time of the board for people, in UTC; what is not a time is shown as it is.
+// day and clock format a time of the board for people, in UTC; other texts stay as they are.
 func day(t blackboard.Time) string { return formatted(t, "2 January 2006, 15:04 UTC") }
 
 func clock(t blackboard.Time) string { return formatted(t, "2 Jan 15:04") }

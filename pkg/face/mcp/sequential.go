@@ -16,16 +16,16 @@ import (
 // the conversation goes on.
 type sequential struct {
 	in   *bufio.Reader
-	line []byte // what of the last line was not read yet
+	line []byte // unread rest of the last line
 
 	writing sync.Mutex
 	out     io.Writer
 
 	mu      sync.Mutex
-	asked   json.RawMessage // id of the request that has no answer yet
+	asked   json.RawMessage // id of the unanswered request
 	changed *sync.Cond
 	closed  bool
-	end     error // why there is no further line
+	end     error // why no further line can be read
 }
 
 func newSequential(in io.Reader, out io.Writer) *sequential {
@@ -34,7 +34,7 @@ func newSequential(in io.Reader, out io.Writer) *sequential {
 	return o
 }
 
-// message is what a line has to be looked at for.
+// message has the fields of a line that matter here.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -43,13 +43,13 @@ type message struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// Codes of JSON-RPC for what is not JSON and what is not a message.
+// The JSON-RPC codes for a line that is not JSON, and for one that is not a message.
 const (
 	parseError     = -32700
 	invalidRequest = -32600
 )
 
-// parse reads a line; code and why say what is wrong with one that is not a message.
+// parse parses a line; code and why describe an invalid one.
 func parse(line []byte) (m message, code int, why string) {
 	if !json.Valid(line) {
 		return m, parseError, "the line is not JSON; a message is one JSON object in one line"
@@ -92,8 +92,8 @@ func (o *sequential) refuse(m message, code int, why string) error {
 	return err
 }
 
-// maxLine bounds a message, in bytes. What has no end must not fill the memory of the one who reads it: over the
-// broker that is the supervisor.
+// maxLine is the most bytes of a message. An endless line must not fill the memory of its reader: over the broker that is the
+// supervisor.
 const maxLine = 8 << 20
 
 // nextLine reads a line. Of a long one nothing is kept.
@@ -111,7 +111,7 @@ func (o *sequential) nextLine() (line []byte, long bool, end error) {
 	}
 }
 
-// Read gives the lines of the input, one after the other.
+// Read returns the lines of the input, one after the other.
 func (o *sequential) Read(p []byte) (int, error) {
 	for len(o.line) == 0 {
 		o.mu.Lock()
@@ -176,7 +176,7 @@ func (o *sequential) ended() bool {
 	return errors.Is(o.end, io.EOF)
 }
 
-// Close lets a waiting Read go. The streams belong to somebody else.
+// Close ends a waiting Read. It does not close the streams.
 func (o *sequential) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"liza/pkg/face/dashboard"
 )
 
-// answer is the result of a tool: what the command of that name prints with --json.
+// answer is the result of a tool: the output of the command of that name with --json.
 type answer struct {
 	OK     bool     `json:"ok"`
 	Result any      `json:"result,omitempty"`
@@ -65,8 +65,7 @@ func instructions(o Options) string {
 		" A tool is the verb of liza of the same name; a refusal says in error.next what helps. Read liza://board first."
 }
 
-// add registers a tool. The schema of its arguments is checked before it is called, and what
-// is wrong with them is a usage error like any other.
+// add registers a tool. It checks the arguments by their schema before the call; a problem is a usage error like any other.
 func (o Options) add(s *sdk.Server, t tool) error {
 	schema, err := t.schema()
 	if err != nil {
@@ -138,8 +137,8 @@ func schemaError(err error) string {
 	return text
 }
 
-// plain takes "null" out of what lists and pointers may be: it can be left out instead, and
-// not every program knows types that are lists.
+// plain removes "null" from the types of lists and pointers: they can be left out instead, and not every program knows types
+// that are lists.
 func plain(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -158,8 +157,8 @@ func plain(s *jsonschema.Schema) {
 var answerSchema = json.RawMessage(`{"type":"object","properties":{"ok":{"type":"boolean"},"result":{},` +
 	`"error":{"type":"object","properties":{"code":{"type":"string"},"message":{"type":"string"},"next":{"type":"string"}},"required":["code","message","next"]}},"required":["ok"]}`)
 
-// addPrompts offers the prompt that an agent of a role would begin with; an agent gets that
-// of its own role only (specs/roles-and-knowledge.md#2.4: who is told what).
+// addPrompts offers the prompt that a run of a role would begin with; an agent gets that of its own role only
+// (specs/roles-and-knowledge.md#2.4).
 func (o Options) addPrompts(s *sdk.Server) {
 	offer := func(role blackboard.Role, name, about string, forTask bool) {
 		if o.Role != "" && o.Role != role {
@@ -201,7 +200,7 @@ func (o Options) promptText(ctx context.Context, role blackboard.Role, task stri
 	return text, err
 }
 
-// The addresses of what can be read.
+// The addresses of resources.
 const (
 	boardURI = "liza://board"
 	taskURI  = "liza://task"
@@ -215,7 +214,7 @@ const (
 	text     = "text/plain"
 )
 
-// read makes the content of a resource; id is what is behind its address.
+// read returns the content of a resource; id is the rest of its address.
 type read func(ctx context.Context, id string) (string, error)
 
 func (o Options) addResources(s *sdk.Server) {
@@ -236,7 +235,7 @@ func (o Options) addResources(s *sdk.Server) {
 	many(logURI, "{task}", "the log of a task", "the entries of the journal about one task", text, o.readLog)
 }
 
-// reading makes the handler of a resource. What cannot be read for want of it is not found.
+// reading returns the handler of a resource. A missing one is not found.
 func (o Options) reading(base, mime string, f read) sdk.ResourceHandler {
 	return func(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		uri := req.Params.URI

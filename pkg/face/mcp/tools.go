@@ -18,26 +18,25 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// Options says who is served, and with what.
+// Options has the caller and the functions of a server.
 type Options struct {
 	Version string
-	Service *verb.Service   // of the caller; nil: a run without verbs calls, and nothing is offered
-	Role    blackboard.Role // of the caller; "" for a person
+	Service *verb.Service   // service of the caller; nil: a run without verbs, to which nothing is offered
+	Role    blackboard.Role // role of the caller; "" for a person
 	Inside  bool            // the caller is in a run of an agent program: its supervisor claims, merges and keeps the leases
-	Task    string          // that the caller's run is about; may be ""
+	Task    string          // task of the caller's run, or ""
 
-	// Notes takes what people have written since the prompt of the caller's run; nil: nobody does.
+	// Notes returns the notes of people since the prompt of the caller's run; nil: there are none.
 	Notes func(context.Context) []string
-	// Explain is what a failed command would say of an error.
+	// Explain returns the output of a failed command for an error.
 	Explain func(error) Problem
-	// Facts is what the board shows besides the state.
+	// Facts returns the facts of the board's view besides the state.
 	Facts func(*blackboard.State) dashboard.Input
-	// Prompt is the text that the next run on a task would begin with, and the role that it
-	// is for; _planner stands for the planner.
+	// Prompt returns the text that the next run on a task would begin with, and its role; _planner stands for the planner.
 	Prompt func(ctx context.Context, task string) (blackboard.Role, string, error)
 }
 
-// Problem is an error as agents read it.
+// Problem is an error in the form for agents.
 type Problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -114,8 +113,8 @@ func usage(next, message string) error {
 // command is the command of the command line that does the same.
 func (t tool) command() string { return strings.Replace(t.name, "plan-", "plan ", 1) }
 
-// wireError is a problem where the protocol has an error of its own: one sentence, and the
-// problem as its data. What the caller can mend is an error of his parameters.
+// wireError returns a problem as an error of the protocol: one sentence, and the problem as its data. A problem that the
+// caller can correct is an error of the parameters.
 func wireError(p Problem) error {
 	e := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: p.Message + "; next: " + p.Next}
 	if p.Code == "failure" || p.Code == "invalid" || p.Code == "locked" {
@@ -196,7 +195,7 @@ func (o Options) board(ctx context.Context) (dashboard.View, error) {
 	return dashboard.Build(s, o.Facts(s)), nil
 }
 
-// entry is what `liza show ID --json` has as its result.
+// entry returns the result of `liza show ID --json`.
 func (o Options) entry(ctx context.Context, id string) (map[string]any, error) {
 	s, err := o.Service.Board.View(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// deciding are the verbs by which people answer what waits for them.
+// deciding are the verbs by which people settle points that wait for them.
 var deciding = []*Verb{
 	declare(Verb{
 		Name: "answer", Group: "decide", Who: People, Usage: "answer a question", Route: "/api/questions/{question}/answer",

@@ -16,13 +16,13 @@ import (
 
 // A Field is one field of a verb's input.
 type Field struct {
-	Name     string // in JSON
-	Arg      string // word of a positional argument, "" for an option
+	Name     string // name in JSON
+	Arg      string // word of a positional argument; "" for an option
 	Option   string // name of the option, without dashes
 	Word     string // word for its value
 	Help     string
-	Unset    string   // what applies when it is left out
-	Default  string   // value when it is left out
+	Unset    string   // effect of leaving it out
+	Default  string   // default value
 	Values   []string // the possible values
 	Required bool
 	Comma    bool   // one option has all elements of a list
@@ -32,7 +32,7 @@ type Field struct {
 	index []int
 }
 
-// A Kind is how the value of a field is given on the command line.
+// A Kind is the form of a field's value on the command line.
 type Kind int
 
 const (
@@ -42,7 +42,7 @@ const (
 	Many // an option that may be repeated
 )
 
-// Kind returns how f is given on the command line.
+// Kind returns the form of f on the command line.
 func (f Field) Kind() Kind {
 	t := f.Type
 	if t.Kind() == reflect.Pointer {
@@ -59,7 +59,7 @@ func (f Field) Kind() Kind {
 	return Words
 }
 
-// Fields are the fields that a face has.
+// Fields returns the fields of the input for a face.
 func (v *Verb) Fields(face Face) []Field {
 	var list []Field
 	for _, f := range reflect.VisibleFields(v.input) {
@@ -102,7 +102,7 @@ func wordOf(t reflect.Type, comma bool) string {
 	return "T"
 }
 
-// Decode makes the input of a JSON object, in which path has further fields. A key that face does not have is an error.
+// Decode makes the input from a JSON object; path has further fields. A key that face does not have is an error.
 func (v *Verb) Decode(face Face, data []byte, path map[string]string) (any, error) {
 	in := reflect.New(v.input)
 	if data = bytes.TrimSpace(data); len(data) > 0 {
@@ -125,7 +125,7 @@ func (v *Verb) Decode(face Face, data []byte, path map[string]string) (any, erro
 	return in.Elem().Interface(), nil
 }
 
-// knows refuses what is not one JSON object with the fields of face.
+// knows returns an error unless data is one JSON object with fields of face.
 func (v *Verb) knows(face Face, data []byte) error {
 	var keys map[string]json.RawMessage
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -152,7 +152,7 @@ func (v *Verb) defaults(in reflect.Value) {
 	}
 }
 
-// ArgsUsage are the words of the positional arguments.
+// ArgsUsage returns the words of the positional arguments.
 func (v *Verb) ArgsUsage() string {
 	var words []string
 	for _, f := range v.arguments() {
@@ -165,7 +165,7 @@ func (v *Verb) arguments() []Field {
 	return slices.DeleteFunc(v.Fields(CLI), func(f Field) bool { return f.Arg == "" })
 }
 
-// Argument returns the field of the positional argument at index at, when n arguments are given at most.
+// Argument returns the field of the positional argument at index at, if the verb takes n arguments at most.
 func (v *Verb) Argument(at int) (Field, bool) {
 	fields := v.arguments()
 	if n := len(fields); n > 0 && at >= n && strings.HasSuffix(fields[n-1].Arg, "…") {
@@ -177,8 +177,8 @@ func (v *Verb) Argument(at int) (Field, bool) {
 	return fields[at], true
 }
 
-// Parse makes the input of a command line: its positional arguments, whose number fits ArgsUsage, and the options that are
-// given, by name.
+// Parse makes the input from a command line: its positional arguments, whose number fits ArgsUsage, and the given options by
+// name.
 func (v *Verb) Parse(args []string, options map[string][]string) (any, error) {
 	in := reflect.New(v.input).Elem()
 	fields := v.arguments()

@@ -9,7 +9,7 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// knowledge are the verbs about what is known of the project.
+// knowledge are the verbs about facts of the project.
 var knowledge = []*Verb{
 	group(Verb{
 		Name: "facts", Group: "teach", Usage: "what is known about the project, for every prompt",

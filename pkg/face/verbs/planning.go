@@ -12,7 +12,7 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// planning are the verbs that say what is to be done: of planners, and of those who find something on the way.
+// planning are the verbs that add work: those of planners, and those for discoveries.
 var planning = []*Verb{
 	declare(Verb{
 		Name: "add-task", Group: "agents", Who: ByVerb, By: "planner, human", Usage: "put a task on the board", Route: "/api/add-task",
@@ -153,7 +153,7 @@ type newTask struct {
 	NoSpecFiles bool              `json:"no_spec_files,omitempty" help:"do not look for the spec file"`
 	Draft       bool              `json:"draft,omitempty" help:"create a DRAFT; gates are checked by finalize"`
 
-	fill bool // an id and a spec that are left out are found
+	fill bool // find a missing id and spec
 }
 
 func (n newTask) fromPage() any {
@@ -247,7 +247,7 @@ func already(d verb.Discovered) string {
 	return ""
 }
 
-// anomalyTypes lists what agents record, with the details that are needed.
+// anomalyTypes lists the types that agents record, with their required details.
 func anomalyTypes(indent string) string {
 	var lines []string
 	for _, kind := range blackboard.AnomalyTypes {

@@ -200,7 +200,7 @@ type nextSprint struct {
 	Planned []string `json:"planned,omitempty" word:"IDS" list:"comma" help:"of open tasks that are the plan; the other open ones are stretch"`
 }
 
-// started is a sprint with what a person reads besides: how far the integration branch is behind.
+// started is a sprint with a figure for people: how far the integration branch is behind.
 type started struct {
 	sprint.Started
 	lag string
@@ -213,7 +213,7 @@ func orNone(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// NoteText says who gets a note.
+// NoteText returns the recipients of a note.
 func NoteText(done verb.Noted) Text {
 	if done.Already {
 		return line("already done: note %s exists", done.ID)
@@ -226,7 +226,7 @@ type mergeInput struct {
 	Again bool   `json:"again,omitempty" faces:"cli" help:"merge MERGED work again that the integration branch has lost"`
 }
 
-// merging is the verb merge. Its result is shown in spite of an error: what was merged before, or where the branch is.
+// merging is the verb merge. Its result is shown also with an error: the merges before it, or the place of the branch.
 var merging = declare(Verb{
 	Name: "merge", Aliases: []string{"wt-merge"}, Group: "plumbing", Who: ByVerb, Usage: "merge approved work into the integration branch", Doing: "merging and checking", Partial: true,
 	Help: "APPROVED becomes MERGED. The merge is made without any checkout, checked in a throw-away worktree, and then the branch moves at once. A conflict\n" +
@@ -273,7 +273,7 @@ func mergeAgain(ctx context.Context, service *verb.Service, id string) (any, err
 	return r, nil
 }
 
-// moved returns what an error says of a branch that was moved, so that it is shown with the error.
+// moved returns the details of an error about a moved branch, so that they are shown with the error.
 func moved(err error) (any, error) {
 	if x, ok := errors.AsType[*merge.MoveError](err); ok {
 		return x, err
@@ -281,7 +281,7 @@ func moved(err error) (any, error) {
 	return nil, err
 }
 
-// NotVerified names the checks of a merge that are red before and after, "" for none.
+// NotVerified names the checks of a merge that fail before and after it, or returns "".
 func NotVerified(checks []string) string {
 	if len(checks) == 0 {
 		return ""
@@ -289,7 +289,7 @@ func NotVerified(checks []string) string {
 	return ", not verified: red before and after: " + strings.Join(checks, "; ")
 }
 
-// MergeLine says in one line how a merge ended.
+// MergeLine returns the end of a merge in one line.
 func MergeLine(r merge.Result) string {
 	text := fmt.Sprintf("%s is %s", r.Task, r.Status)
 	switch {

@@ -1,6 +1,6 @@
-// Package verbs declares what callers may do: each verb once, with its name, who may use it, its input, its help and the
-// method of the service behind it. The command line makes commands, options and completion of a declaration, the MCP
-// server tools with their schemas, and the page's server routes with their JSON.
+// Package verbs declares the actions of callers: each verb once, with its name, who may use it, its input, its help and the
+// method of the service behind it. The command line makes commands, options and completion from a declaration, the MCP server
+// tools with their schemas, and the page's server routes with their JSON.
 //
 // A new verb is one entry in one of the files of this package.
 package verbs
@@ -14,14 +14,14 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// Who says which callers may use a command.
+// Who are the callers that may use a command.
 type Who int
 
 const (
 	Everyone Who = iota + 1 // it shows something, or makes something outside of the project
 	ByVerb                  // the rules of the board decide it, within the write
-	People                  // people only; the verb sees to that itself
-	Gated                   // people only, and the face has to see to that
+	People                  // people only; the verb itself checks that
+	Gated                   // people only; the face has to check that
 	Outside                 // everyone, but not from inside a run: it needs a terminal, or a place of its own
 )
 
@@ -40,34 +40,34 @@ type Verb struct {
 	Aliases  []string
 	Group    string // of the help, for a name of one word
 	Who      Who
-	By       string   // who has a use for it, for the help
+	By       string   // its usual callers, for the help
 	Usage    string   // one line, without a full stop
 	Help     string   // what it does and what it refuses
 	Examples []string // command lines
 	Exits    []int    // exit codes
 
-	Doing   string   // what a person reads on a terminal while it takes long
-	Reads   bool     // it changes nothing; a broken configuration does not keep it from being used
+	Doing   string   // text for a person on a terminal while it takes long
+	Reads   bool     // it changes nothing; it works with a broken configuration
 	Without []string // fields of the input that this verb does not have
-	Partial bool     // its result is shown in spite of an error, when there is one
+	Partial bool     // its result, if any, is shown with an error too
 	Route   string   // path of the HTTP API; {name} is a field of the input
-	Tool    *Tool    // how it is offered over MCP
+	Tool    *Tool    // its tool over MCP
 
 	input reflect.Type
 	run   func(ctx context.Context, service *verb.Service, in any) (result any, err error)
 	say   func(in, result any) Text
 }
 
-// A Tool says to whom a verb is offered over MCP. Whether a caller may use it is for the verb to decide.
+// A Tool has the callers that a verb is offered to over MCP. The verb decides whether they may use it.
 type Tool struct {
 	Roles   []blackboard.Role // none: all
 	People  bool              // people too, or, without Roles, people only
-	Outside bool              // not inside a run: there the supervisor does it
-	Agents  bool              // nothing for a person without an agent's id
+	Outside bool              // not inside a run: there the supervisor does its work
+	Agents  bool              // useless to a person without an agent's id
 	About   string            // "": usage and help of the command
 }
 
-// A Text is what a person reads of a result.
+// A Text is a result in words, for a person.
 type Text struct {
 	Body    string   // with its line ends
 	Notices []string // warnings that belong to it
@@ -95,19 +95,19 @@ func declare[In, Out any](v Verb, run func(context.Context, *verb.Service, In) (
 	return &v
 }
 
-// A pageInput is an input that the person's page fills in further.
+// A pageInput is an input that the person's page completes.
 type pageInput interface{ fromPage() any }
 
 // group declares a name that has verbs below it and does nothing itself.
 func group(v Verb) *Verb { return &v }
 
-// Input is the type of the input.
+// Input returns the type of the input.
 func (v *Verb) Input() reflect.Type { return v.input }
 
 // Does reports whether v does something itself.
 func (v *Verb) Does() bool { return v.run != nil }
 
-// Run carries out v with an input that Decode or Parse has made.
+// Run carries out v with an input from Decode or Parse.
 func (v *Verb) Run(ctx context.Context, service *verb.Service, in any) (result any, err error) {
 	return v.run(ctx, service, in)
 }
@@ -115,7 +115,7 @@ func (v *Verb) Run(ctx context.Context, service *verb.Service, in any) (result a
 // Say returns the text of a result.
 func (v *Verb) Say(in, result any) Text { return v.say(in, result) }
 
-// ToolName is the name of v over MCP.
+// ToolName returns the name of v over MCP.
 func (v *Verb) ToolName() string { return strings.ReplaceAll(v.Name, " ", "-") }
 
 // About describes v to a program.
@@ -126,7 +126,7 @@ func (v *Verb) About() string {
 	return strings.ToUpper(v.Usage[:1]) + v.Usage[1:] + ". " + strings.ReplaceAll(v.Help, "\n", " ")
 }
 
-// OfferedTo reports whether a caller of role, "" for a person, is shown v over MCP; inside says that it is in a run.
+// OfferedTo reports whether a caller of role, "" for a person, is offered v over MCP; inside means that it is in a run.
 func (v *Verb) OfferedTo(role blackboard.Role, inside bool) bool {
 	t := v.Tool
 	switch {
@@ -145,7 +145,7 @@ func (v *Verb) OfferedTo(role blackboard.Role, inside bool) bool {
 	return false
 }
 
-// All are the verbs, in the order of the help.
+// All returns the verbs, in the order of the help.
 func All() []*Verb { return all }
 
 var all = concat(planning, work, steering, deciding, knowledge, again)

@@ -82,10 +82,11 @@ func canWrite(path string) bool {
 
 const groupPrefix = "liza-"
 
-// groupName is unlike every other, also those of processes in other namespaces that share the tree, and tells when it was made.
+// groupName returns a unique name, also among processes in other namespaces that share the tree. It has the time of its
+// creation.
 func groupName() string { return fmt.Sprintf("%s%d-%s", groupPrefix, time.Now().Unix(), rand.Text()) }
 
-// groups are the control groups of one run: folder of the parent → what is written to which files.
+// groups are the control groups of one run: by folder of the parent, the values of files.
 type groups map[string]map[string]int64
 
 func (c Cgroups) plan(l Limits) groups {
@@ -116,7 +117,7 @@ func (g groups) counts(controller string) bool {
 	return false
 }
 
-// make makes them and returns their folders. Those that killed processes have left are removed.
+// make makes the groups and returns their folders. It removes those of killed processes.
 func (g groups) make() (folders []string, err error) {
 	for parent, limits := range g {
 		sweepGroups(parent)

@@ -19,10 +19,10 @@ import (
 // wallCommand is the hidden command that enters the wall.
 const wallCommand = "wall"
 
-// Command returns what to start so that the program path runs as the Spec says. At closed and partial its
-// environment is env with HOME, the folder for temporary files and the proxy of the wall.
+// Command returns the command that runs the program at path as the Spec says. At closed and partial its environment is env
+// with HOME, the folder for temporary files and the proxy of the sandbox.
 //
-// It makes the control groups that Contained.Groups names; nothing else is changed but, at partial, links in Home.
+// It makes the control groups named in Contained.Groups, and at partial links in Home; it changes nothing else.
 func (s Spec) Command(f Capabilities, path string, argv, env []string) (Contained, error) {
 	c := Contained{Path: path, Argv: argv, Env: env}
 	switch s.Level {
@@ -77,7 +77,7 @@ func (s Spec) Command(f Capabilities, path string, argv, env []string) (Containe
 	return c, nil
 }
 
-// check reports what of the Spec cannot be had.
+// check returns why the Spec cannot be satisfied.
 func (s Spec) check(program string) error {
 	for _, folder := range []struct{ what, path string }{{"its working folder", s.Dir}, {"its private home folder", s.Home}, {"its folder for temporary files", s.Tmp}} {
 		if info, err := os.Stat(folder.path); err != nil || !info.IsDir() {
@@ -111,8 +111,8 @@ func (s Spec) check(program string) error {
 	return nil
 }
 
-// ForwardAddress is where programs at closed find the proxy. The loopback device is the wall's own, so
-// that the port is always free.
+// ForwardAddress is the address of the proxy for programs at closed. The loopback device is the sandbox's own, so that the
+// port is always free.
 const ForwardAddress = "127.0.0.1:39128"
 
 // sessionVariables lead to services of the person's session.
@@ -137,7 +137,7 @@ func (s Spec) environment(env []string) []string {
 	return append(kept, set...)
 }
 
-// bwrap is the argv of bubblewrap, without its name and without what it starts.
+// bwrap returns the arguments of bubblewrap, without its name and without the command that it starts.
 func (s Spec) bwrap(f Capabilities) []string {
 	args := s.namespaces(f)
 	var closed []string
@@ -228,7 +228,7 @@ func connect(in net.Conn, address, proxy string) {
 	}
 }
 
-// askFor asks a proxy for a tunnel, and returns what to read from it. It does without net/http, whose libraries would cost the launcher
+// askFor asks a proxy for a tunnel, and returns its reader. It does without net/http, whose libraries would cost the launcher
 // as much as all the rest of its start.
 func askFor(proxy net.Conn, address string) (io.Reader, error) {
 	if _, err := fmt.Fprintf(proxy, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", address, address); err != nil {
@@ -265,8 +265,8 @@ func (s Spec) shows(path string) bool {
 // usrLinks are the folders beside /usr that a system with a merged /usr has as links.
 func usrLinks() []string { return []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} }
 
-// etc is what is shown of /etc: names of users and hosts, certificates without private keys, the loader's cache, git's settings,
-// and those by which a company manages agent programs. Each mount costs time.
+// etc are the parts of /etc that are shown: names of users and hosts, certificates without private keys, the loader's cache,
+// git's settings, and those by which a company manages agent programs. Each mount costs time.
 var etc = []string{
 	"passwd", "group", "nsswitch.conf", "hosts", "localtime", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "crypto-policies",
 	"alternatives", "ld.so.cache", "gitconfig", "gitattributes", "claude-code", "codex", "gemini-cli", "opencode", "os-release",
@@ -296,7 +296,7 @@ const defaultScratch = 2 << 30
 
 func (s Spec) scratch() int64 { return cmp.Or(s.Limits.Disk, defaultScratch) }
 
-// A mount is one path as it is shown inside. Of two with one target the later kind counts.
+// A mount is one path as shown inside. Of two with one target the later kind counts.
 type mount struct {
 	kind           mountKind
 	source, target string
@@ -337,7 +337,7 @@ func (s Spec) mounts() []mount {
 	return s.needed(slices.CompactFunc(list, func(a, b mount) bool { return a.target == b.target }))
 }
 
-// needed leaves out what another mount shows already: each costs a fifth of a millisecond of the processor.
+// needed removes mounts that another one shows already: each costs a fifth of a millisecond of the processor.
 func (s Spec) needed(all []mount) []mount {
 	around := []mount{{readOnly, "/usr", "/usr"}} // those that may have the next one in them
 	for _, path := range s.etcPaths() {
@@ -360,8 +360,8 @@ func (s Spec) needed(all []mount) []mount {
 	})
 }
 
-// linked is the file that a link leads to and that is shown, too, so that it can stay a link: programs look for their other
-// files beside what a link to them leads to.
+// linked returns the target of a link if it is shown too, so that the link can stay one: programs look for their other files
+// beside the target of a link to them.
 func (s Spec) linked(m mount) (real string, ok bool) {
 	info, err := os.Lstat(m.target)
 	if m.source != m.target || err != nil || info.Mode()&os.ModeSymlink == 0 || s.shows(filepath.Dir(m.target)) {

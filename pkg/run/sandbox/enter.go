@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// CannotEnter is the exit code of the launcher when the wall cannot be made as it was asked for. The program was not started then.
+// CannotEnter is the exit code of the launcher if the sandbox could not be made. The program was not started then.
 const CannotEnter = 125
 
 // Entered reports whether a command line is the launcher's, and returns its arguments.
@@ -42,7 +42,7 @@ func forward(listener net.Listener, proxy string) {
 	}
 }
 
-// carry passes both directions on until both have ended; what comes from outside is read from fromOuter.
+// carry copies both directions until both have ended; fromOuter reads the data from outside.
 func carry(inner, outer net.Conn, fromOuter io.Reader) {
 	var both sync.WaitGroup
 	both.Go(func() { pass(outer, inner) })

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter is the whole of the launcher, a hidden command of liza-spawn, and of liza before everything else: it gives up what the
-// program must not have and then is the program (partial), or its parent that leads it to the proxy and
-// knows how it ended (closed). It returns the exit code.
+// Enter is the whole of the launcher, a hidden command of liza-spawn, and of liza before everything else: it drops the
+// privileges that the program must not have. Then it becomes the program (partial), or its parent, which forwards the proxy
+// and records the end of the program (closed). It returns the exit code.
 func Enter(args []string) int {
 	runtime.LockOSThread() // what is given up here must be so for the thread that starts the program
 	var l launch
@@ -111,8 +111,8 @@ func cannotStart(path string, err error) error {
 	return fmt.Errorf("cannot start '%s': %v", path, err)
 }
 
-// statusFD is where the parent of the wall listens for how the program ended: bubblewrap tells a signal and an exit
-// code above 128 alike.
+// statusFD is the file on which the parent of the sandbox receives the end of the program: bubblewrap does not distinguish a
+// signal from an exit code above 128.
 const statusFD = 3
 
 // statusPipe is nil when nobody listens.
@@ -125,8 +125,8 @@ func statusPipe() *os.File {
 	return os.NewFile(statusFD, "status")
 }
 
-// closeInherited closes the files that somebody above left open by chance: through a folder among them, a program could
-// look outside. Our own are those that would be closed by a program's start anyway.
+// closeInherited closes files that a parent left open by chance: through a folder among them, a program could look outside.
+// Our own are those that the start of a program would close anyway.
 func closeInherited() error {
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -141,7 +141,7 @@ func closeInherited() error {
 	return nil
 }
 
-// report tells how the program ended, and returns our exit code.
+// report reports the end of the program, and returns our exit code.
 func report(to *os.File, status syscall.WaitStatus) int {
 	if to != nil {
 		_, _ = to.WriteString(strconv.Itoa(int(status)))
@@ -165,7 +165,7 @@ func wait(pid int) syscall.WaitStatus {
 // for setuid files are not among them: the filter refuses both.
 var keptCapabilities = []int{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER}
 
-// dropCapabilities gives up what else root may do. At closed bubblewrap has done it.
+// dropCapabilities drops the privileges of root. At closed bubblewrap has done it.
 func dropCapabilities() error {
 	var kept uint32
 	for _, c := range keptCapabilities {

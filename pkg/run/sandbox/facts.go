@@ -46,7 +46,7 @@ func (m Machine) Detect(ctx context.Context) Capabilities {
 	return f
 }
 
-// Strongest is the strongest level that can be had.
+// Strongest returns the strongest available level.
 func (f Capabilities) Strongest() Level {
 	switch {
 	case f.Landlock < minLandlock || !f.Seccomp:
@@ -57,16 +57,16 @@ func (f Capabilities) Strongest() Level {
 	return Partial
 }
 
-// Unavailable says that a level cannot be had here.
+// Unavailable is returned for a level that is not available here.
 type Unavailable struct {
 	Want, Have Level
-	Why, Next  string // a sentence without its end; the command that helps
-	Chosen     bool   // Have is what somebody has set
+	Why, Next  string // a sentence without its end; the next command
+	Chosen     bool   // a person has set Have
 }
 
 func (u *Unavailable) Error() string { return u.Sentence() + "\nnext: " + u.Next }
 
-// Sentence is the error without the command that helps.
+// Sentence returns the error without the next command.
 func (u *Unavailable) Sentence() string {
 	if u.Chosen {
 		return fmt.Sprintf("the sandbox level '%s' is required, but %s", u.Want, u.Why)
@@ -74,9 +74,9 @@ func (u *Unavailable) Sentence() string {
 	return fmt.Sprintf("the sandbox level '%s' is required, but '%s' is the strongest here: %s", u.Want, u.Have, u.Why)
 }
 
-// Choose settles the level: level is what was asked for ("" and auto: the strongest that can be had), require the
-// weakest that will do ("": any). The reason says in one line, ready to be shown, why it is not closed; it is empty when it is,
-// and when a person chose otherwise.
+// Choose returns the level to use: level is the requested one ("" and auto: the strongest available), require the weakest
+// sufficient one ("": any). The reason is one line that explains a level below closed; it is empty for closed, and for a
+// level that a person chose.
 func Choose(level, require Level, f Capabilities) (Level, string, error) {
 	have := f.Strongest()
 	why, next := f.missing()
@@ -107,7 +107,7 @@ func Choose(level, require Level, f Capabilities) (Level, string, error) {
 // installBwrap is the command that helps on most systems.
 const installBwrap = "apt-get install bubblewrap (or dnf, pacman -S, zypper, apk add)"
 
-// missing says what keeps this machine from closed, and what helps.
+// missing returns why closed is not available on this machine, and the next command.
 func (f Capabilities) missing() (why, next string) {
 	switch {
 	case f.Seatbelt:
@@ -152,8 +152,7 @@ func (s Spec) inHome(path string) string {
 	return filepath.Join(s.Home, strings.TrimPrefix(path, s.Person))
 }
 
-// fillHome makes links in the private home folder to what it shows of the person's, for levels that cannot
-// mount anything.
+// fillHome makes links in the private home folder to the shown files of the person's, for levels without mounts.
 func (s Spec) fillHome() error {
 	for _, path := range slices.Concat(s.homePaths(s.HomeRead), s.homePaths(s.HomeWrite)) {
 		if _, err := os.Stat(path); err != nil {
@@ -182,8 +181,8 @@ func linkOn(top, below string) string {
 	return ""
 }
 
-// link makes a link in the private home folder to a path of the person's. A folder on the way may be one that outlives its runs: what
-// former ones have made in it leads nowhere else, and does not stop this one.
+// link makes a link in the private home folder to a path of the person's. A folder on the way may outlive its runs: entries
+// that former runs made in it lead nowhere else, and do not stop this one.
 func (s Spec) link(path string) error {
 	top, name := s.Home, strings.TrimPrefix(s.inHome(path), s.Home+"/")
 	for at, rest := s.Home, name; rest != ""; {
@@ -248,14 +247,14 @@ func (s Spec) clearPlaces(program string) error {
 	return nil
 }
 
-// BuildCommand has liza-spawn print its Build.
+// BuildCommand makes liza-spawn print its Build.
 const BuildCommand = "build"
 
 //go:embed *.go
 var source embed.FS
 
-// Build names what this program is made of, as far as it contains others: the launcher and the reaper are parts of their supervisor, and
-// those of another build may not hold what it promises. Versions do not do for that: many builds have none.
+// Build returns a hash of the sources that this program shares with others: the launcher and the reaper are parts of their
+// supervisor, and those of another build may not keep its promises. Versions are not enough: many builds have none.
 func Build(more fs.FS) string {
 	sum := fnv.New128a()
 	for _, files := range []fs.FS{source, more} {
@@ -269,7 +268,7 @@ func Build(more fs.FS) string {
 	return fmt.Sprintf("%s %x", runtime.Version(), sum.Sum(nil))
 }
 
-// Sees reports whether a program finds a file of the person's inside by this path, which may begin with ~/.
+// Sees reports whether a program inside finds a file of the person's by this path, which may begin with ~/.
 func (s Spec) Sees(path string) bool {
 	rest, inHome := strings.CutPrefix(path, "~/")
 	if inHome {

@@ -21,12 +21,12 @@ const (
 	landFile   = landlock.AccessFSSet(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev | ll.AccessFSResolveUnix)
 )
 
-// landlockConfigs are what each version can keep apart, the first of them version 3. TCP ports are left out: that
-// rule keeps no program from the network, and inside a namespace it would forbid what is harmless.
+// landlockConfigs are the rules of each version, the first of them version 3. TCP ports are left out: that rule keeps no
+// program from the network, and inside a namespace it would forbid harmless connections.
 var landlockConfigs = []landlock.Config{landlock.V3, landlock.V4, landlock.V5, landlock.V6, landlock.V7, landlock.V8, landlock.V9, landlock.V10, landlock.V11}
 
-// confine holds this process and all that it starts to the files of the Spec, and keeps it from signals and
-// abstract sockets of others where the kernel can. It is strict: what cannot be enforced is an error.
+// confine restricts this process and its children to the files of the Spec, and keeps it from signals and abstract sockets of
+// others where the kernel can. It is strict: a rule that cannot be enforced is an error.
 func (s Spec) confine() error {
 	version := landlockVersion()
 	if version < minLandlock {
@@ -57,7 +57,7 @@ func (s Spec) confine() error {
 // devices are those of every program. At closed there are besides terminals of the wall's own.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// A grant is what may be done with a path and all that lies in it.
+// A grant is the set of rights to a path and its content.
 type grant struct {
 	path   string
 	rights landlock.AccessFSSet
@@ -96,8 +96,8 @@ func (s Spec) grants() []grant {
 	return list
 }
 
-// readable are the rights to read a path but for what is hidden in it. What was granted for a folder holds for
-// everything in it, so that a folder with something hidden is granted by its entries; it cannot be listed.
+// readable returns the rights to read a path except for its hidden parts. A right to a folder holds for everything in it, so
+// a folder with a hidden part is granted by its entries; it cannot be listed.
 func (s Spec) readable(path string) []grant {
 	if s.Level == Closed { // what is hidden is not there
 		return []grant{{path, landRead | landSocket}}

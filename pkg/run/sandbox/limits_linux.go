@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit sets what bounds each process of the run, and by the number of them all.
+// limit sets the limits of each process of the run, and of their number.
 func (l launch) limit() error {
 	limits := []struct {
 		what     string

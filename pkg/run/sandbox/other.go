@@ -21,7 +21,7 @@ func thisMachine() Machine {
 	}
 }
 
-// Enter is known on Linux only.
+// Enter exists on Linux only.
 func Enter([]string) int {
 	fmt.Fprintln(os.Stderr, "programs can be contained on Linux only\nnext: liza config set sandbox.level open")
 	return CannotEnter

@@ -18,36 +18,36 @@ import (
 	"time"
 )
 
-// A Wall is how one program is contained, and why so.
+// A Wall is the sandbox of one program, with the reason for its level.
 type Wall struct {
 	Spec   Spec
-	Reason string   // why it is not closed; "" when it is, and when a person chose so
-	Hosts  []string // that the proxy lets through
-	Env    []string // NAME=value: all that the program gets
+	Reason string   // why the level is below closed, or ""; "" also if a person chose it
+	Hosts  []string // hosts that the proxy allows
+	Env    []string // NAME=value: the whole environment of the program
 }
 
-// Targets are what a wall has to keep apart. Each is tried, and none is changed if that succeeds.
+// Targets are the objects that a sandbox has to protect. Prove tries each, and changes none even if that succeeds.
 type Targets struct {
 	Board   string   // a file that a run must not write
-	Folders []string // in which a run must not make a file
+	Folders []string // folders in which a run must not make a file
 	Mark    string   // the name of that file
 	Private string   // a file or folder that a run must not read
-	Address string   // HOST:PORT where somebody outside of the wall listens
+	Address string   // HOST:PORT of a listener outside of the sandbox
 	Host    string   // HOST:PORT that the proxy must refuse
-	Pid     int      // of a process outside
+	Pid     int      // id of a process outside
 
 	Database string // address, without a password, of the database of the board
 }
 
-// An Attempt is one act that a wall has to refuse.
+// An Attempt is one act that a sandbox has to refuse.
 type Attempt struct {
 	Act     string `json:"act"`
 	Target  string `json:"target"`
 	Refused bool   `json:"refused"`
-	How     string `json:"how"` // what the system said
+	How     string `json:"how"` // message of the system
 }
 
-// Acts that Prove tries.
+// The acts that Prove tries.
 const (
 	ActWrite   = "write to the board"
 	ActMake    = "make a file outside of its worktree"
@@ -61,7 +61,7 @@ const (
 // attemptCommand is the hidden command of liza that makes the attempts inside a wall.
 const attemptCommand = "attempt"
 
-// Prove tries in a wall what it has to refuse.
+// Prove tries, in a sandbox, the acts that it has to refuse.
 func Prove(ctx context.Context, s Spec, f Capabilities, t Targets) ([]Attempt, error) {
 	t.Mark = fmt.Sprintf(".liza-doctor-%d", os.Getpid())
 	text, err := json.Marshal(t)
@@ -94,7 +94,7 @@ func Prove(ctx context.Context, s Spec, f Capabilities, t Targets) ([]Attempt, e
 	return list, nil
 }
 
-// Attempted makes the attempts when a command line says so; it is what runs inside the wall. open connects to a database.
+// Attempted makes the attempts if the command line requests them; it runs inside the sandbox. open connects to a database.
 func Attempted(args []string, stdout io.Writer, open func(address string) error) bool {
 	var t Targets
 	if len(args) != 2 || args[0] != attemptCommand || json.Unmarshal([]byte(args[1]), &t) != nil {

@@ -1,13 +1,13 @@
-// Package sandbox says what one command may read, write and reach, and makes the operating system
-// hold it to that (specs/security.md). It knows paths, hosts and limits; tasks and boards it does not know.
+// Package sandbox describes the files, hosts and resources that one command may use, and makes the operating system enforce
+// that (specs/security.md). It knows paths, hosts and limits, but no tasks and boards.
 //
-// A Spec is complete: what it does not name is not there. The levels differ in how much of it the system
-// can enforce, never in what is asked for.
+// A Spec is complete: anything that it does not name is absent. The levels differ in how much of it the system can enforce,
+// never in its meaning.
 package sandbox
 
 import "context"
 
-// A Level is how strongly a command is contained.
+// A Level is the strength of the containment of a command.
 type Level string
 
 const (
@@ -17,21 +17,21 @@ const (
 	Open    Level = "open"    // nothing
 )
 
-// Spec is all that one command may read, write and reach. Paths are absolute and clean. What it does not
-// name is not visible at closed, and not accessible at partial.
+// Spec has everything that one command may read, write and reach. Paths are absolute and clean. Other paths are not visible
+// at closed, and not accessible at partial.
 type Spec struct {
 	Level Level
 	Wrap  []string // at wrap: the person's command, which is put before
 	Liza  string   // the program liza; it is shown read-only
 
-	Launcher string `json:",omitempty"` // the program that enters the wall (Enter); "": Liza
+	Launcher string `json:",omitempty"` // the program that enters the sandbox (Enter); "": Liza
 
 	Dir   string   // working folder
-	Read  []string // files and folders, read-only; one that is missing is left out
-	Write []string // folders (and files), writable; one that is missing is an error
-	Hide  []string // folders within Read that are shown empty and stay so
-	Over  []Mount  // folders that are shown at another path, writable; closed only
-	Tools []string // folders of programs (PATH) with what they need, read-only
+	Read  []string // files and folders, read-only; a missing one is skipped
+	Write []string // folders (and files), writable; a missing one is an error
+	Hide  []string // folders within Read that are shown as empty
+	Over  []Mount  // folders mounted at another path, writable; closed only
+	Tools []string // folders of programs (PATH) with their dependencies, read-only
 
 	// Home is a private folder of the run that HOME names inside. HomeRead and HomeWrite are files and
 	// folders of the person's own home that are shown in it at the same relative path.
@@ -39,9 +39,9 @@ type Spec struct {
 	Person              string // the person's own home folder
 	HomeRead, HomeWrite []string
 
-	Tmp      string // a private folder for temporary files of the run; at closed /tmp is one besides
-	Proxy    string // Unix socket of the proxy; "": no network at all. At closed HTTP_PROXY and the like lead to it
-	Local    []int  // ports of the machine's loopback that the proxy lets through: at closed they are on that of the wall, too
+	Tmp      string // a private folder for temporary files of the run; at closed /tmp is another one
+	Proxy    string // Unix socket of the proxy; "": no network at all. At closed HTTP_PROXY and similar variables name it
+	Local    []int  // ports of the machine's loopback device that the proxy allows: at closed the sandbox's own device has them too
 	Limits   Limits
 	Terminal bool // a person works with it in a terminal
 }
@@ -58,12 +58,12 @@ type Limits struct {
 	Files     int   // open files of one process
 }
 
-// Capabilities are what this machine can enforce. They are found by trying.
+// Capabilities are the abilities of this machine, found by trying.
 type Capabilities struct {
 	Bwrap          string // path of bubblewrap; "": it is not installed
 	Namespaces     bool   // it can make namespaces here
 	DisablesUserns bool   // it knows --disable-userns
-	BwrapError     string // what it said when it could not
+	BwrapError     string // its message if it could not
 	Hint           string // the setting of the system that forbids namespaces, as a command; may be ""
 
 	Seatbelt bool // of macOS: partial, when a person asks for it
@@ -72,16 +72,16 @@ type Capabilities struct {
 	Seccomp  bool // filters of system calls
 
 	LimitsOwn bool    // a limit of the number of processes binds this user, which it does not for root
-	Cgroups   Cgroups // where groups of processes can be made
+	Cgroups   Cgroups // folders where control groups can be made
 }
 
 // minLandlock is the first version that guards files against being emptied.
 const minLandlock = 3
 
-// Machine is how facts are found. A test replaces what it wants to be missing.
+// Machine has the functions that find facts. A test replaces those whose facts it wants to be missing.
 type Machine struct {
 	Find     func(program string) (path string, err error)
-	Try      func(ctx context.Context, bwrap string, args ...string) error // runs it; the error has what it said
+	Try      func(ctx context.Context, bwrap string, args ...string) error // runs it; the error has its output
 	Hint     func() string
 	Seatbelt func() bool // nil: this is not macOS
 	Landlock func() int
@@ -90,25 +90,25 @@ type Machine struct {
 	Cgroups  func() Cgroups
 }
 
-// Cgroups are the folders of the kernel's control groups in which this process can make groups of its own; "": nowhere.
-// With version 2 both are the same.
+// Cgroups are the folders of the kernel's control groups in which this process can make groups; "": none. With version 2 both
+// are the same.
 type Cgroups struct{ Pids, Memory string }
 
-// Contained is what is started in the place of a program. It has the fields of agent.Contained, so that one
-// converts to the other.
+// Contained is the command to start instead of a program. It has the fields of agent.Contained, so that one converts to the
+// other.
 type Contained struct {
 	Path string
 	Argv []string
 	Env  []string
 
-	Wrapper   bool     // what is started keeps the program and would end it at once when asked to end itself
-	Groups    []string // control groups that were made for it; the one that starts it puts it in and removes them
-	Processes int      // how many processes nothing but a count can hold it to; 0: something else does, or there is no limit
+	Wrapper   bool     // the command keeps the program and would end it at once when asked to end itself
+	Groups    []string // control groups that were made for it; its starter puts it into them and removes them
+	Processes int      // limit of processes that only a count can enforce; 0: it is enforced otherwise, or there is no limit
 }
 
-// launch is what the launcher inside the wall gets (Enter).
+// launch has the arguments of the launcher inside the sandbox (Enter).
 type launch struct {
 	Spec
-	Path string // of the program
-	Data int64  // bytes of memory of one process, where no control group counts those of all
+	Path string // path of the program
+	Data int64  // bytes of memory of one process, if no control group counts those of all
 }

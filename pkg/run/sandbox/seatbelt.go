@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// seatbeltProgram is what holds a program on macOS to a profile.
+// seatbeltProgram is the program that applies a profile on macOS.
 const seatbeltProgram = "/usr/bin/sandbox-exec"
 
-// macSystem is what every program of macOS reads.
+// macSystem are the folders that every program of macOS reads.
 var macSystem = []string{"/usr", "/bin", "/sbin", "/System", "/Library", "/opt", "/private/etc", "/private/var/db", "/dev"}
 
-// seatbelt is the Spec as a profile for macOS: files only, as at partial. Of two rules the later one counts, so that
-// what is deeper comes later. It follows what is documented; nobody has run it yet (specs/security.md).
+// seatbelt returns the Spec as a profile for macOS: files only, as at partial. Of two rules the later one counts, so deeper
+// paths come later. It follows the documentation and was never run (specs/security.md).
 func (s Spec) seatbelt() string {
 	type rule struct{ path, text string }
 	var rules []rule

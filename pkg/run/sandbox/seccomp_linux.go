@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the words of a system call are in what a filter sees (struct seccomp_data).
+// The offsets of the words of a system call in the input of a filter (struct seccomp_data).
 const (
 	atNumber = 0
 	atArch   = 4
@@ -37,8 +37,8 @@ var refused = []uint32{
 
 const sysOpenTreeAttr = 467
 
-// filter is the program that judges each system call. What it refuses looks to a program like a right that it has not, or
-// like a kernel that does not know it, where programs have another way then.
+// filter returns the program that judges each system call. To a program a refusal looks like a missing right, or like a
+// kernel without that call where programs have another way then.
 func filter() []bpf.Instruction {
 	program := []bpf.Instruction{
 		load(atArch), bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}, no(unix.EPERM),
@@ -55,10 +55,11 @@ func filter() []bpf.Instruction {
 		[]bpf.Instruction{yes})
 }
 
-// A moded call makes or changes a file; its arguments have the mode and, with some, the flags that say whether it counts.
+// A moded call makes or changes a file; its arguments have the mode and, with some, the flags that determine whether it
+// counts.
 type moded struct{ nr, mode, flags uint32 }
 
-const always = ^uint32(0) // in the place of flags
+const always = ^uint32(0) // instead of flags
 
 // files keeps a run from making files that start with another's rights, and from giving its files to others: a person of the machine,
 // or a service, could start or take them.
@@ -114,7 +115,7 @@ func sockets() []bpf.Instruction {
 		[]bpf.Instruction{no(unix.EAFNOSUPPORT)})
 }
 
-// when is a part for some values of what was loaded last; each of its ways ends in an answer.
+// when returns a part for some values of the last loaded word; each of its branches ends in an answer.
 func when(values []uint32, part ...bpf.Instruction) (list []bpf.Instruction) {
 	for i, v := range values {
 		list = append(list, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: uint8(len(values) - i)})
