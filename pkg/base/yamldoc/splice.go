@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-var errNotFaithful = errors.New("cannot find a text that says what was changed")
+var errNotFaithful = errors.New("cannot find a text with the changed values")
 
 // splice returns text, the text of the tree before, with the lines rewritten in which after differs. If the result does not
 // have the value of after, it rewrites all lines, in the end without comments.

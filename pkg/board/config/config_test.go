@@ -465,7 +465,7 @@ func TestARemovedSettingSaysWhatHoldsNow(t *testing.T) {
 	slices.Sort(texts)
 	want := []string{
 		".liza/config.yaml:1: limits.max_note_bytes is no longer a setting: a note has 65536 bytes at most",
-		".liza/config.yaml:2: notify.max_payload is no longer a setting: a message has 1 MiB at most",
+		".liza/config.yaml:2: notify.max_payload is no longer a setting: messages are limited to 1 MiB",
 		"LIZA_LIMITS_MAX_NOTE_BYTES: no longer a setting: a note has 65536 bytes at most",
 	}
 	if !slices.Equal(texts, want) {

@@ -383,7 +383,7 @@ func (d *decoder) unknown(key string, n *yaml.Node, siblings []string) {
 // removed maps settings of older versions to their replacements.
 var removed = map[string]string{
 	"limits.max_note_bytes": "a note has 65536 bytes at most",
-	"notify.max_payload":    "a message has 1 MiB at most",
+	"notify.max_payload":    "messages are limited to 1 MiB",
 }
 
 // reserved are variables of the protocol, which are not configuration; a name that

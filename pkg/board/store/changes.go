@@ -245,7 +245,7 @@ func (c *changes) apply(doc *yamldoc.Document, revision int) (*yamldoc.Document,
 	}
 	for _, check := range c.checks {
 		if got := check.find(next); !got.IsValid() || !yamldoc.Alike(got.Interface(), check.want.Interface()) {
-			return nil, fmt.Errorf("cannot write section %s: the file would not say what was changed", check.sec.key)
+			return nil, fmt.Errorf("cannot write section %s: the new text would lack the change", check.sec.key)
 		}
 	}
 	return next, nil

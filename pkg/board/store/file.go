@@ -344,7 +344,7 @@ func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err 
 			return err
 		}
 	}
-	return fmt.Errorf("cannot write %s: somebody else changed it %d times while it was being written", short(f.o.Path), maxMoves)
+	return fmt.Errorf("cannot write %s: it was changed %d times during the write", short(f.o.Path), maxMoves)
 }
 
 // A Comment is written into the first state: above the section Path ("config"), or behind a key of a section

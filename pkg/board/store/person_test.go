@@ -382,7 +382,7 @@ func TestAnEditorThatNeverStopsIsReported(t *testing.T) {
 		}
 	})
 	err := f.Update(t.Context(), op, note("note-1", "x"))
-	if err == nil || !strings.Contains(err.Error(), "changed it 5 times") {
+	if err == nil || !strings.Contains(err.Error(), "changed 5 times") {
 		t.Fatalf("got %v", err)
 	}
 	if got := p.read(p.path()); strings.Contains(got, "note-1") || strings.Count(got, "# again\n") != 5 {

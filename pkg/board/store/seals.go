@@ -166,7 +166,7 @@ func (r *rules) checkSeal(rec record, t *blackboard.Task, tree string) error {
 		return errors.New(why)
 	}
 	if tree != t.Seal.Tree {
-		return fmt.Errorf("what is in commit %s is not what was approved (tree %s, approved %s)", t.ReviewCommit, tree, t.Seal.Tree)
+		return fmt.Errorf("commit %s differs from the approved work (tree %s, approved %s)", t.ReviewCommit, tree, t.Seal.Tree)
 	}
 	return nil
 }

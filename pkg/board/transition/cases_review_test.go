@@ -110,7 +110,7 @@ func TestP084AVerdictNeedsTheReviewClaim(t *testing.T) {
 	reject := func(id string) func() error {
 		return func() error { return Reject(b.State, "x", programOf(id), Input{Reason: "a.go:1"}, b.now) }
 	}
-	r := b.refused("G53", ExitRefused, "under review by nobody", reject("code-reviewer-1"))
+	r := b.refused("G53", ExitRefused, "has no reviewer", reject("code-reviewer-1"))
 	want(t, "next", r.Next, "liza claim-review x")
 	b.claimReview("x", "code-reviewer-1")
 	b.refused("G53", ExitRefused, "under review by code-reviewer-1", reject("code-reviewer-2"))
@@ -320,7 +320,7 @@ func TestAPersonReleasesAReview(t *testing.T) {
 	t.Parallel()
 	b := team(t)
 	b.ready("x", 2)
-	b.refused("G76", ExitRefused, "nobody reviews task x", func() error { return ReleaseReview(b.State, "x", person, Input{Reason: "r"}, b.now) })
+	b.refused("G76", ExitRefused, "task x has no reviewer", func() error { return ReleaseReview(b.State, "x", person, Input{Reason: "r"}, b.now) })
 	b.claimReview("x", "code-reviewer-1")
 	b.refused("G09", ExitUsage, "--reason is empty", func() error { return ReleaseReview(b.State, "x", person, Input{Force: true}, b.now) })
 	b.refused("G76", ExitRefused, "the review lease of code-reviewer-1 is alive until", func() error { return ReleaseReview(b.State, "x", person, Input{Reason: "r"}, b.now) })

@@ -430,7 +430,7 @@ func mayEndSprint(s *blackboard.State, a Actor, now time.Time) error {
 	}
 	for t := range s.Tasks() {
 		if who := heldBy(s, t, a.Facts, now); who != "" {
-			return refuse("G27", ExitRefused, "liza release "+t.ID+" --reason T", "task %s is held by %s; the next sprint needs that nobody works", t.ID, who)
+			return refuse("G27", ExitRefused, "liza release "+t.ID+" --reason T", "task %s is held by %s; the next sprint cannot begin while agents work", t.ID, who)
 		}
 	}
 	return nil

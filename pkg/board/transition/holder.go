@@ -27,7 +27,7 @@ var callerIsReviewer = Guard{"G53", "the caller is the task's reviewer", func(m 
 	case m.actor.ID:
 		return nil
 	case "":
-		return refuse("G53", ExitRefused, "liza claim-review "+m.task.ID, "task %s is under review by nobody; claim the review first", m.task.ID)
+		return refuse("G53", ExitRefused, "liza claim-review "+m.task.ID, "task %s has no reviewer; claim the review first", m.task.ID)
 	}
 	return m.no("G53", ExitRefused, "task %s is under review by %s", m.task.ID, m.task.ReviewingBy)
 }}

@@ -125,7 +125,7 @@ var reviewerFree = Guard{"G52", "the reviewer has no other task", func(m *move) 
 var mayReleaseReview = Guard{"G76", "the review lease is not alive, or the release is forced", func(m *move) error {
 	t := m.task
 	if t.ReviewingBy == "" {
-		return m.no("G76", ExitRefused, "nobody reviews task %s", t.ID)
+		return m.no("G76", ExitRefused, "task %s has no reviewer", t.ID)
 	}
 	live, why := m.state.ReviewLiveness(t, m.now, m.actor.Facts)
 	if m.in.Force || t.ReviewLeaseExpires.None() || live == blackboard.Expired || live == blackboard.Dead {

@@ -276,7 +276,7 @@ func (t *transport) send(ctx context.Context, method, address string, data []byt
 		case to.Scheme != "https" && !t.own(to) && !loopback(to):
 			return nil, fmt.Errorf("cannot follow the redirect of %s: %s is not an https address", t.base.Host, to.Host)
 		case method != http.MethodGet && (!t.own(to) || resp.StatusCode < 307):
-			return nil, fmt.Errorf("cannot follow the redirect of %s: what is written goes only to the address that is configured; the repository may have moved", t.base.Host)
+			return nil, fmt.Errorf("cannot follow the redirect of %s: writes go only to the configured address; the repository may have moved", t.base.Host)
 		}
 		address = to.String()
 	}

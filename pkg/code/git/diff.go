@@ -371,7 +371,7 @@ func (r *objects) Proposal(ctx context.Context, tip, commit string) (from, to st
 // later commit from, though the history of to has them.
 func (r *objects) Undone(ctx context.Context, fork, from, to, commit string) ([]string, error) {
 	fail := func(err error) ([]string, error) {
-		return nil, fmt.Errorf("cannot compare %s with what was merged before: %w", commit, err)
+		return nil, fmt.Errorf("cannot compare %s with the work merged before: %w", commit, err)
 	}
 	fork, err := r.MergeBase(ctx, fork, from)
 	if err != nil || fork == from {

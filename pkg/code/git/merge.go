@@ -98,7 +98,7 @@ func (r *objects) signedTree(ctx context.Context, env []string, tree string, par
 
 const signTime = time.Minute
 
-var errUnsigned = errors.New("no signature within a minute; a passphrase may be asked for where nobody sees it")
+var errUnsigned = errors.New("no signature within a minute; git may be waiting for a passphrase elsewhere")
 
 // commitTree makes a commit with the options and variables of c.
 func (r *objects) commitTree(ctx context.Context, c call, tree string, parents []string, message string) (string, error) {

@@ -129,7 +129,7 @@ func (j *providing) moveAway() error {
 		target = filepath.Join(filepath.Dir(j.got.Path), name+"-"+strconv.Itoa(n))
 	}
 	if err := os.Rename(j.got.Path, target); err != nil {
-		return fmt.Errorf("cannot move away what is at its place: %v", err)
+		return fmt.Errorf("cannot move the folder in its place away: %v", err)
 	}
 	j.got.Lost = target
 	return nil

@@ -40,7 +40,7 @@ func (s *session) drop(ctx context.Context, id string, proof Proof) error {
 		return fail(err)
 	}
 	if held.entry != nil && held.entry.Locked && claimOf(held.entry.LockReason, id) == "" {
-		return fail(fmt.Errorf("somebody locked it (%s); unlock it with git worktree unlock", held.entry.LockReason))
+		return fail(fmt.Errorf("it is locked (%s); unlock it with git worktree unlock", held.entry.LockReason))
 	}
 	lost, err := s.unsaved(ctx, id, held, proof)
 	if err != nil {

@@ -170,7 +170,7 @@ type NotCommitted struct{ Path, How string }
 func (r *references) NotCommitted(ctx context.Context) (list []NotCommitted, err error) {
 	out, err := r.read(ctx, r.Root(), "status", "--porcelain=v1", "-z", "--ignored", "--untracked-files=normal", "--no-renames")
 	if err != nil {
-		return nil, fmt.Errorf("cannot see what is not committed: %w", err)
+		return nil, fmt.Errorf("cannot list uncommitted files: %w", err)
 	}
 	for _, line := range fields(out) {
 		if len(line) > 3 {

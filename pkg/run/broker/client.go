@@ -85,7 +85,7 @@ func readFrame(r io.Reader, most int) (kind, []byte, error) {
 // The errors of a Client without an answer. After the first the command was not carried out; after the second the result is
 // unknown.
 var (
-	ErrGone    = errors.New("nobody answers at the socket of this run")
+	ErrGone    = errors.New("no answer at the socket of this run")
 	ErrCut     = errors.New("the answer was cut off")
 	ErrTooLong = errors.New("the command line is too long")
 )

@@ -12,7 +12,7 @@ const (
 	patience  = 20 * time.Second // longest time in which a client accepts sent data
 )
 
-var errSlow = errors.New("the client does not read what it is sent")
+var errSlow = errors.New("the client does not read its output")
 
 // outbox sends frames in order. A command waits for a slow client only if a lot is queued, and never longer than patience: it
 // may hold a lock. Its stderr, which has progress messages from within its work, never waits.

@@ -212,7 +212,7 @@ func TestACommitWithAnotherTreeIsNotMerged(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.Approved("task-1")
-	if err := p.Store.CheckSeal(p.State().Task("task-1"), "0000"); err == nil || !strings.Contains(err.Error(), "not what was approved") {
+	if err := p.Store.CheckSeal(p.State().Task("task-1"), "0000"); err == nil || !strings.Contains(err.Error(), "differs from the approved work") {
 		t.Errorf("another tree: %v", err)
 	}
 }

@@ -128,7 +128,7 @@ func (f *following) take(x store.BoardFile, own map[string]string) error {
 		return nil
 	}
 	if was != "" && sum(was) != f.kept.Sums[x.Path] {
-		f.store.o.Alert(blackboard.AlertSettingsChanged, fmt.Sprintf(".liza/%s was changed here and on the board; it is the board's now, and what was here is kept in %s", x.Path, f.store.keepAside(x.Path, was)))
+		f.store.o.Alert(blackboard.AlertSettingsChanged, fmt.Sprintf(".liza/%s was changed here and on the board; the board's version is used, and this host's is kept in %s", x.Path, f.store.keepAside(x.Path, was)))
 	}
 	if text == "" {
 		err = os.Remove(filepath.Join(f.dir, x.Path))
