@@ -186,7 +186,7 @@ type Plan struct {
 // Exit has the settings of exit commands; Strict forbids text around them.
 type Exit struct {
 	Schema bool `key:"schema" about:"Programs that can hold a model to a JSON Schema get that of the exit command."`
-	Strict bool `key:"strict" about:"Nothing but the JSON object may be printed."`
+	Strict bool `key:"strict" about:"An answer may have nothing but the JSON object."`
 }
 
 // Review has the settings of the gate between a submission and its merge.
