@@ -210,7 +210,11 @@ func (c *factory) preflight(ctx context.Context, s *blackboard.State, reviewers 
 	found := x.Preflight(ctx)
 	x.Found = nil
 	examineSettings(ctx, &c.env.System, x)
+	c.screen.red = map[string]bool{}
 	for _, f := range append(found, x.Found...) {
+		if f.Check == "checks" {
+			c.screen.red[f.Subject] = true
+		}
 		c.screen.line(supervisor.Line{Time: c.env.System.Now(), Agent: "preflight", Warning: true, Text: fmt.Sprintf("%s: %s%s", f.Check, prose.OneLine(f.Text, listWidth), nextText(f.Next))})
 	}
 }

@@ -172,6 +172,7 @@ type screen struct {
 	later  []supervisor.Line // while somebody else has the terminal
 	live   *live             // nil: there is no block below the lines
 	away   func() bool       // whether the project folder is not there any more: then nothing is shown; nil: nobody looks
+	red    map[string]bool   // checks that were shown as red before the team began
 	calm   map[string]bool   // what each agent of a team says, once one has said it; nil: each is shown
 }
 

@@ -117,9 +117,9 @@ func (l *lines) Tell(c watch.Change) {
 }
 
 // Tell shows an alert among the steps of the supervisors. One that was open before the
-// team began is known already.
+// team began is known already, as is a red check that was shown before the start.
 func (s *screen) Tell(c watch.Change) {
-	if c.Old {
+	if c.Old || c.Kind == blackboard.AlertBaselineRed && s.red[c.Subject] && !c.Cleared {
 		return
 	}
 	l := supervisor.Line{Time: c.At, Agent: "watch", Text: c.Alert.String(), Warning: c.Severity != findings.Info}
