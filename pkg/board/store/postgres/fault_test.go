@@ -221,9 +221,13 @@ func TestKilledBackendsLoseAndDoubleNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer admin.Close(t.Context())
+	kills := 15
+	if os.Getenv("STORE_TEST_FULL") != "" {
+		kills = 40
+	}
 	writeThrough(t, s, func(int) {
 		if _, err := admin.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'liza' AND pid <> pg_backend_pid()"); err != nil {
 			t.Fatal(err)
 		}
-	}, 40)
+	}, kills)
 }
