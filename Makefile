@@ -121,9 +121,9 @@ screenshots: ## pictures of every view of the page, at 1400, 800 and 390 pixels,
 crash: ## crash tests in their long form: every step killed 50 times, a whole team killed 25 times (CRASHES=5, CRASH_SEED=N)
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
 
-load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revision is checked, time and overhead per task; a board with 1,000 merges against an empty one; trains of 20 and 40 tasks
+load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revision is checked, time and overhead per task; a board with 1,000 merges against an empty one; trains of 20 and 40 tasks; a page of 2,000 tasks; builds in the wall
 	STORE_TEST_FULL=1 go test ./pkg/code/merge -run 'TestATrainFinds|TestATrainIsFaster' -parallel 1 -v -count=1 -timeout 20m
-	STORE_TEST_FULL=1 go test ./pkg/face/cli -run 'TestALargeTeam|TestALargeBoard|TestASprintInTheWall' -v -count=1 -timeout 20m
+	STORE_TEST_FULL=1 go test ./pkg/face/cli -run 'TestALargeTeam|TestALargeBoard|TestASprintInTheWall|TestThePage|TestHonestWork' -v -count=1 -timeout 20m
 
 model: ## everything that can be reached in small worlds: states explored, steps between them, and what holds in each
 	MODEL_FULL=1 go test ./pkg/board/transition -run '^TestModel$$' -v -count=1 -timeout 20m
