@@ -46,7 +46,7 @@ var promises = []promise{
 	{[]string{"pkg/run/agent"}, []string{"liza/pkg/board/blackboard", "liza/pkg/board/store"}, nil, "an adapter works for any supervisor"},
 	{[]string{"pkg/board/history"}, []string{"liza/pkg/board/transition", "liza/pkg/board/store"}, nil, "what happened never influences what happens"},
 	{[]string{"pkg/board/store"}, []string{"liza/pkg/board/config", "liza/pkg/board/breaker"}, nil, "a store keeps a state safe; decisions happen outside of a write"},
-	{[]string{"pkg/verb/board", "pkg/verb/integration", "pkg/verb/checks", "pkg/verb/verb"}, []string{"liza/pkg/run/agent", "liza/pkg/run/prompt"}, nil, "a verb changes state and repository; programs are started by the supervisor"},
+	{[]string{"pkg/verb/board", "pkg/verb/integration", "pkg/verb/checks", "pkg/verb/worktree", "pkg/verb/verb"}, []string{"liza/pkg/run/agent", "liza/pkg/run/prompt"}, nil, "a verb changes state and repository; programs are started by the supervisor"},
 	{[]string{"pkg/team/watch", "pkg/team/findings"}, []string{"liza/pkg/verb/verb", "liza/pkg/board/store"}, nil, "they look and tell; they never act"},
 	{[]string{"pkg/team/supervisor"}, []string{"liza/pkg/team/watch", "liza/pkg/team/maintain"}, nil, "the command line starts the watcher beside the team"},
 	{[]string{"cmd/liza-spawn"}, []string{"net/http", "crypto/tls", "liza/pkg/face/cli"}, nil, "each run waits for its start"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -299,4 +300,13 @@ func plainText(s string) string {
 // HasTurn reports whether term is the term of the present turn.
 func (i *Integration) HasTurn(term int) bool {
 	return i != nil && i.Turn != nil && i.Turn.Term == term && i.Turn.Host != ""
+}
+
+// TurnOfAnother reports whether a host other than host merges now.
+func (i *Integration) TurnOfAnother(host string, now time.Time) bool {
+	if i == nil || i.Turn == nil || i.Turn.Host == "" || i.Turn.Host == host {
+		return false
+	}
+	until, known := i.Turn.Until.At()
+	return known && now.Before(until)
 }

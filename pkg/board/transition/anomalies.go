@@ -14,6 +14,14 @@ func AddAnomaly(s *blackboard.State, task, reporter string, kind blackboard.Anom
 	addAnomaly(s, &blackboard.Anomaly{Timestamp: blackboard.TimeOf(now), Task: task, Reporter: reporter, Type: kind, Details: details})
 }
 
+// AddAnomalyOnce records an anomaly that Liza itself saw, unless the board has it already: who noted it may have been killed before the next step.
+func AddAnomalyOnce(s *blackboard.State, task string, kind blackboard.AnomalyKind, what string, now time.Time) {
+	known := func(a *blackboard.Anomaly) bool { return a.Type == kind && a.Task == task && a.Details["what"] == what }
+	if !slices.ContainsFunc(s.Anomalies, known) {
+		AddAnomaly(s, task, blackboard.System, kind, blackboard.Settings{"what": what}, now)
+	}
+}
+
 func addAnomaly(s *blackboard.State, a *blackboard.Anomaly) {
 	a.ID = nextID("anom-", s.Anomalies, func(a *blackboard.Anomaly) string { return a.ID })
 	s.Anomalies = append(s.Anomalies, a)

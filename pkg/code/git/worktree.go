@@ -314,9 +314,13 @@ func (r *references) At(ctx context.Context, path string) (facts WorktreeFacts, 
 // adminAt returns git's folder of the worktree at path, also after the project was moved with it, as Relink would set it.
 func (r *runner) adminAt(path string) string { return cmp.Or(r.adminDir(path), r.strayAdmin(path)) }
 
-// HasWorktree reports whether path is a linked worktree of this repository.
-func (r *runner) HasWorktree(path string) bool {
-	return r.adminAt(absolute(r.place.Root, path)) != ""
+// WorktreeOf returns the path of a task's worktree, or "" without one.
+func (r *runner) WorktreeOf(id string) string {
+	path := r.WorktreePath(id)
+	if r.adminAt(path) == "" {
+		return ""
+	}
+	return path
 }
 
 // headOf reads the branch and the commit of a worktree from git's folder of it.

@@ -318,23 +318,8 @@ func (m *Merger) deleteCandidate(ctx context.Context, id string) error {
 
 // save puts everything of a task that head does not contain in the attic.
 func (m *Merger) save(ctx context.Context, id, head string) (ref string, err error) {
-	path := m.Repo.WorktreePath(id)
-	if !m.Repo.HasWorktree(path) {
-		path = ""
-	}
-	ref, _, err = m.Repo.Save(ctx, git.Work{ID: id, Path: path, Reason: "late work", Integration: head})
+	ref, _, err = m.Repo.Save(ctx, git.Work{ID: id, Path: m.Repo.WorktreeOf(id), Reason: "late work", Integration: head})
 	return ref, err
-}
-
-// noteLate reports late work as an anomaly, once: a merge may have been killed after it was saved or after it was noted.
-func (m *Merger) noteLate(s *blackboard.State, id, ref string) {
-	what := "work after the submission, saved as " + ref
-	for _, a := range s.Anomalies {
-		if a.Type == blackboard.AnomalyLateWork && a.Task == id && a.Details["what"] == what {
-			return
-		}
-	}
-	transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyLateWork, blackboard.Settings{"what": what}, m.Now())
 }
 
 // remove removes candidate, worktree and branch of a task, with proof (8.6). The candidate goes first, so that a task without
@@ -360,7 +345,7 @@ func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, 
 	}
 	if ref != "" && merged {
 		err := m.update(ctx, "merge", func(s *blackboard.State, _ transition.Actor) error {
-			m.noteLate(s, t.ID, ref)
+			transition.AddAnomalyOnce(s, t.ID, blackboard.AnomalyLateWork, "work after the submission, saved as "+ref, m.Now())
 			return nil
 		})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/verb/verb"
+	"liza/pkg/verb/worktree"
 )
 
 type worktreeOptions struct{ env *Env }
@@ -58,7 +59,7 @@ func newWorktreeAliases(env *Env) []*urfave.Command {
 }
 
 func (o *worktreeOptions) list(ctx context.Context, d *verb.Service, _ []string) error {
-	all, err := d.Worktrees.Worktrees(ctx)
+	all, err := d.Worktrees.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,16 +78,16 @@ func (o *worktreeOptions) list(ctx context.Context, d *verb.Service, _ []string)
 }
 
 func (o *worktreeOptions) create(ctx context.Context, d *verb.Service, args []string) error {
-	w, err := d.Worktrees.CreateWorktree(ctx, args[0])
+	w, err := d.Worktrees.Create(ctx, args[0])
 	return o.show(w, err, "%s is at %s on %s\n", w.Task, w.Path, w.Branch)
 }
 
 func (o *worktreeOptions) remove(ctx context.Context, d *verb.Service, args []string) error {
-	err := d.Worktrees.RemoveWorktree(ctx, args[0])
-	return o.show(verb.TaskWorktree{Task: args[0], Path: ".worktrees/" + args[0]}, err, "the worktree and the branch of %s are gone\n", args[0])
+	err := d.Worktrees.Remove(ctx, args[0])
+	return o.show(worktree.Listed{Task: args[0], Path: ".worktrees/" + args[0]}, err, "the worktree and the branch of %s are gone\n", args[0])
 }
 
-func (o *worktreeOptions) show(w verb.TaskWorktree, err error, format string, args ...any) error {
+func (o *worktreeOptions) show(w worktree.Listed, err error, format string, args ...any) error {
 	if err != nil {
 		return err
 	}

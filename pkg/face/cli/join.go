@@ -22,6 +22,7 @@ import (
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 	"liza/pkg/team/assembly"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
@@ -112,13 +113,13 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	board, _, err := env.System.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Protocol.LockTimeout, Mask: env.System.Secrets().Mask,
+	shared, _, err := env.System.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Protocol.LockTimeout, Mask: env.System.Secrets().Mask,
 		Seals: verb.Seals(env.System.Keys(), p.GitDir, p.Root)}, 0)
 	if err != nil {
 		return err
 	}
-	defer board.Close()
-	s, err := board.View(ctx)
+	defer shared.Close()
+	s, err := shared.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -126,18 +127,18 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 	if done.Integration, err = integrationHere(ctx, repo, s); err != nil {
 		return err
 	}
-	if err := o.takeKey(ctx, board, s, p.GitDir, at); err != nil {
+	if err := o.takeKey(ctx, shared, s, p.GitDir, at); err != nil {
 		return err
 	}
 	machine, _ := os.Hostname()
-	if err := verb.Enrol(ctx, board, p.GitDir, env.System.Get("LIZA_HOST"), machine, version, board.Now()); err != nil {
+	if err := board.Enrol(ctx, shared, p.GitDir, env.System.Get("LIZA_HOST"), machine, version, shared.Now()); err != nil {
 		return err
 	}
-	if s, err = board.View(ctx); err != nil {
+	if s, err = shared.View(ctx); err != nil {
 		return err
 	}
 	done.Revision = s.Revision
-	news, err := board.Since(ctx, 0, 0)
+	news, err := shared.Since(ctx, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -158,14 +159,14 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 			err = repo.AddExclude(ctx, "/.worktrees/")
 		}
 		if err == nil {
-			err = assembly.CopyBoard(ctx, p, dir, board, at)
+			err = assembly.CopyBoard(ctx, p, dir, shared, at)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	own := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: env.System.StoreNotice(p), Settings: assembly.SettingsOf(p, at)})
+	own := mirror.New(shared, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: env.System.StoreNotice(p), Settings: assembly.SettingsOf(p, at)})
 	if done.Replaced, err = own.TakeSettings(ctx); err != nil {
 		return err
 	}

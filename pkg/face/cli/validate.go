@@ -18,7 +18,7 @@ import (
 	"liza/pkg/team/assembly"
 	"liza/pkg/team/maintain"
 	"liza/pkg/verb/board"
-	"liza/pkg/verb/verb"
+	"liza/pkg/verb/integration"
 )
 
 type validateOptions struct {
@@ -136,21 +136,21 @@ func realFile(path string) string {
 }
 
 // lookAtRemote lets a board be compared with what other hosts have merged.
-func lookAtRemote(ctx context.Context, e *assembly.Environment, d *verb.Service, p *maintain.Board) error {
-	if p.Remote = d.Board.Remote(); p.Remote == "" {
+func lookAtRemote(ctx context.Context, e *assembly.Environment, b *board.Session, p *maintain.Board) error {
+	if p.Remote = b.Remote(); p.Remote == "" {
 		return nil
 	}
-	s, err := d.Board.Store.View(ctx)
+	s, err := b.Store.View(ctx)
 	if err != nil {
 		return nil // that is told
 	}
-	if d.Board.Clocked() != nil {
+	if b.Shared() {
 		machine, _ := os.Hostname()
-		if p.Processes.Host, err = verb.HostName(s, d.Board.Project.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
+		if p.Processes.Host, err = board.HostName(s, b.Project.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
 			return err
 		}
 	}
-	return d.Integration.FetchTip(ctx, s)
+	return integration.New(b).Fetch(ctx, s.Tip())
 }
 
 func boardIn(ctx context.Context, e *assembly.Environment, found *project.Project) (*maintain.Board, error) {
@@ -166,7 +166,7 @@ func boardIn(ctx context.Context, e *assembly.Environment, found *project.Projec
 	p := &maintain.Board{Name: maintain.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.Repo = repo
-		err = lookAtRemote(ctx, e, verb.New(&board.Session{Project: found, Store: s, Repo: repo, Config: cfg.Get}), p)
+		err = lookAtRemote(ctx, e, &board.Session{Project: found, Store: s, Repo: repo, Config: cfg.Get}, p)
 		if err != nil {
 			e.Log().Warn("what other hosts have merged cannot be looked at: " + err.Error())
 		}

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
+	"liza/pkg/verb/worktree"
 )
 
 // Service opens the project for a command that may change it. Broken configuration refuses.
@@ -91,7 +92,7 @@ func (e *Environment) OpenAt(ctx context.Context, p *project.Project, tolerant b
 	}
 	if IsShared(s) && at != nil {
 		machine, _ := os.Hostname()
-		if e.host, err = verb.HostName(at, p.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
+		if e.host, err = board.HostName(at, p.GitDir, e.Get("LIZA_HOST"), machine); err != nil {
 			return nil, err
 		}
 	}
@@ -100,10 +101,13 @@ func (e *Environment) OpenAt(ctx context.Context, p *project.Project, tolerant b
 
 // serviceOn is the service of this command on a project that is open.
 func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
-	p := open.Project
+	p, worktrees := open.Project, worktree.Local
+	if IsShared(open.Store) {
+		worktrees = worktree.Hosts
+	}
 	d := verb.New(&board.Session{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
 		Caller: e.Caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.Processes(p.Tmp()), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.SkipsSpecFiles(),
-		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.Unsaved, Notice: func(kind blackboard.AlertKind, subject, text string) { e.Report(p, kind, subject, text) }})
+		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.Unsaved, Notice: func(kind blackboard.AlertKind, subject, text string) { e.Report(p, kind, subject, text) }}, worktrees)
 	d.Board.Version = e.Version
 	if open.Proc.Host != "" {
 		d.Board.Proc.Host = open.Proc.Host

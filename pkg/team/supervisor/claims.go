@@ -12,6 +12,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/verb/verb"
+	"liza/pkg/verb/worktree"
 )
 
 // maxClaimFailures is how often in a row a claim may fail before a person has to look.
@@ -73,7 +74,7 @@ func (s *Supervisor) codeOne(soft, hard context.Context, st *blackboard.State) (
 		if !claimFailed(err) {
 			break
 		}
-		bad, isSetup := errors.AsType[*verb.SetupError](err)
+		bad, isSetup := errors.AsType[*worktree.SetupError](err)
 		about := s.Task
 		if isSetup {
 			about = bad.Task

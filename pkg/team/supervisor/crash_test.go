@@ -52,7 +52,7 @@ func victim(plan string) {
 			break
 		}
 		s := p.State()
-		if _, err = d.Worktrees.GitFolder(ctx, s, s.Task("task-1"), "coder-1", true, true); err != nil {
+		if _, err = d.Worktrees.OpenFolder(ctx, s, s.Task("task-1"), "coder-1", true, true); err != nil {
 			break
 		}
 		p.Commit("task-1")

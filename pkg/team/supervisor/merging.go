@@ -99,10 +99,10 @@ func (g *merging) mergeNow(ctx context.Context) error {
 // merge takes approved work onto the integration branch: at once beside a reviewer, else after a while, in case that no
 // reviewer is left elsewhere.
 func (g *merging) merge(ctx context.Context, st *blackboard.State) bool {
-	if g.moved || g.Service.Board.Now().Before(g.remote.until) || g.Service.Worktrees.OthersTurn(st) || !g.mergeDue(st) {
+	if g.moved || g.Service.Board.Now().Before(g.remote.until) || st.Integration.TurnOfAnother(g.Service.Board.ThisHost(), g.Service.Board.Now()) || !g.mergeDue(st) {
 		return false
 	}
-	if err := g.Service.Worktrees.FollowSettings(ctx); err != nil {
+	if err := g.Service.Board.FollowSettings(ctx); err != nil {
 		g.tellUnmerged(err)
 		return false
 	}

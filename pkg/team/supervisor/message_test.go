@@ -10,6 +10,7 @@ import (
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
+	"liza/pkg/verb/worktree"
 )
 
 func TestAnExitCommandIsNoMessage(t *testing.T) {
@@ -31,7 +32,7 @@ func TestAnExitCommandIsNoMessage(t *testing.T) {
 func TestWhatKeepsMergesIsToldOnceUntilItChanges(t *testing.T) {
 	t.Parallel()
 	var told []string
-	m := &merging{member: &member{Service: verb.New(&board.Session{}), Print: func(l Line) { told = append(told, l.Text) }}}
+	m := &merging{member: &member{Service: verb.New(&board.Session{}, worktree.Local), Print: func(l Line) { told = append(told, l.Text) }}}
 	m.Service.Board.Now = time.Now
 	for _, text := range []string{"no space", "no space", "no git", "no git", "", "no git"} {
 		if text == "" {

@@ -152,7 +152,7 @@ func (s *surroundings) openGit(ctx context.Context, r *run, st *blackboard.State
 		}
 	}
 	keep := r.brief.role.Role.Kind == role.Coder
-	r.git, err = s.Service.Worktrees.GitFolder(ctx, st, t, s.ID, keep, !mounted)
+	r.git, err = s.Service.Worktrees.OpenFolder(ctx, st, t, s.ID, keep, !mounted)
 	return err
 }
 
@@ -162,7 +162,12 @@ func (s *surroundings) takeOver(ctx context.Context, r *run, task string) {
 	if r.git == nil || r.brief.role.Role.Kind != role.Coder {
 		return
 	}
-	taken, err := s.Service.Worktrees.TakeOver(context.WithoutCancel(ctx), task)
+	ctx = context.WithoutCancel(ctx)
+	st, err := s.Service.Board.View(ctx)
+	var taken git.Taken
+	if err == nil {
+		taken, err = s.Service.Worktrees.TakeOver(ctx, st, st.Task(task))
+	}
 	if err != nil {
 		s.warn(task, "%v", err)
 	}
@@ -177,7 +182,7 @@ func (s *surroundings) closeGit(ctx context.Context, r *run) {
 	if r.git == nil {
 		return
 	}
-	if err := s.Service.Worktrees.CloseGitFolder(context.WithoutCancel(ctx), r.git, r.task, r.before); err != nil {
+	if err := s.Service.Worktrees.CloseFolder(context.WithoutCancel(ctx), r.git, r.task, r.before); err != nil {
 		s.warn(r.task, "%v", err)
 	}
 	r.git = nil

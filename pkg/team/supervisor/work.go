@@ -147,7 +147,7 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 	if stopped, wait, err := s.mayRun(ctx, u, st, t); stopped || err != nil {
 		return next{again: wait > 0, wait: wait}, err
 	}
-	if err := u.board.Worktrees.EnsureWorktree(ctx, st, t); err != nil {
+	if err := u.board.Worktrees.Ensure(ctx, st, t); err != nil {
 		return next{}, s.member.cannotStart(ctx, u, err)
 	}
 	if s.Role == blackboard.RoleCoder && t.KindOf() != blackboard.CodeTask {

@@ -139,11 +139,6 @@ func (i *Branch) introduce(ctx context.Context, remote, branch, tip string) erro
 	return i.board.Repo.SawRemote(ctx, remote, branch, there)
 }
 
-// FetchTip brings what was merged, and changes no ref.
-func (i *Branch) FetchTip(ctx context.Context, s *blackboard.State) error {
-	return i.Fetch(ctx, s.Tip())
-}
-
 // Fetch brings commits that the remote may have; one that it does not have is told by who needs it.
 func (i *Branch) Fetch(ctx context.Context, commits ...string) error {
 	if i.board.Remote() == "" || i.board.Rehearsal {
@@ -226,15 +221,6 @@ func (i *Branch) AskedTip(ctx context.Context, s *blackboard.State) (string, err
 	return at[ref], errors.Join(i.board.Repo.Fetch(ctx, remote, at[ref]), i.board.Repo.SawRemote(ctx, remote, s.IntegrationBranch(), at[ref]))
 }
 
-// WorktreeOf is the path of the task's worktree, "" when there is none.
-func (i *Branch) WorktreeOf(ctx context.Context, task string) string {
-	path := i.board.Repo.WorktreePath(task)
-	if !i.board.Repo.HasWorktree(path) {
-		return ""
-	}
-	return path
-}
-
 // IntegrationHead is what new work is based on: the tip of the integration branch, and where somebody moved
 // that, the tip at which Liza left it. Work on commits that nobody has decided about would bring them
 // back with its own merge; work on the known tip can go on whatever the person decides.
@@ -252,6 +238,19 @@ func (i *Branch) IntegrationHead(ctx context.Context, s *blackboard.State) (stri
 			Message: fmt.Sprintf("the integration branch %s does not exist", branch)}
 	}
 	return head, nil
+}
+
+// NewerHead is IntegrationHead as it is now, after a look at the remote. base, which was read before, may lack what was merged
+// meanwhile, and with it made a task claimable; it is returned when the head cannot be read.
+func (i *Branch) NewerHead(ctx context.Context, base string) string {
+	s, err := i.board.View(ctx)
+	if err != nil || i.FollowRemote(ctx, s) != nil {
+		return base
+	}
+	if head, err := i.IntegrationHead(ctx, s); err == nil {
+		return head
+	}
+	return base
 }
 
 // KnownTip is where the integration branch is, or was left by Liza when somebody else has moved it; "" without one. Its

@@ -288,7 +288,8 @@ func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r 
 	case held && mine == blackboard.HistoryApprovalVoided:
 		return out.reask(fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.Verdict())), nil
 	case held && r.Changed != "" && exit.Approves():
-		return out.reask(verb.ChangedByReviewer(t, r.Changed)), nil
+		return out.reask(fmt.Sprintf("you changed the work that you judge, so this approval does not count: %s. The worktree is back at %.9s, what was submitted. Judge that without changing it",
+			r.Changed, t.ReviewCommit)), nil
 	case held:
 		return reviewerExit(ctx, d, t, exit, out)
 	case mine == "" && others:

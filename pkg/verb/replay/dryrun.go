@@ -173,7 +173,7 @@ func (d simulator) rehearseSubmit(ctx context.Context, in PoststepInput, exit *e
 	t := s.Task(in.Task)
 	outcome.KeepInside(ctx, d.Service, t.ID, exit)
 	facts := transition.SubmissionFacts{Exists: true, Branch: "task/" + t.ID, Named: "HEAD", Head: t.BaseCommit, Commit: t.BaseCommit, BaseIsAncestor: true, HasFixOnto: true, HasMerges: true, TestGateExempt: true}
-	if d.Service.Integration.WorktreeOf(ctx, t.ID) != "" {
+	if d.Service.Board.Repo.WorktreeOf(t.ID) != "" {
 		if facts, err = d.Service.SubmissionFacts(ctx, s, t, ""); err != nil {
 			return out, err
 		}

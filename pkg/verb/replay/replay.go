@@ -327,7 +327,7 @@ func Rerun(ctx context.Context, service *verb.Service, in RerunInput) (Restepped
 			}
 		}
 		if in.CleanGit {
-			if err := d.Service.Worktrees.DropWorktree(ctx, t.ID); err != nil {
+			if err := d.Service.Worktrees.Drop(ctx, t.ID); err != nil {
 				return nil, err
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
 	"liza/pkg/board/transition"
-	"liza/pkg/code/git"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
@@ -50,8 +49,8 @@ func Restep(ctx context.Context, service *verb.Service, task, number string) (Re
 	input := d.Service.Board.Input()
 	input.Reason, input.Tip = "back to interaction "+number, out.Commit
 	out.Done, err = d.startAgain(ctx, t, "restep", input, transition.Restep, func() (notes []string, err error) {
-		if t.Worktree != "" || d.Service.Integration.WorktreeOf(ctx, task) != "" {
-			notes, err = d.resetTo(ctx, t, out.Commit)
+		if t.Worktree != "" || d.Service.Board.Repo.WorktreeOf(task) != "" {
+			notes, err = d.Service.Worktrees.Reset(ctx, t.ID, out.Commit)
 		}
 		if problem := d.Service.Board.Histories().Happened(ctx, t, history.Restep, string(blackboard.Unclaimed), out.Commit); problem != "" {
 			notes = append(notes, problem)
@@ -102,7 +101,7 @@ func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string
 	if _, err := d.Service.Try(ctx, t.ID, in, event); err != nil {
 		return done, err
 	}
-	in.Attic, in.SaveError = d.Service.Save(ctx, t.ID, op)
+	in.Attic, in.SaveError = d.Service.Worktrees.Save(ctx, t.ID, op)
 	held := t.Hold != nil
 	done, err := d.Service.Board.Event(ctx, op, t.ID, func(s *blackboard.State, a transition.Actor) error {
 		if err := event(s, t.ID, a, in, d.Service.Board.Now()); err != nil || held {
@@ -127,23 +126,6 @@ func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string
 	})
 	done.Status = freed.Status
 	return done, err
-}
-
-// resetTo makes the worktree and the branch of a task again at a commit. What they held is
-// in the attic.
-func (d simulator) resetTo(ctx context.Context, t *blackboard.Task, commit string) ([]string, error) {
-	nonce, err := d.Service.Board.RandomHex(8)
-	if err != nil {
-		return nil, err
-	}
-	p, err := d.Service.Board.Repo.ProvideWorktree(ctx, git.Provide{ID: t.ID, Base: commit, RestartFrom: commit, Nonce: nonce, Now: d.Service.Board.Now()})
-	if err == nil {
-		err = d.Service.Worktrees.SetUp(ctx, t.ID)
-	}
-	if err == nil {
-		err = d.Service.Board.Repo.UnlockWorktree(ctx, t.ID)
-	}
-	return p.Warnings, err
 }
 
 // archiveOf is where the former runs of a task go at a rerun.

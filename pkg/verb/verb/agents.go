@@ -43,7 +43,7 @@ func (g Agents) Register(ctx context.Context, in RegisterInput) (Registered, err
 	}
 	entry.PID, entry.PIDStart, entry.Terminal, entry.CLI, entry.Model, entry.Role = in.PID, in.PIDStart, in.Terminal, in.CLI, in.Model, in.Role
 	entry.Settings = in.Settings
-	contact, err := g.verbs.Worktrees.contact()
+	contact, err := g.verbs.Board.Contact()
 	if err != nil {
 		return Registered{}, err
 	}
@@ -184,7 +184,7 @@ func (g Agents) Heartbeat(ctx context.Context) (Beat, error) {
 // HeartbeatWith is Heartbeat, which renews the leases of others of the same process in the same write. renewed has those whose
 // registration holds.
 func (g Agents) HeartbeatWith(ctx context.Context, others []transition.Actor) (out Beat, renewed []string, err error) {
-	contact, err := g.verbs.Worktrees.contact()
+	contact, err := g.verbs.Board.Contact()
 	if err != nil {
 		return out, nil, err
 	}

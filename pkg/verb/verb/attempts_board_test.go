@@ -22,6 +22,7 @@ import (
 	"liza/pkg/verb/checks"
 	"liza/pkg/verb/integration"
 	"liza/pkg/verb/verb"
+	"liza/pkg/verb/worktree"
 )
 
 var update = flag.Bool("update", false, "write the records of what verbs do again")
@@ -173,11 +174,11 @@ func (s *scene) ends(t *testing.T, name string, c attempt, tasks []string) iter.
 
 // elsewhere are the methods that other tests are about, most because they change git; the last lines have the parts of which verbs
 // are made.
-var elsewhere = strings.Fields(`AcceptIntegration Analyze Archive ArchivedTask BaseChecks Behind Check CheckNow OpenPlace TryChecks Claim CloseGitFolder DropWorktree Condensing EnsureWorktree FetchTip Follow FollowControl FollowSettings
-	FollowRemote ForeseeChecks GitFolder Help IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next PatchesOf PutBack RandomHex Recover RestoreIntegration SecretsOf
-	SeeIntegration SetUp SettleFolders SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Try Unknown Update Event AdminOnly
+var elsewhere = strings.Fields(`AcceptIntegration Analyze Archive ArchivedTask BaseChecks Behind Check CheckNow OpenPlace TryChecks Claim CloseFolder Drop Condensing Ensure Follow FollowControl FollowSettings
+	FollowRemote ForeseeChecks OpenFolder Help IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next PatchesOf PutBack RandomHex Recover RestoreIntegration SecretsOf
+	SeeIntegration SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Try Unknown Update Event AdminOnly
 	AdoptTip BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify LearnLate NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary
-	Later Write HeartbeatWith KeepEnd ClaimReserved DropReserved ReserveNext ReviewNext
+	Later Write HeartbeatWith KeepEnd ClaimReserved DropReserved ReserveNext ReviewNext Provide Confirm Cancel Again Leave Reset HandOver PublishSubmission Publish Contact
 	Already AsSystem AskedTip BaseRef ContainsBase Fetch KnownTip NewRegistration NoteIntegration OnBase ProposalOnto PutBranch RecoverScrub RunChecks
 	Ask Reviewed Stop TakenAway TipHere Undone Unverified UpdateAs WaitsUnverified`)
 
@@ -198,7 +199,7 @@ func TestEachVerbIsInATable(t *testing.T) {
 		known[name] = true
 	}
 	failure := reflect.TypeFor[error]()
-	for _, of := range []any{&verb.Service{}, verb.Agents{}, verb.Worktrees{}, verb.Reviews{}, verb.Merges{}, verb.Knowledge{}, &board.Session{}, board.Histories{}, board.Orphans{},
+	for _, of := range []any{&verb.Service{}, verb.Agents{}, &worktree.Worktrees{}, verb.Reviews{}, verb.Merges{}, verb.Knowledge{}, &board.Session{}, board.Histories{}, board.Orphans{},
 		board.Breaker{}, board.Vault{}, board.Roles{}, &integration.Branch{}, &checks.Checks{}} {
 		for m := range reflect.TypeOf(of).Methods() {
 			if n := m.Type.NumOut(); n > 0 && m.Type.Out(n-1) == failure && !known[m.Name] {

@@ -367,14 +367,14 @@ var others = []attempt{
 	{name: "SetSetting, not YAML", call: func(ctx context.Context, d *vs) (any, error) { return d.SetSetting(ctx, "max_review_cycles", "[") }},
 	{name: "History", call: func(ctx context.Context, d *vs) (any, error) { return d.Board.Histories().History(ctx, "nothing") }},
 	{name: "Known", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Board.Histories().Known(ctx, "nothing") }},
-	{name: "CreateWorktree, unclaimed", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.CreateWorktree(ctx, "unclaimed") }},
-	{name: "CreateWorktree, claimed", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.CreateWorktree(ctx, "claimed") }},
-	{name: "CreateWorktree", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.CreateWorktree(ctx, "nothing") }},
-	{name: "RemoveWorktree, unclaimed", call: func(ctx context.Context, d *vs) (any, error) {
-		return nil, d.Worktrees.RemoveWorktree(ctx, "unclaimed")
+	{name: "Create, unclaimed", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.Create(ctx, "unclaimed") }},
+	{name: "Create, claimed", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.Create(ctx, "claimed") }},
+	{name: "Create", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.Create(ctx, "nothing") }},
+	{name: "Remove, unclaimed", call: func(ctx context.Context, d *vs) (any, error) {
+		return nil, d.Worktrees.Remove(ctx, "unclaimed")
 	}},
-	{name: "RemoveWorktree, claimed", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Worktrees.RemoveWorktree(ctx, "claimed") }},
-	{name: "RemoveWorktree", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Worktrees.RemoveWorktree(ctx, "nothing") }},
+	{name: "Remove, claimed", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Worktrees.Remove(ctx, "claimed") }},
+	{name: "Remove", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Worktrees.Remove(ctx, "nothing") }},
 	{name: "TellSettings", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.TellSettings(ctx, "agents.default") }},
 	{name: "Condensed, a summary", as: "coder-1", call: condensed(answer("COMPLETED", "Done.", `,"summary_text":"All is well."`))},
 	{name: "Condensed, nothing", as: "coder-1", call: condensed("bye")},
@@ -449,7 +449,7 @@ var others = []attempt{
 		_, _, err = d.Integration.ChangeOf(ctx, s, s.Task("unclaimed"))
 		return nil, err
 	}},
-	{name: "Worktrees", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.Worktrees(ctx) }},
+	{name: "List", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.List(ctx) }},
 	{name: "MissingWork", call: func(ctx context.Context, d *vs) (any, error) { return d.Integration.MissingWork(ctx) }},
 	{name: "Integration", call: func(ctx context.Context, d *vs) (any, error) {
 		b, err := d.Integration.Integration(ctx)

@@ -133,7 +133,7 @@ var repeatables = map[string]repeatable{
 	}},
 	"archive": {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Archive(ctx, d, time.Hour)) }},
 	"worktree make": {before: isClaimed, call: func(ctx context.Context, d *verb.Service) error {
-		return drop(d.Worktrees.CreateWorktree(ctx, "task-1"))
+		return drop(d.Worktrees.Create(ctx, "task-1"))
 	}},
 	"unhold": {before: func(p *verbtest.Place) {
 		added(p)

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
-	"liza/pkg/code/git"
 	"liza/pkg/run/role"
 	"liza/pkg/verb/board"
+	"liza/pkg/verb/worktree"
 )
 
 // Claimed is the result of a claim.
@@ -30,22 +29,16 @@ type Claimed struct {
 
 // A Reservation is a task that was reserved for the caller: what phase one of a claim decided (specs/protocol.md#7.2).
 type Reservation struct {
-	id         board.Identity
-	agent      string
-	task       blackboard.Task // as it was reserved
-	base       string
-	keep       bool
-	fresh      bool          // a registration was made for this claim
-	former     *board.Orphan // what the holder left whose claim is over
-	nonce      string
-	candidates []string
-	unusable   map[string]error // roles that tasks want and that cannot be used: many may want the same
+	id       board.Identity
+	claim    worktree.Claim
+	fresh    bool             // a registration was made for this claim
+	former   *board.Orphan    // what the holder left whose claim is over
+	unusable map[string]error // roles that tasks want and that cannot be used: many may want the same
 }
 
-// Claim gives the caller the named task, or the best claimable one for id "", and its
-// worktree (specs/protocol.md#7.2: reserve, provision, confirm).
+// Claim gives the caller the named task, or the best claimable one for id "", and its worktree (specs/protocol.md#7.2: reserve, provision, confirm).
 func (v *Service) Claim(ctx context.Context, id string) (Claimed, error) {
-	if err := v.Worktrees.FollowSettings(ctx); err != nil {
+	if err := v.Board.FollowSettings(ctx); err != nil {
 		return Claimed{}, err
 	}
 	r, take, err := v.reservation(ctx, id)
@@ -59,8 +52,8 @@ func (v *Service) Claim(ctx context.Context, id string) (Claimed, error) {
 	return v.ClaimReserved(ctx, r)
 }
 
-// ReserveNext makes phase one of a claim of the best task a part of the next write of d, which ends the caller's work: a draft.
-// done reports whether it took place; then ClaimReserved goes on.
+// ReserveNext makes phase one of a claim of the best task a part of the next write of d, which ends the caller's work: a draft. done reports whether
+// it took place; then ClaimReserved goes on.
 func (v *Service) ReserveNext(ctx context.Context) (r *Reservation, done func() bool, err error) {
 	r, take, err := v.reservation(ctx, "")
 	if err != nil {
@@ -70,27 +63,31 @@ func (v *Service) ReserveNext(ctx context.Context) (r *Reservation, done func() 
 	return r, v.Board.Followed, nil
 }
 
-// ClaimReserved is a claim from its second phase on.
+// ClaimReserved is a claim from its second phase on: the former holder's process is stopped, its work saved, the worktree provided and set up.
+// Nothing of that happens under the state lock.
 func (v *Service) ClaimReserved(ctx context.Context, r *Reservation) (Claimed, error) {
 	v.Board.Failpoint("claim.reserved")
 	// Read again although reserve has read it: a dependency may have been merged in between, and the work has to begin with it.
-	r.base = v.newerHead(ctx, r.base)
-	facts := transition.ClaimFacts{Confirm: true, Base: r.base}
-	provided, err := v.provision(ctx, r, &facts)
+	r.claim.Base = v.Integration.NewerHead(ctx, r.claim.Base)
+	if r.former != nil {
+		// First of all: a program that still runs would write into what is saved and handed over below.
+		if err := v.Board.Orphans().Stop(ctx, *r.former); err != nil {
+			return Claimed{}, v.claimFailed(ctx, r, err)
+		}
+	}
+	provided, err := v.Worktrees.Provide(ctx, r.claim)
 	if err != nil {
 		return Claimed{}, v.claimFailed(ctx, r, err)
 	}
 	v.Board.Failpoint("claim.provided")
-	claimed, err := v.confirm(ctx, r, facts, provided)
+	claimed, err := v.confirm(ctx, r, provided)
 	if err != nil {
 		return Claimed{}, v.claimFailed(ctx, r, err)
 	}
 	v.Board.Failpoint("claim.confirmed")
-	if provided != nil {
-		// Last, and never an error: git's lock on the worktree is what tells a recovery that the claim was not confirmed.
-		if err := v.Board.Repo.UnlockWorktree(ctx, r.task.ID); err != nil {
-			claimed.Warnings = append(claimed.Warnings, err.Error())
-		}
+	// Last, and never an error: git's lock on the worktree is what tells a recovery that the claim was not confirmed.
+	if err := v.Worktrees.Confirm(ctx, r.claim); err != nil {
+		claimed.Warnings = append(claimed.Warnings, err.Error())
 	}
 	return claimed, nil
 }
@@ -98,36 +95,19 @@ func (v *Service) ClaimReserved(ctx context.Context, r *Reservation) (Claimed, e
 // DropReserved takes back a reservation of which no claim is made.
 func (v *Service) DropReserved(ctx context.Context, r *Reservation) error {
 	return v.Board.UpdateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
-		transition.CancelReserve(s, r.task.ID, a)
+		transition.CancelReserve(s, r.claim.Task.ID, a)
 		return nil
 	})
 }
 
-// newerHead is the integration head after a reservation. The one that was read before may
-// lack what was merged meanwhile, and with it made the task claimable.
-func (v *Service) newerHead(ctx context.Context, base string) string {
-	s, err := v.Board.View(ctx)
-	if err != nil {
-		return base
-	}
-	if v.Integration.FollowRemote(ctx, s) != nil {
-		return base
-	}
-	if head, err := v.Integration.IntegrationHead(ctx, s); err == nil {
-		return head
-	}
-	return base
-}
-
-// reservation returns phase one of a claim, to be written by take: selection and guards in one step, so that two coders never
-// select the same task.
+// reservation returns phase one of a claim, to be written by take: selection and guards in one step, so that two coders never select the same task.
 func (v *Service) reservation(ctx context.Context, name string) (r *Reservation, take func(*blackboard.State, transition.Actor) error, err error) {
 	r = &Reservation{unusable: map[string]error{}}
 	if r.id, err = v.Board.Identify(); err != nil {
 		return nil, nil, err
 	}
 	// Not inside the update, which may run more than once: the lock of the worktree names this claim, whatever the outcome.
-	if r.nonce, err = v.Board.RandomHex(8); err != nil {
+	if r.claim.Nonce, err = v.Board.RandomHex(8); err != nil {
 		return nil, nil, err
 	}
 	s, err := v.Board.View(ctx)
@@ -139,20 +119,20 @@ func (v *Service) reservation(ctx context.Context, name string) (r *Reservation,
 	if err := v.Integration.FollowRemote(ctx, s); err != nil {
 		return nil, nil, err
 	}
-	if r.base, err = v.Integration.IntegrationHead(ctx, s); err != nil {
+	if r.claim.Base, err = v.Integration.IntegrationHead(ctx, s); err != nil {
 		return nil, nil, err
 	}
 	v.Board.Failpoint("claim.looked")
 	return r, func(s *blackboard.State, a transition.Actor) error {
 		now := v.Board.Now()
 		// Before Identify, which registers an agent that a person acts for.
-		registered := s.Agents[a.ID] != nil
+		r.fresh = s.Agents[a.ID] == nil
 		if _, err := transition.Identify(s, a, now); err != nil {
 			return err
 		}
 		in := in
 		in.MayTake = v.mayTake(s)
-		in.Claim = &transition.ClaimFacts{Base: r.base, Reserve: s.Duration("claim_reserve"), Named: name != ""}
+		in.Claim = &transition.ClaimFacts{Base: r.claim.Base, Reserve: s.Duration("claim_reserve"), Named: name != ""}
 		chosen := name
 		if name == "" {
 			t, why := transition.NextTask(s, a, in, now)
@@ -164,13 +144,13 @@ func (v *Service) reservation(ctx context.Context, name string) (r *Reservation,
 		if err := transition.Reserve(s, chosen, a, in, now); err != nil {
 			return err
 		}
-		r.note(v, s, s.Task(chosen), a.ID, !registered)
+		r.note(v.Board.Orphans(), s, s.Task(chosen), a.ID)
 		return nil
 	}, nil
 }
 
-// Look refuses as a claim of any task or review would that finds nothing, without the lock of the board and for the price of a look at
-// it: each change wakes a whole team, most of which finds nothing. nil: there may be something.
+// Look refuses as a claim of any task or review would that finds nothing, without the lock of the board and for the price of a look at it: each
+// change wakes a whole team, most of which finds nothing. nil: there may be something.
 func (v *Service) Look(ctx context.Context, s *blackboard.State) error {
 	id, err := v.Board.Identify()
 	if err != nil {
@@ -213,118 +193,41 @@ func (v *Service) tellUnusable(ctx context.Context, unusable map[string]error) {
 }
 
 // note keeps what phase two needs to know about the task.
-func (r *Reservation) note(d *Service, s *blackboard.State, t *blackboard.Task, agent string, fresh bool) {
-	r.agent, r.task, r.fresh = agent, *t, fresh
-	r.keep = t.HandoffPending || t.Status == blackboard.IntegrationFailed ||
+func (r *Reservation) note(orphans board.Orphans, s *blackboard.State, t *blackboard.Task, agent string) {
+	r.claim.Task = *t
+	r.claim.Keep = t.HandoffPending || t.Status == blackboard.IntegrationFailed ||
 		(t.Status == blackboard.Rejected || t.Status == blackboard.Claimed) && t.AssignedTo == agent ||
 		t.Status == blackboard.Claimed && t.FinishedRun(t.ClaimSeq) != nil
 	r.former = nil
 	if e := s.Agents[t.AssignedTo]; t.Status == blackboard.Claimed && sameRegistration(e, t.ClaimGeneration) {
-		r.former = d.Board.Orphans().OrphanOf(t.AssignedTo, e)
+		r.former = orphans.OrphanOf(t.AssignedTo, e)
 	} else if t.Status == blackboard.Unclaimed { // the program of a claim that a person ended in the file
 		for id, e := range s.Agents {
 			if id != agent && e != nil && e.Role == blackboard.RoleCoder && e.Child != nil && e.Child.Task == t.ID {
-				r.former = d.Board.Orphans().OrphanOf(id, e)
+				r.former = orphans.OrphanOf(id, e)
 			}
 		}
 	}
-	r.candidates = nil
-	for _, c := range []string{t.ReviewCommit, lastCommit(t)} {
-		if c != "" {
-			r.candidates = append(r.candidates, c)
-		}
-	}
-}
-
-// provision is phase two: the former holder's process is stopped, its work saved, the
-// worktree provided and set up. Nothing of it happens under the state lock.
-func (v *Service) provision(ctx context.Context, r *Reservation, facts *transition.ClaimFacts) (*git.Provided, error) {
-	if r.former != nil {
-		// First of all: a program that still runs would write into what is saved and handed over below.
-		if err := v.Board.Orphans().Stop(ctx, *r.former); err != nil {
-			return nil, err
-		}
-	}
-	if r.task.KindOf() == blackboard.MessageTask {
-		return nil, nil
-	}
-	if err := v.comesFrom(ctx, r); err != nil {
-		return nil, err
-	}
-	if _, err := v.Board.Repo.Relink(ctx, r.task.ID); err != nil {
-		return nil, err
-	}
-	if err := v.Integration.Fetch(ctx, slices.Concat([]string{r.task.RestartFrom}, r.task.Bases(), r.candidates)...); err != nil {
-		return nil, err
-	}
-	provided, err := v.Board.Repo.ProvideWorktree(ctx, git.Provide{ID: r.task.ID, Base: r.base, Keep: r.keep, RestartFrom: r.task.RestartFrom,
-		Candidates: r.candidates, WorkBase: r.task.BaseCommit, Nonce: r.nonce, Now: v.Board.Now()})
-	if err != nil {
-		return nil, err
-	}
-	facts.Host = v.Board.ThisHost()
-	facts.Worktree = filepath.ToSlash(filepath.Join(".worktrees", r.task.ID))
-	facts.Fresh, facts.BaseCommit = provided.Base != "", provided.Base
-	if !provided.Created {
-		return &provided, nil
-	}
-	return &provided, v.Worktrees.SetUp(ctx, r.task.ID)
-}
-
-// comesFrom prepares for a task whose worktree another host has: what this host still has of it is older, and work goes on at
-// what was pushed there.
-func (v *Service) comesFrom(ctx context.Context, r *Reservation) error {
-	t := &r.task
-	if !v.Board.Elsewhere(t) {
-		return nil
-	}
-	s, err := v.Board.View(ctx)
-	if err != nil {
-		return err
-	}
-	if err := v.Worktrees.shelve(ctx, s, t); err != nil {
-		return err
-	}
-	switch t.Status {
-	case blackboard.Claimed, blackboard.Rejected: // elsewhere the next coder begins afresh, beside the work of the one before
-		r.keep, err = v.Worktrees.brought(ctx, t)
-	}
-	return err
 }
 
 // confirm is phase three: the reservation and the guards still hold, and the claim is written.
-func (v *Service) confirm(ctx context.Context, r *Reservation, facts transition.ClaimFacts, p *git.Provided) (Claimed, error) {
+func (v *Service) confirm(ctx context.Context, r *Reservation, p worktree.Provided) (Claimed, error) {
 	var out Claimed
 	in := v.Board.Input()
-	in.SpecHash = v.Board.SpecHash(r.task.SpecRef)
-	in.Claim = &facts
-	if p != nil {
-		in.Attic = p.Attic
-		if r.keep && (p.Recovered || facts.Fresh) {
-			in.Recovered = &p.Recovered
-		}
-	}
+	in.SpecHash = v.Board.SpecHash(r.claim.Task.SpecRef)
+	in.Claim, in.Attic, in.Recovered = &p.Facts, p.Attic, p.Recovered
 	err := v.Board.UpdateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
 		// All guards again: phase two took time without the lock, in which a person may have held or superseded the task.
-		if err := transition.Claim(s, r.task.ID, a, in, v.Board.Now()); err != nil {
+		if err := transition.Claim(s, r.claim.Task.ID, a, in, v.Board.Now()); err != nil {
 			return err
 		}
 		if r.former != nil {
 			r.former.Forget(s) // stopped in phase two
 		}
-		t := s.Task(r.task.ID)
-		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Lease: t.LeaseExpires, Iteration: t.Iteration}
+		t := s.Task(r.claim.Task.ID)
+		out = Claimed{Task: t.ID, Agent: a.ID, Worktree: t.Worktree, BaseCommit: t.BaseCommit, Lease: t.LeaseExpires, Iteration: t.Iteration, Warnings: p.Warnings}
 		return nil
 	})
-	if p != nil {
-		out.Warnings = append(out.Warnings, p.Warnings...)
-		for _, l := range p.LockRemoved {
-			out.Warnings = append(out.Warnings, "removed "+l+", a lock file that a killed git left")
-		}
-		if p.Lost != "" {
-			out.Warnings = append(out.Warnings, "a folder that was not a worktree was moved to "+p.Lost)
-		}
-	}
 	return out, err
 }
 
@@ -333,25 +236,24 @@ func (v *Service) claimFailed(ctx context.Context, r *Reservation, cause error) 
 	// The cause may be that ctx has ended, and the reservation has to go all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	if r.task.KindOf() != blackboard.MessageTask {
-		if err := v.Board.Repo.Abandon(ctx, r.task.ID, r.nonce); err != nil {
-			cause = errors.Join(cause, err)
-		}
+	task := r.claim.Task.ID
+	if err := v.Worktrees.Cancel(ctx, r.claim); err != nil {
+		cause = errors.Join(cause, err)
 	}
 	err := v.Board.UpdateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
 		// Somebody else has it: the reservation had lapsed, and theirs stays.
-		if !transition.CancelReserve(s, r.task.ID, a) {
+		if !transition.CancelReserve(s, task, a) {
 			return nil
 		}
 		// The registration was for this claim only: nobody would ever take it back.
 		if r.fresh && a.Via {
 			delete(s.Agents, a.ID)
 		}
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(v.Board.Now()), Agent: a.ID, Action: blackboard.ActionClaimFailed, Task: r.task.ID, Detail: prose.FirstLine(cause.Error())})
-		if bad, ok := errors.AsType[*SetupError](cause); ok {
+		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(v.Board.Now()), Agent: a.ID, Action: blackboard.ActionClaimFailed, Task: task, Detail: prose.FirstLine(cause.Error())})
+		if bad, ok := errors.AsType[*worktree.SetupError](cause); ok {
 			var err error
-			bad.Times, err = transition.SetupFailed(s, r.task.ID, transition.SystemActor(v.Board.Facts()), transition.Input{Reason: bad.Message, Tail: bad.Tail}, v.Board.Now())
-			bad.Blocked = s.Task(r.task.ID).Status == blackboard.Blocked
+			bad.Times, err = transition.SetupFailed(s, task, transition.SystemActor(v.Board.Facts()), transition.Input{Reason: bad.Message, Tail: bad.Tail}, v.Board.Now())
+			bad.Blocked = s.Task(task).Status == blackboard.Blocked
 			return err
 		}
 		return nil
@@ -376,8 +278,8 @@ func (v Reviews) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	return *r, nil
 }
 
-// ReviewNext makes the claim of the next review a part of the next write of d, which ends the caller's review: a draft. done reports
-// whether it took place; then ReviewClaimed goes on. A review that another reviewer left unfinished is not taken in this way.
+// ReviewNext makes the claim of the next review a part of the next write of d, which ends the caller's review: a draft. done reports whether it took
+// place; then ReviewClaimed goes on. A review that another reviewer left unfinished is not taken in this way.
 func (v *Service) ReviewNext(ctx context.Context) (r *Claimed, done func() bool, err error) {
 	r, claim, err := v.reviewOf(ctx, "", nil)
 	if err != nil {
@@ -397,11 +299,11 @@ func (v *Service) ReviewClaimed(ctx context.Context, r *Claimed) {
 	}
 }
 
-// reviewOf returns the claim of the named review, or of the next one, to be written by claim. Without take no review is claimed that
-// somebody has left unfinished.
+// reviewOf returns the claim of the named review, or of the next one, to be written by claim. Without take no review is claimed that somebody has
+// left unfinished.
 func (v *Service) reviewOf(ctx context.Context, id string, take interface{ Need(*board.Orphan) error }) (r *Claimed, claim func(*blackboard.State, transition.Actor) error, err error) {
 	r = &Claimed{}
-	if err := v.Worktrees.FollowSettings(ctx); err != nil {
+	if err := v.Board.FollowSettings(ctx); err != nil {
 		return r, nil, err
 	}
 	if v.Board.Config().Review.Disabled() {
@@ -461,8 +363,7 @@ func (v Reviews) formerReviewer(s *blackboard.State, t *blackboard.Task) *board.
 	return nil
 }
 
-// sameRegistration reports whether a claim of that generation is the entry's. A claim of Liza v1
-// names none.
+// sameRegistration reports whether a claim of that generation is the entry's. A claim of Liza v1 names none.
 func sameRegistration(e *blackboard.Agent, generation string) bool {
 	return e != nil && (generation == "" || e.Generation == "" || e.Generation == generation)
 }

@@ -180,7 +180,7 @@ func TestHistoriesOfVerbsAreThoseOfOneAfterTheOther(t *testing.T) {
 // The same, with every second client on another host: work and the branch go over a remote.
 func TestHistoriesOfVerbsOnTwoHosts(t *testing.T) {
 	t.Parallel()
-	one, two, _ := twoHosts(t)
+	one, two, _ := verbtest.TwoHosts(t)
 	histories(t, one, two)
 }
 

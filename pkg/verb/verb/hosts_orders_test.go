@@ -50,9 +50,9 @@ func TestWhatStopsATeamStopsItOnAllHostsUntilItIsResumed(t *testing.T) {
 	for name, order := range orders {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			one, two, _ := twoHosts(t)
+			one, two, _ := verbtest.TwoHosts(t)
 			ctx := t.Context()
-			ok(t)(order.give(ctx, one.Service("")))
+			one.Must(order.give(ctx, one.Service("")))
 			follows(t, two, one)
 			for _, p := range []*verbtest.Place{one, two} {
 				if why := p.Service("").Board.Control(); !strings.HasPrefix(why, order.word) {
@@ -70,7 +70,7 @@ func TestWhatStopsATeamStopsItOnAllHostsUntilItIsResumed(t *testing.T) {
 					t.Errorf("a second pause: %v", err)
 				}
 			}
-			ok(t)(sprint.Resume(ctx, two.Service(""), "", ""))
+			one.Must(sprint.Resume(ctx, two.Service(""), "", ""))
 			follows(t, one, two)
 			for _, p := range []*verbtest.Place{one, two} {
 				if why := p.Service("").Board.Control(); why != "" {
@@ -80,7 +80,7 @@ func TestWhatStopsATeamStopsItOnAllHostsUntilItIsResumed(t *testing.T) {
 			if sp := one.State().Sprint; sp.Status != blackboard.InProgress || sp.Paused != nil {
 				t.Errorf("the sprint is %+v", sp)
 			}
-			ok(t)(one.Service("coder-1").Claim(ctx, "task-1"))
+			one.Must(one.Service("coder-1").Claim(ctx, "task-1"))
 			if _, err := sprint.Resume(ctx, two.Service(""), "", ""); err == nil {
 				t.Error("there was something left to resume")
 			}
@@ -94,7 +94,7 @@ func TestAControlFileMadeByHandStopsItsHostOnly(t *testing.T) {
 	for _, file := range []project.Control{project.Pause, project.Checkpoint, project.Abort} {
 		t.Run(string(file), func(t *testing.T) {
 			t.Parallel()
-			one, two, _ := twoHosts(t)
+			one, two, _ := verbtest.TwoHosts(t)
 			ctx := t.Context()
 			if err := one.Project.Controls().Set(file, "maintenance", one.Service("").Board.Now()); err != nil {
 				t.Fatal(err)
@@ -106,8 +106,8 @@ func TestAControlFileMadeByHandStopsItsHostOnly(t *testing.T) {
 			if why := two.Service("").Board.Control(); why != "" || one.State().Sprint.Status != blackboard.InProgress {
 				t.Errorf("the other host says %q, the sprint is %s", why, one.State().Sprint.Status)
 			}
-			ok(t)(two.Service("coder-1").Claim(ctx, "task-1"))
-			ok(t)(sprint.Resume(ctx, one.Service(""), "", ""))
+			one.Must(two.Service("coder-1").Claim(ctx, "task-1"))
+			one.Must(sprint.Resume(ctx, one.Service(""), "", ""))
 			if why := one.Service("").Board.Control(); why != "" {
 				t.Errorf("after it was resumed: %q", why)
 			}
@@ -118,19 +118,19 @@ func TestAControlFileMadeByHandStopsItsHostOnly(t *testing.T) {
 func TestAPauseGoesOnInTheNextSprintAndTheFileStoreHasNone(t *testing.T) {
 	t.Parallel()
 	alone := verbtest.New(t)
-	ok(t)(sprint.Pause(t.Context(), alone.Service(""), "lunch"))
+	alone.Must(sprint.Pause(t.Context(), alone.Service(""), "lunch"))
 	if alone.State().Sprint.Paused != nil || len(alone.Project.Controls().Orders()) != 1 {
 		t.Errorf("where the board is a file the pause is %+v and %v", alone.State().Sprint.Paused, alone.Project.Controls().Orders())
 	}
-	one, two, _ := twoHosts(t)
-	ok(t)(sprint.Abort(t.Context(), one.Service(""), "enough", false))
+	one, two, _ := verbtest.TwoHosts(t)
+	one.Must(sprint.Abort(t.Context(), one.Service(""), "enough", false))
 	err := one.Service("").Board.Update(t.Context(), "test", func(s *blackboard.State, a transition.Actor) error {
 		return transition.PauseSprint(s, "lunch", a, one.Service("").Board.Now())
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ok(t)(sprint.Next(t.Context(), one.Service(""), nil))
+	one.Must(sprint.Next(t.Context(), one.Service(""), nil))
 	if why := two.Service("").Board.Control(); !strings.HasPrefix(why, "paused since") {
 		t.Errorf("in the next sprint it is %q", why)
 	}
@@ -139,7 +139,7 @@ func TestAPauseGoesOnInTheNextSprintAndTheFileStoreHasNone(t *testing.T) {
 // What runs of all hosts cost is on the board, so the limit of a day is one for all of them.
 func TestTheLimitOfADayHoldsForAllHostsTogether(t *testing.T) {
 	t.Parallel()
-	one, two, _ := twoHosts(t)
+	one, two, _ := verbtest.TwoHosts(t)
 	err := one.Store.Update(t.Context(), store.Op{Name: "test"}, func(s *blackboard.State) error {
 		s.Config["day_cost_cents"] = 100
 		return nil

@@ -43,7 +43,7 @@ func (g Merges) Merge(ctx context.Context, id string) ([]merge.Result, error) {
 	if err := g.verbs.Integration.AdoptTip(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := g.verbs.Worktrees.FollowSettings(ctx); err != nil {
+	if err := g.verbs.Board.FollowSettings(ctx); err != nil {
 		return nil, err
 	}
 	m := g.mergerOn(s, a.ID)

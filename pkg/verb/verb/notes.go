@@ -1,7 +1,6 @@
 package verb
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,7 +152,7 @@ func (v *Service) answer(ctx context.Context, id, answer string) (Answered, erro
 	if err != nil || !out.Unblocked {
 		return out, err
 	}
-	if err := v.Worktrees.DropWorktree(ctx, out.Task); err != nil {
+	if err := v.Worktrees.Drop(ctx, out.Task); err != nil {
 		out.Notices = append(out.Notices, err.Error())
 	}
 	return out, nil
@@ -180,16 +179,8 @@ func (v *Service) prepareAnswer(ctx context.Context, id, answer string, in *tran
 		return false, err
 	}
 	if transition.Unblock(copied, task, a, *in, v.Board.Now()) == nil {
-		if in.Tip, err = v.Board.Repo.BranchTip(ctx, "task/"+task); err != nil {
-			in.Tip = ""
-		}
-		if t := s.Task(task); v.Board.Elsewhere(t) { // the work is where it was pushed from
-			in.Tip = ""
-			if there, err := v.Worktrees.brought(ctx, t); err == nil && there {
-				in.Tip = cmp.Or(lastCommit(t), t.ReviewCommit)
-			}
-		}
-		in.Attic, in.SaveError = v.Save(ctx, task, "answer")
+		in.Tip = v.Worktrees.Tip(ctx, s.Task(task))
+		in.Attic, in.SaveError = v.Worktrees.Save(ctx, task, "answer")
 	}
 	return true, nil
 }

@@ -38,7 +38,7 @@ func (v *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied,
 	v.Board.Failpoint("plan.applied")
 	out.Warnings = append(out.Warnings, warnings...)
 	for task := range attics {
-		if err := v.Worktrees.DropWorktree(ctx, task); err != nil {
+		if err := v.Worktrees.Drop(ctx, task); err != nil {
 			out.Warnings = append(out.Warnings, err.Error())
 		}
 	}
@@ -63,7 +63,7 @@ func (v *Service) saveForPlan(ctx context.Context, p *exitcmd.Plan, hash string)
 	}
 	out := map[string]plan.Saved{}
 	for _, task := range dropped {
-		ref, problem := v.Save(ctx, task, "plan")
+		ref, problem := v.Worktrees.Save(ctx, task, "plan")
 		out[task] = plan.Saved{Attic: ref, Problem: problem}
 	}
 	return out, nil

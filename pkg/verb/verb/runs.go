@@ -2,7 +2,6 @@ package verb
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -29,7 +28,7 @@ func (g Agents) NewToken() (token, hash string, err error) {
 // Halt blocks a task that has reached a limit of cost, time, tokens or runs (T27). Work
 // that is not committed is saved besides.
 func (v *Service) Halt(ctx context.Context, id string, h *blackboard.Halt) (board.Done, error) {
-	attic, problem := v.Save(ctx, id, "halt")
+	attic, problem := v.Worktrees.Save(ctx, id, "halt")
 	done, err := v.Board.Event(ctx, "halt", id, func(s *blackboard.State, a transition.Actor) error {
 		halt := *h
 		return transition.HaltTask(s, id, a, transition.Input{Halt: &halt, Attic: attic}, v.Board.Now())
@@ -80,7 +79,7 @@ func (v *Service) Deliver(ctx context.Context, id string, out blackboard.Output,
 	if err != nil || done.Status != blackboard.Merged {
 		return done, err
 	}
-	if err := v.Worktrees.DropWorktree(ctx, id); err != nil {
+	if err := v.Worktrees.Drop(ctx, id); err != nil {
 		done.Notices = append(done.Notices, err.Error())
 	}
 	return done, nil
@@ -107,12 +106,7 @@ func (v *Service) HostRefused(ctx context.Context, task, what string) {
 			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(v.Board.Now()), Agent: a.ID, Action: blackboard.ActionHostRefused, Detail: what, Extra: map[string]any{"level": "warning"}})
 			return nil
 		}
-		told := slices.ContainsFunc(s.Anomalies, func(x *blackboard.Anomaly) bool {
-			return x.Type == blackboard.AnomalyHostRefused && x.Task == task && x.Details["what"] == what
-		})
-		if !told {
-			transition.AddAnomaly(s, task, blackboard.System, blackboard.AnomalyHostRefused, blackboard.Settings{"what": what}, v.Board.Now())
-		}
+		transition.AddAnomalyOnce(s, task, blackboard.AnomalyHostRefused, what, v.Board.Now())
 		return nil
 	})
 	if err != nil {
@@ -122,10 +116,7 @@ func (v *Service) HostRefused(ctx context.Context, task, what string) {
 
 // Resubmit lets a task go on that a limit has stopped (T30).
 func (v *Service) Resubmit(ctx context.Context, id string, limits blackboard.Settings) (board.Done, error) {
-	tip, err := v.Board.Repo.BranchTip(ctx, "task/"+id)
-	if err != nil {
-		tip = "" // no branch is left: the next claim starts over
-	}
+	tip, _ := v.Board.Repo.BranchTip(ctx, "task/"+id) // "": no branch is left, the next claim starts over
 	return v.Board.Event(ctx, "resubmit", id, func(s *blackboard.State, a transition.Actor) error {
 		return transition.Resubmit(s, id, a, transition.Input{Limits: limits, Tip: tip}, v.Board.Now())
 	})
@@ -176,14 +167,7 @@ func (g Agents) Recover(ctx context.Context) ([]string, error) {
 	for _, id := range lapsed {
 		did = append(did, id+" is gone; its work can be taken over")
 	}
-	if len(stopped) == len(left) { // nobody works in any of them
-		settled, err := g.verbs.Worktrees.SettleFolders(ctx)
-		if did = append(did, settled...); err != nil {
-			did = append(did, err.Error())
-		}
-	}
-	did = append(did, g.verbs.Worktrees.shelveOthers(ctx)...)
-	did = append(did, g.dropArchived(ctx)...)
+	did = append(did, g.verbs.Worktrees.Recover(ctx, len(stopped) == len(left))...)
 	if err := g.verbs.Board.Vault().RecoverScrub(ctx); err != nil {
 		did = append(did, err.Error())
 	}
@@ -211,38 +195,6 @@ func (g Agents) dead(s *blackboard.State) (lapsed []string, left []board.Orphan)
 		}
 	}
 	return lapsed, left
-}
-
-// dropArchived removes worktrees and branches of tasks that have left the board: a host that was down while they were merged
-// still has them. What is saved nowhere else goes to the attic first.
-func (g Agents) dropArchived(ctx context.Context) (did []string) {
-	if g.verbs.Board.Repo == nil || g.verbs.Board.Rehearsal {
-		return nil
-	}
-	here := g.verbs.Worktrees.tasksHere(ctx)
-	s, err := g.verbs.Board.View(ctx)
-	if err != nil {
-		return nil // told already
-	}
-	here = slices.DeleteFunc(here, func(id string) bool { return s.Task(id) != nil })
-	if len(here) == 0 {
-		return nil
-	}
-	archived := g.verbs.Board.Histories().Archives().Archived()
-	for _, id := range here {
-		if _, known := archived[id]; !known {
-			continue
-		}
-		tip := g.verbs.Integration.ProvenTip(ctx, s)
-		_, _, err := g.verbs.Board.Repo.Save(ctx, git.Work{ID: id, Path: g.verbs.Integration.WorktreeOf(ctx, id), Reason: "left behind", Integration: tip})
-		if err == nil {
-			err = g.verbs.Board.Repo.Remove(ctx, id, git.Proof{Integration: tip})
-		}
-		if err != nil {
-			did = append(did, fmt.Sprintf("%s: cannot remove what is left of it: %v", id, err))
-		}
-	}
-	return did
 }
 
 // stray is how old a temporary file has to be before it counts as left behind.

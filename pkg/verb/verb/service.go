@@ -1,10 +1,13 @@
 package verb
 
 import (
+	"cmp"
+
 	"liza/pkg/board/blackboard"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/checks"
 	"liza/pkg/verb/integration"
+	"liza/pkg/verb/worktree"
 )
 
 // A Service has every verb, for one caller. It may be used by several goroutines.
@@ -14,17 +17,19 @@ type Service struct {
 	Checks      *checks.Checks
 
 	Agents    Agents
-	Worktrees Worktrees
+	Worktrees *worktree.Worktrees
 	Reviews   Reviews
 	Merges    Merges
 	Knowledge Knowledge
+
+	trees func(*board.Session, *integration.Branch) *worktree.Worktrees
 }
 
-// New returns the verbs for the caller of a session.
-func New(b *board.Session) *Service {
+// New returns the verbs for the caller of a session. The worktrees of its project are worktree.Local or worktree.Hosts.
+func New(b *board.Session, trees func(*board.Session, *integration.Branch) *worktree.Worktrees) *Service {
 	branch := integration.New(b)
-	v := &Service{Board: b, Integration: branch, Checks: checks.New(b, branch)}
-	v.Agents, v.Worktrees, v.Reviews, v.Merges, v.Knowledge = Agents{v}, Worktrees{v}, Reviews{v}, Merges{v}, Knowledge{v}
+	v := &Service{Board: b, Integration: branch, Checks: checks.New(b, branch), Worktrees: trees(b, branch), trees: trees}
+	v.Agents, v.Reviews, v.Merges, v.Knowledge = Agents{v}, Reviews{v}, Merges{v}, Knowledge{v}
 	return v
 }
 
@@ -32,16 +37,7 @@ func New(b *board.Session) *Service {
 func (v *Service) With(change func(*board.Session)) *Service {
 	s := *v.Board
 	change(&s)
-	return New(&s)
-}
-
-func lastCommit(t *blackboard.Task) string {
-	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if t.Attempts[i].Commit != "" {
-			return t.Attempts[i].Commit
-		}
-	}
-	return ""
+	return New(&s, v.trees)
 }
 
 // mayTake is May for tasks of that state.
@@ -53,7 +49,10 @@ func (v *Service) mayTake(s *blackboard.State) func(*blackboard.Task) string {
 }
 
 // Drafting returns a copy of d that collects what is given to Later. The copy is for one goroutine.
-func (v *Service) Drafting() *Service { return New(v.Board.Drafting()) }
+func (v *Service) Drafting() *Service { return New(v.Board.Drafting(), v.trees) }
 
 // field names a text of an input, for Clean.
 func field(name string, value *string) board.Text { return board.Text{Name: name, Value: value} }
+
+// caller is the agent as which the caller acts, "" for a person.
+func (v *Service) caller() string { return cmp.Or(v.Board.Caller.AgentID, v.Board.Caller.As) }

@@ -127,7 +127,7 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		event.Submission = &facts
 	}
 	// Before the board says that there is something to review: a reviewer may be on another host.
-	published, err := v.Worktrees.publishSubmission(ctx, s, in, event)
+	published, err := v.Worktrees.PublishSubmission(ctx, s, in.Task, event)
 	if err != nil {
 		return out, err
 	}
@@ -148,7 +148,7 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 	}
 	out.Done, err = v.Board.Event(ctx, "submit", in.Task, accept)
 	if errors.Is(err, errNotPublished) { // a moment ago the rules refused it; unpublished, no other host could get at it
-		if err := v.Worktrees.publish(ctx, in.Task, event.Submission.Commit); err != nil {
+		if err := v.Worktrees.Publish(ctx, in.Task, event.Submission.Commit); err != nil {
 			return out, err
 		}
 		published = true
@@ -166,12 +166,12 @@ var errNotPublished = errors.New("the commit is not on the remote")
 func (v *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (transition.SubmissionFacts, error) {
 	f := transition.SubmissionFacts{Named: named}
 	if t.Status == blackboard.Claimed {
-		if err := v.Worktrees.EnsureWorktree(ctx, s, t); err != nil {
+		if err := v.Worktrees.Ensure(ctx, s, t); err != nil {
 			return f, err
 		}
 	}
 	// A run may have a repository of its own: what it committed there is in ours only after this.
-	taken, err := v.Worktrees.takeOver(ctx, s, t)
+	taken, err := v.Worktrees.TakeOver(ctx, s, t)
 	if err != nil {
 		return f, err
 	}
@@ -200,14 +200,13 @@ func (v *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 		return f, err
 	}
 	if t.FixOnto != "" {
-		if f.HasFixOnto, err = v.Board.Repo.IsAncestor(ctx, t.FixOnto, f.Commit); err != nil {
-			return f, err
-		}
+		f.HasFixOnto, err = v.Board.Repo.IsAncestor(ctx, t.FixOnto, f.Commit)
 	}
-	if t.Merges != "" {
-		if f.HasMerges, err = v.Board.Repo.IsAncestor(ctx, t.Merges, f.Commit); err != nil {
-			return f, err
-		}
+	if t.Merges != "" && err == nil {
+		f.HasMerges, err = v.Board.Repo.IsAncestor(ctx, t.Merges, f.Commit)
+	}
+	if err != nil {
+		return f, err
 	}
 	integration, err := v.Integration.KnownTip(ctx, s)
 	if err != nil {
@@ -289,10 +288,9 @@ func (v *Service) Block(ctx context.Context, in BlockInput) (board.Done, error) 
 	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
 		return board.Done{Task: in.Task}, &transition.Refusal{Guard: "G70", Exit: transition.ExitUsage, Next: "liza help block", Message: "--reason " + why}
 	}
-	if _, err := v.Worktrees.TakeOver(ctx, in.Task); err != nil {
+	if err := v.Worktrees.HandOver(ctx, in.Task); err != nil {
 		return board.Done{Task: in.Task}, err
 	}
-	v.Worktrees.pushWork(ctx, in.Task)
 	return v.Board.Event(ctx, "block", in.Task, func(s *blackboard.State, a transition.Actor) error {
 		before := len(s.Questions)
 		if t := s.Task(in.Task); t != nil && in.Output != nil {
@@ -320,10 +318,9 @@ func (v *Service) Handoff(ctx context.Context, id string, h blackboard.Handoff) 
 	if err := v.Board.Clean(texts...); err != nil {
 		return board.Done{Task: id}, err
 	}
-	if _, err := v.Worktrees.TakeOver(ctx, id); err != nil {
+	if err := v.Worktrees.HandOver(ctx, id); err != nil {
 		return board.Done{Task: id}, err
 	}
-	v.Worktrees.pushWork(ctx, id)
 	return v.Board.Event(ctx, "handoff", id, func(s *blackboard.State, a transition.Actor) error {
 		return transition.HandOff(s, id, a, transition.Input{Handoff: &h,
 			Texts: []transition.Text{{Option: "--summary", Value: h.Summary}, {Option: "--next-action", Value: h.NextAction}}}, v.Board.Now())
@@ -381,7 +378,7 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		}
 	}
 	incomplete := v.incomplete(ctx, s.Task(in.Task), in)
-	if in.Verdict != Approve && incomplete == nil && v.verbs.judges(s, in.Task) { // before a coder can go on in the worktree
+	if in.Verdict != Approve && incomplete == nil && v.judges(s, in.Task) { // before a coder can go on in the worktree
 		if back, err := v.verbs.Worktrees.PutBack(ctx, in.Task, v.verbs.caller()); err != nil {
 			out.Notices = append(out.Notices, err.Error())
 		} else if back != "" {
@@ -437,7 +434,7 @@ func verdictNotices(before *blackboard.State, in VerdictInput) []string {
 func (v Reviews) reviewFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task) (transition.ReviewFacts, error) {
 	var f transition.ReviewFacts
 	if t.Status == blackboard.ReadyForReview {
-		if err := v.verbs.Worktrees.EnsureWorktree(ctx, s, t); err != nil {
+		if err := v.verbs.Worktrees.Ensure(ctx, s, t); err != nil {
 			return f, err
 		}
 	}
@@ -446,9 +443,7 @@ func (v Reviews) reviewFacts(ctx context.Context, s *blackboard.State, t *blackb
 		return f, err
 	}
 	f.Head, f.Dirty = w.Head, w.Dirty
-	if f.BranchTip, err = v.verbs.Board.Repo.BranchTip(ctx, "task/"+t.ID); err != nil {
-		f.BranchTip = ""
-	}
+	f.BranchTip, _ = v.verbs.Board.Repo.BranchTip(ctx, "task/"+t.ID)
 	return f, nil
 }
 

@@ -222,7 +222,7 @@ func (v *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent
 	if done, err := v.Try(ctx, w.Task, in, event); err != nil {
 		return v.Board.Already(ctx, done, err)
 	}
-	in.Attic, in.SaveError = v.Save(ctx, w.Task, op)
+	in.Attic, in.SaveError = v.Worktrees.Save(ctx, w.Task, op)
 	done, err := v.Board.Event(ctx, op, w.Task, func(s *blackboard.State, a transition.Actor) error {
 		return event(s, w.Task, a, in, v.Board.Now())
 	})
@@ -230,7 +230,7 @@ func (v *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent
 		return done, err
 	}
 	done.Attic = in.Attic
-	if err := v.Worktrees.DropWorktree(ctx, w.Task); err != nil {
+	if err := v.Worktrees.Drop(ctx, w.Task); err != nil {
 		done.Notices = append(done.Notices, err.Error())
 	}
 	return done, nil
@@ -247,28 +247,6 @@ func (v *Service) Try(ctx context.Context, task string, in transition.Input, eve
 		return board.Done{}, err
 	}
 	return board.Done{Task: task}, event(s.Clone(), task, id.Actor(s), in, v.Board.Now())
-}
-
-// Save puts the work of a task's worktree and branch into the attic. It returns the ref,
-// and the reason when that failed.
-func (v *Service) Save(ctx context.Context, task, reason string) (attic, problem string) {
-	if v.Board.Rehearsal {
-		return "", ""
-	}
-	s, err := v.Board.View(ctx)
-	if err != nil {
-		return "", err.Error()
-	}
-	t := s.Task(task)
-	if t == nil || t.KindOf() == blackboard.MessageTask {
-		return "", ""
-	}
-	head := v.Integration.ProvenTip(ctx, s)
-	ref, _, err := v.Board.Repo.Save(ctx, git.Work{ID: task, Path: v.Integration.WorktreeOf(ctx, task), Reason: reason, Integration: head, Base: t.BaseCommit})
-	if err != nil {
-		return "", err.Error()
-	}
-	return ref, ""
 }
 
 // ReleaseInput says which claim to free; without Coder and Reviewer it is the one that the status has.
@@ -303,25 +281,9 @@ func (v *Service) Release(ctx context.Context, in ReleaseInput) (board.Done, err
 	if done, err := v.Try(ctx, in.Task, event, transition.Release); err != nil {
 		return v.Board.Already(ctx, done, err)
 	}
-	event.Claim = &transition.ClaimFacts{}
-	if problem := v.stopHolder(ctx, s, t); problem != "" {
-		event.Claim.ChildError = problem
-	}
-	if _, err := v.Worktrees.takeOver(ctx, s, t); err != nil {
+	event.Claim = &transition.ClaimFacts{ChildError: v.stopHolder(ctx, s, t)}
+	if event.HasWork, event.Attic, err = v.Worktrees.Leave(ctx, s, t); err != nil {
 		return board.Done{Task: in.Task}, err
-	}
-	if v.Board.Elsewhere(t) {
-		if event.HasWork, err = v.Worktrees.brought(ctx, t); err != nil {
-			return board.Done{Task: in.Task}, err
-		}
-	} else {
-		event.HasWork, event.Attic = v.workOf(ctx, t)
-		v.Worktrees.pushWork(ctx, in.Task)
-		if event.Attic != "" {
-			if _, err := v.Worktrees.publishAttic(ctx, in.Task, event.Attic); err != nil {
-				v.Board.Progressf("%s: cannot push %s: %v", in.Task, event.Attic, err)
-			}
-		}
 	}
 	done, err := v.Board.Event(ctx, "release", in.Task, func(s *blackboard.State, a transition.Actor) error {
 		holder := t.AssignedTo
@@ -347,22 +309,6 @@ func (v *Service) stopHolder(ctx context.Context, s *blackboard.State, t *blackb
 		return err.Error()
 	}
 	return ""
-}
-
-// workOf reports whether a task's worktree holds commits or changes; uncommitted ones are
-// saved to the attic.
-func (v *Service) workOf(ctx context.Context, t *blackboard.Task) (has bool, attic string) {
-	if t.KindOf() == blackboard.MessageTask {
-		return false, ""
-	}
-	w, err := v.Board.Repo.Inspect(ctx, filepath.Join(v.Board.Project.Root, t.Worktree))
-	if err != nil || !w.Exists {
-		return false, ""
-	}
-	if len(w.Dirty) > 0 {
-		attic, _ = v.Save(ctx, t.ID, "release")
-	}
-	return len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix, attic
 }
 
 // SpecCommitted refuses a spec file that is not committed as it stands: agents work in worktrees,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"liza/pkg/board/history"
 	"liza/pkg/code/git"
@@ -21,6 +22,17 @@ func (p *Place) WithRemote() string {
 	return dir
 }
 
+// TwoHosts is a board with a remote that two hosts have, and with task-1.
+func TwoHosts(tb testing.TB) (one, two *Place, remote string) {
+	tb.Helper()
+	one = New(tb)
+	remote = one.WithRemote()
+	one.Shared, one.Host = true, "one"
+	one.AddTask("task-1")
+	one.Must(nil, one.Service("").Integration.FollowRemote(context.Background(), one.State()))
+	return one, one.OnHost("two"), remote
+}
+
 // OnHost is the same board on another host: a clone of the remote, with a merge lock and a process table of its own.
 func (p *Place) OnHost(name string) *Place {
 	p.TB.Helper()
@@ -28,22 +40,14 @@ func (p *Place) OnHost(name string) *Place {
 	other.Dir, other.Host, other.Shared = filepath.Join(p.TB.TempDir(), name), name, true
 	p.Git(p.Dir, "clone", "-q", "--template=", p.Git(p.Dir, "remote", "get-url", "origin"), other.Dir)
 	p.Git(other.Dir, "config", "maintenance.auto", "false")
-	if err := os.MkdirAll(filepath.Join(other.Dir, ".liza"), 0o755); err != nil {
-		p.TB.Fatal(err)
-	}
-	if err := os.Symlink(p.Project.State(), filepath.Join(other.Dir, ".liza", "state.yaml")); err != nil {
-		p.TB.Fatal(err)
-	}
+	p.Must(nil, os.MkdirAll(filepath.Join(other.Dir, ".liza"), 0o755))
+	p.Must(nil, os.Symlink(p.Project.State(), filepath.Join(other.Dir, ".liza", "state.yaml")))
 	var err error
-	if other.Project, err = project.Find(context.Background(), other.Dir, ""); err != nil {
-		p.TB.Fatal(err)
-	}
-	if other.Repo, err = git.Open(context.Background(), other.Dir); err != nil {
-		p.TB.Fatal(err)
-	}
-	if err := other.Repo.AddExclude(context.Background(), "/.worktrees/"); err != nil {
-		p.TB.Fatal(err)
-	}
+	other.Project, err = project.Find(context.Background(), other.Dir, "")
+	p.Must(nil, err)
+	other.Repo, err = git.Open(context.Background(), other.Dir)
+	p.Must(nil, err)
+	p.Must(nil, other.Repo.AddExclude(context.Background(), "/.worktrees/"))
 	other.TaskArchive = &history.Archive{Dir: p.Project.ArchiveDir()}
 	return &other
 }
@@ -53,13 +57,9 @@ func (p *Place) Hook(dir, name, script string) {
 	p.TB.Helper()
 	path := filepath.Join(dir, "hooks", name)
 	if script == "" {
-		if err := os.Remove(path); err != nil {
-			p.TB.Fatal(err)
-		}
+		p.Must(nil, os.Remove(path))
 		return
 	}
 	Write(p.TB, path, "#!/bin/sh\n"+script+"\n")
-	if err := os.Chmod(path, 0o755); err != nil {
-		p.TB.Fatal(err)
-	}
+	p.Must(nil, os.Chmod(path, 0o755))
 }

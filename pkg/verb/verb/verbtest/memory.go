@@ -19,6 +19,7 @@ import (
 	"liza/pkg/code/project"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
+	"liza/pkg/verb/worktree"
 )
 
 // Noon is the time of boards on memory.
@@ -28,25 +29,17 @@ var Noon = time.Date(2026, 1, 19, 12, 0, 0, 0, time.UTC)
 // repository of one commit and its integration branch, and no process is known. It costs a tenth of New.
 func OnMemory(tb testing.TB, s *blackboard.State) (*verb.Service, *store.Memory) {
 	tb.Helper()
-	dir := tb.TempDir()
-	if err := start(dir); err != nil {
-		tb.Fatal(err)
-	}
+	p, dir := &Place{TB: tb}, tb.TempDir()
+	p.Must(nil, start(dir))
 	Write(tb, filepath.Join(dir, ".git", "refs", "heads", "integration"), Read(tb, filepath.Join(dir, ".git", "refs", "heads", "main")))
-	if err := os.Mkdir(filepath.Join(dir, ".liza"), 0o755); err != nil {
-		tb.Fatal(err)
-	}
+	p.Must(nil, os.Mkdir(filepath.Join(dir, ".liza"), 0o755))
 	at, err := project.At(dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p.Must(nil, err)
 	repo, err := git.Open(context.Background(), dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p.Must(nil, err)
 	cfg, kept := Config(), store.NewMemory(s)
 	return verb.New(&board.Session{Project: at, Store: kept, Repo: repo, Config: func() *config.Config { return cfg }, Caller: board.Caller{Person: "ada"},
-		Now: func() time.Time { return Noon }, Random: rand.Reader, Proc: board.Processes{Host: "here", BootID: "boot"}, Secrets: new(secret.Set)}), kept
+		Now: func() time.Time { return Noon }, Random: rand.Reader, Proc: board.Processes{Host: "here", BootID: "boot"}, Secrets: new(secret.Set)}, worktree.Local), kept
 }
 
 // Board is a state with a goal, a sprint and tasks.

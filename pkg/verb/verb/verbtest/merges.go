@@ -34,9 +34,7 @@ func (p *Place) Merges(n int) {
 		s.Integration.Tip = base
 		return nil
 	})
-	if err != nil {
-		p.TB.Fatal(err)
-	}
+	p.Must(nil, err)
 }
 
 // history makes n commits and n merges of them, and moves the integration branch.
@@ -66,9 +64,7 @@ func (p *Place) history(n int, base string) (commits, merges []string) {
 		p.TB.Fatalf("git fast-import: %v\n%s", err, out)
 	}
 	text, err := safefile.Read(marks)
-	if err != nil {
-		p.TB.Fatal(err)
-	}
+	p.Must(nil, err)
 	hashes := make([]string, 2*n+1)
 	for line := range strings.Lines(string(text)) {
 		var mark int

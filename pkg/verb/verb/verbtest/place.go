@@ -27,6 +27,7 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
+	"liza/pkg/verb/worktree"
 )
 
 // Place is a project in a temporary folder, with a real repository and a real store.
@@ -81,15 +82,12 @@ func NewWith(tb testing.TB, in verb.InitInput) *Place {
 
 // Open opens the project in p.Dir, as another process would.
 func (p *Place) Open() {
-	tb := p.TB
-	tb.Helper()
+	p.TB.Helper()
 	var err error
-	if p.Project, err = project.Find(context.Background(), p.Dir, ""); err != nil {
-		tb.Fatal(err)
-	}
-	if p.Repo, err = git.Open(context.Background(), p.Dir); err != nil {
-		tb.Fatal(err)
-	}
+	p.Project, err = project.Find(context.Background(), p.Dir, "")
+	p.Must(nil, err)
+	p.Repo, err = git.Open(context.Background(), p.Dir)
+	p.Must(nil, err)
 	p.Secrets = new(secret.Set)
 	p.TaskArchive = &history.Archive{Dir: p.Project.ArchiveDir()}
 	p.Store, err = store.Open(store.Options{Path: p.Project.State(), GitDir: p.Project.GitDir, Now: time.Now, Strict: true, Mask: p.Secrets.Mask, At: p.At,
@@ -97,9 +95,7 @@ func (p *Place) Open() {
 		Validate: func(after, before *blackboard.State) []blackboard.Violation {
 			return audit.Validate(after, before, audit.Evidence{Now: time.Now(), Write: true, Archive: p.TaskArchive})
 		}})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p.Must(nil, err)
 }
 
 // Remember keeps the folder as it is; back puts everything there again and opens it. Making a project again takes dozens of
@@ -164,18 +160,19 @@ func (p *Place) Shell(dir, line string) {
 
 // Service is that of a person who acts for an agent, or of the person for "".
 func (p *Place) Service(as string) *verb.Service {
-	d := verb.New(&board.Session{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: board.Caller{As: as, Person: "ada"},
-		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets})
-	if p.Shared {
-		d.Board.Store = shared{p.Store}
-	}
+	b := &board.Session{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: board.Caller{As: as, Person: "ada"},
+		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets}
 	if p.Host != "" {
-		d.Board.Proc.Host = p.Host
+		b.Proc.Host = p.Host
 	}
 	if p.Now != nil {
-		d.Board.Now = p.Now
+		b.Now = p.Now
 	}
-	return d
+	if p.Shared {
+		b.Store = shared{p.Store}
+		return verb.New(b, worktree.Hosts)
+	}
+	return verb.New(b, worktree.Local)
 }
 
 // Machine is what this machine tells about processes.
@@ -194,9 +191,7 @@ func (p *Place) Supervised(id string) *verb.Service {
 	d := p.Service("")
 	start, _ := agent.ProcessStart(os.Getpid())
 	r, err := d.Agents.Register(context.Background(), verb.RegisterInput{ID: id, PID: os.Getpid(), PIDStart: start})
-	if err != nil {
-		p.TB.Fatal(err)
-	}
+	p.Must(nil, err)
 	d.Board.Caller = board.Caller{AgentID: r.Agent, Token: r.Token}
 	return d
 }
@@ -204,9 +199,7 @@ func (p *Place) Supervised(id string) *verb.Service {
 func (p *Place) State() *blackboard.State {
 	p.TB.Helper()
 	s, err := p.Store.View(context.Background())
-	if err != nil {
-		p.TB.Fatal(err)
-	}
+	p.Must(nil, err)
 	return s
 }
 
@@ -220,6 +213,14 @@ func (p *Place) Commit(id string) string {
 	return p.Git(dir, "rev-parse", "HEAD")
 }
 
+// Must ends the test when a verb has failed.
+func (p *Place) Must(_ any, err error) {
+	p.TB.Helper()
+	if err != nil {
+		p.TB.Fatal(err)
+	}
+}
+
 // Approved brings a new task to APPROVED.
 func (p *Place) Approved(id string) {
 	p.TB.Helper()
@@ -231,17 +232,11 @@ func (p *Place) Approved(id string) {
 func (p *Place) approve(id, coder string) {
 	p.TB.Helper()
 	ctx, c, r := context.Background(), p.Service(coder), p.Service("code-reviewer-9")
-	must := func(_ any, err error) {
-		p.TB.Helper()
-		if err != nil {
-			p.TB.Fatal(err)
-		}
-	}
-	must(c.Claim(ctx, id))
+	p.Must(c.Claim(ctx, id))
 	p.Commit(id)
-	must(c.Submit(ctx, verb.SubmitInput{Task: id}))
-	must(r.Reviews.ClaimReview(ctx, id))
-	must(r.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve}))
+	p.Must(c.Submit(ctx, verb.SubmitInput{Task: id}))
+	p.Must(r.Reviews.ClaimReview(ctx, id))
+	p.Must(r.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.Approve}))
 }
 
 // Abandoned makes tasks, and gives them up.
@@ -249,18 +244,14 @@ func (p *Place) Abandoned(ids ...string) {
 	p.TB.Helper()
 	for _, id := range ids {
 		p.AddTask(id)
-		if _, err := p.Service("").Abandon(context.Background(), verb.WayOut{Task: id, Reason: "not wanted"}); err != nil {
-			p.TB.Fatal(err)
-		}
+		p.Must(p.Service("").Abandon(context.Background(), verb.WayOut{Task: id, Reason: "not wanted"}))
 	}
 }
 
 // Merge merges an approved task.
 func (p *Place) Merge(id string) {
 	p.TB.Helper()
-	if _, err := p.Service("").Merges.Merge(context.Background(), id); err != nil {
-		p.TB.Fatal(err)
-	}
+	p.Must(p.Service("").Merges.Merge(context.Background(), id))
 }
 
 // Finish lets a coder and a reviewer do a task that exists, and merges it.
@@ -272,11 +263,8 @@ func (p *Place) Finish(id, coder string) {
 
 func (p *Place) AddTask(id string, after ...string) {
 	p.TB.Helper()
-	_, err := p.Service("").AddTask(context.Background(), verb.NewTask{Task: blackboard.Task{ID: id, Description: "Write " + id, SpecRef: "specs/vision.md",
-		DoneWhen: id + ".md contains a word", Scope: "IN: " + id + ".md", Type: "docs", DependsOn: after}})
-	if err != nil {
-		p.TB.Fatal(err)
-	}
+	p.Must(p.Service("").AddTask(context.Background(), verb.NewTask{Task: blackboard.Task{ID: id, Description: "Write " + id, SpecRef: "specs/vision.md",
+		DoneWhen: id + ".md contains a word", Scope: "IN: " + id + ".md", Type: "docs", DependsOn: after}}))
 }
 
 // Sound checks that the board is valid, the journal agrees, and nothing is left over but
@@ -326,9 +314,7 @@ func (p *Place) Outside(name, text string) {
 // Accept is a person's decision that the integration branch is right where it is.
 func (p *Place) Accept() {
 	p.TB.Helper()
-	if _, err := p.Service("").Merges.AcceptIntegration(context.Background(), ""); err != nil {
-		p.TB.Fatal(err)
-	}
+	p.Must(p.Service("").Merges.AcceptIntegration(context.Background(), ""))
 }
 
 // Push commits a file to the integration branch as somebody else's push would. For the name

@@ -1,4 +1,4 @@
-package verb_test
+package worktree_test
 
 import (
 	"context"
@@ -29,13 +29,13 @@ func inFolder(t *testing.T) (p *verbtest.Place, d *verb.Service, head string, en
 	}
 	s := p.State()
 	mark := outcome.MarkOf(d, s, "coder-1", "task-1")
-	folder, err := d.Worktrees.GitFolder(context.Background(), s, s.Task("task-1"), "coder-1", true, true)
+	folder, err := d.Worktrees.OpenFolder(context.Background(), s, s.Task("task-1"), "coder-1", true, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Commit("task-1")
 	head = p.Git(p.Repo.WorktreePath("task-1"), "rev-parse", "HEAD")
-	return p, d, head, func() error { return d.Worktrees.CloseGitFolder(context.Background(), folder, "task-1", mark) }
+	return p, d, head, func() error { return d.Worktrees.CloseFolder(context.Background(), folder, "task-1", mark) }
 }
 
 func TestEachWayToEndWorkTakesItsCommitsOver(t *testing.T) {
@@ -59,7 +59,10 @@ func TestEachWayToEndWorkTakesItsCommitsOver(t *testing.T) {
 			return err
 		},
 		"the end of the run": func(d *verb.Service) error {
-			_, err := d.Worktrees.TakeOver(ctx, "task-1")
+			s, err := d.Board.View(ctx)
+			if err == nil {
+				_, err = d.Worktrees.TakeOver(ctx, s, s.Task("task-1"))
+			}
 			return err
 		},
 	} {
@@ -136,9 +139,7 @@ func TestATaskWithAForgedObjectIsFreedByEachWayOut(t *testing.T) {
 			return err
 		},
 		"the recovery": func(d *verb.Service) error {
-			if _, err := d.Worktrees.SettleFolders(ctx); err != nil {
-				return err
-			}
+			d.Worktrees.Recover(ctx, true)
 			_, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"})
 			return err
 		},
@@ -183,9 +184,7 @@ func TestDoctorNamesTheWayOutOfCommitsThatWereRefused(t *testing.T) {
 	t.Parallel()
 	p := forged(t)
 	d := p.Service("")
-	if _, err := d.Worktrees.SettleFolders(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	d.Worktrees.Recover(t.Context(), true)
 	examine := func() []findings.Finding {
 		x := &maintain.Doctor{Project: p.Project, Service: d, State: p.State(), Now: time.Now, Say: func(string) {}}
 		if err := x.Examine(t.Context(), false); err != nil {

@@ -1,14 +1,11 @@
-package verb_test
+package worktree_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,28 +17,6 @@ import (
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
 )
-
-// twoHosts is a board with a remote that two hosts have.
-func twoHosts(t *testing.T) (one, two *verbtest.Place, remote string) {
-	t.Helper()
-	one = verbtest.New(t)
-	remote = one.WithRemote()
-	one.Shared, one.Host = true, "one"
-	one.AddTask("task-1")
-	if err := one.Service("").Integration.FollowRemote(context.Background(), one.State()); err != nil {
-		t.Fatal(err)
-	}
-	return one, one.OnHost("two"), remote
-}
-
-func ok(t *testing.T) func(any, error) {
-	return func(_ any, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // silence lets the leases of an agent run out, as if nothing had been heard of its host.
 func silence(t *testing.T, p *verbtest.Place, id string) {
@@ -59,8 +34,8 @@ func silence(t *testing.T, p *verbtest.Place, id string) {
 
 func TestWorkIsReviewedAndMergedOnOtherHosts(t *testing.T) {
 	t.Parallel()
-	one, two, remote := twoHosts(t)
-	ctx, done := context.Background(), ok(t)
+	one, two, remote := verbtest.TwoHosts(t)
+	ctx, done := context.Background(), one.Must
 	done(one.Service("coder-1").Claim(ctx, "task-1"))
 	commit := one.Commit("task-1")
 	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
@@ -100,8 +75,8 @@ func TestWorkIsReviewedAndMergedOnOtherHosts(t *testing.T) {
 // 3.4: a host that was down while its task was merged and archived kept worktree and branch for ever.
 func TestAHostThatWasDownRemovesWhatIsLeftOfArchivedTasks(t *testing.T) {
 	t.Parallel()
-	one, two, _ := twoHosts(t)
-	ctx, done := context.Background(), ok(t)
+	one, two, _ := verbtest.TwoHosts(t)
+	ctx, done := context.Background(), one.Must
 	done(one.Service("coder-1").Claim(ctx, "task-1"))
 	one.Commit("task-1")
 	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
@@ -112,7 +87,7 @@ func TestAHostThatWasDownRemovesWhatIsLeftOfArchivedTasks(t *testing.T) {
 	done(sprint.Archive(ctx, two.Service(""), 0))
 	for range 2 {
 		done(one.Service("").Agents.Recover(ctx))
-		if refs := one.Git(one.Dir, "for-each-ref", "--format=%(refname)", "refs/heads/task"); refs != "" || one.Service("").Integration.WorktreeOf(ctx, "task-1") != "" {
+		if refs := one.Git(one.Dir, "for-each-ref", "--format=%(refname)", "refs/heads/task"); refs != "" || one.Repo.WorktreeOf("task-1") != "" {
 			t.Errorf("the host that was down still has %q", refs)
 		}
 	}
@@ -124,8 +99,8 @@ func TestAHostThatWasDownRemovesWhatIsLeftOfArchivedTasks(t *testing.T) {
 // Whether a submission is accepted may change between a look at the board and the write: what is accepted has been pushed.
 func TestASubmissionThatIsAcceptedAfterAllIsPushed(t *testing.T) {
 	t.Parallel()
-	one, _, remote := twoHosts(t)
-	ctx, done := context.Background(), ok(t)
+	one, _, remote := verbtest.TwoHosts(t)
+	ctx, done := context.Background(), one.Must
 	supervisor := one.Supervised("coder-1")
 	done(supervisor.Claim(ctx, "task-1"))
 	commit := one.Commit("task-1")
@@ -154,8 +129,8 @@ func TestASubmissionThatIsAcceptedAfterAllIsPushed(t *testing.T) {
 
 func TestWorkThatIsNotOnTheRemoteIsNamedToAReviewerElsewhere(t *testing.T) {
 	t.Parallel()
-	one, two, remote := twoHosts(t)
-	ctx, done := context.Background(), ok(t)
+	one, two, remote := verbtest.TwoHosts(t)
+	ctx, done := context.Background(), one.Must
 	done(one.Service("coder-1").Claim(ctx, "task-1"))
 	one.Commit("task-1")
 	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
@@ -173,8 +148,8 @@ func TestWorkThatIsNotOnTheRemoteIsNamedToAReviewerElsewhere(t *testing.T) {
 // Others merge all the time: what they merged may be on the board and not here yet when work is taken over and handed in.
 func TestWorkIsHandedInWhileAnotherHostMerges(t *testing.T) {
 	t.Parallel()
-	one, two, remote := twoHosts(t)
-	ctx, done := context.Background(), ok(t)
+	one, two, remote := verbtest.TwoHosts(t)
+	ctx, done := context.Background(), one.Must
 	done(one.Service("coder-1").Claim(ctx, "task-1"))
 	one.Commit("task-1")
 	one.Approved("task-2")
@@ -185,7 +160,7 @@ func TestWorkIsHandedInWhileAnotherHostMerges(t *testing.T) {
 	}
 	away := remote + ".away"
 	one.Shell(one.Dir, "mv "+remote+" "+away) // without the remote, what is here has to do
-	folder, err := one.Service("coder-1").Worktrees.GitFolder(ctx, one.State(), one.State().Task("task-1"), "coder-1", true, false)
+	folder, err := one.Service("coder-1").Worktrees.OpenFolder(ctx, one.State(), one.State().Task("task-1"), "coder-1", true, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,8 +178,8 @@ func TestWorkIsHandedInWhileAnotherHostMerges(t *testing.T) {
 // had not pushed is saved, here and on the remote, and told with the task.
 func TestASilentHostLosesItsClaimAndNoWork(t *testing.T) {
 	t.Parallel()
-	one, two, remote := twoHosts(t)
-	ctx, done := context.Background(), ok(t)
+	one, two, remote := verbtest.TwoHosts(t)
+	ctx, done := context.Background(), one.Must
 	done(one.Service("coder-1").Claim(ctx, "task-1"))
 	one.Commit("task-1")
 	done(one.Service("coder-1").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
@@ -259,8 +234,8 @@ func TestASilentHostLosesItsClaimAndNoWork(t *testing.T) {
 // What a host that fell silent had not pushed at all is not there for others: they begin at the integration branch.
 func TestWithoutAPushTheNextHostBeginsAfresh(t *testing.T) {
 	t.Parallel()
-	one, two, _ := twoHosts(t)
-	ctx, done := context.Background(), ok(t)
+	one, two, _ := verbtest.TwoHosts(t)
+	ctx, done := context.Background(), one.Must
 	done(one.Service("coder-1").Claim(ctx, "task-1"))
 	commit := one.Commit("task-1")
 	silence(t, one, "coder-1")
@@ -278,8 +253,8 @@ func TestWithoutAPushTheNextHostBeginsAfresh(t *testing.T) {
 // could not hand in.
 func TestWorkOfAnEarlierBaseIsNotGoneOnWith(t *testing.T) {
 	t.Parallel()
-	one, two, _ := twoHosts(t)
-	ctx, done := context.Background(), ok(t)
+	one, two, _ := verbtest.TwoHosts(t)
+	ctx, done := context.Background(), one.Must
 	done(one.Service("coder-1").Claim(ctx, "task-1"))
 	started := one.State().Task("task-1").BaseCommit
 	if err := one.Store.Update(ctx, store.Op{Name: "test"}, func(s *blackboard.State) error {
@@ -302,100 +277,4 @@ func TestWorkOfAnEarlierBaseIsNotGoneOnWith(t *testing.T) {
 	one.Git(one.Dir, "merge-base", "--is-ancestor", one.State().Task("task-1").BaseCommit, "task/task-1")
 	one.Commit("task-1")
 	done(one.Service("coder-3").Submit(ctx, verb.SubmitInput{Task: "task-1"}))
-}
-
-// Processes of another host are nobody's to judge: there is a process of that number here, or there is none.
-func TestAnotherHostsProcessesAreNotJudged(t *testing.T) {
-	t.Parallel()
-	one, two, _ := twoHosts(t)
-	d := one.Service("")
-	r, err := d.Agents.Register(context.Background(), verb.RegisterInput{Role: blackboard.RoleCoder, PID: 4194304, PIDStart: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := one.State()
-	if live, why := s.Liveness(r.Agent, time.Now(), two.Service("").Board.Facts()); live != blackboard.Alive {
-		t.Errorf("host two says %s: %s", live, why)
-	}
-	if live, _ := s.Liveness(r.Agent, time.Now(), d.Board.Facts()); live != blackboard.Dead {
-		t.Errorf("its own host says %s", live)
-	}
-	if _, err := two.Service("").Agents.Recover(context.Background()); err != nil || two.State().Agents[r.Agent] == nil {
-		t.Errorf("host two forgot the agent of host one: %v", err)
-	}
-}
-
-func TestHostsSayWhoTheyAre(t *testing.T) {
-	t.Parallel()
-	one, two, _ := twoHosts(t)
-	ctx, done := context.Background(), ok(t)
-	for _, p := range []*verbtest.Place{one, two} {
-		d := p.Service("")
-		d.Board.Version = "1.2.3"
-		done(d.Agents.Register(ctx, verb.RegisterInput{Role: blackboard.RoleCoder}))
-	}
-	hosts := one.State().Hosts
-	if len(hosts) != 2 || hosts["one"] == nil || hosts["two"] == nil || hosts["one"].ID == hosts["two"].ID || hosts["two"].Version != "1.2.3" {
-		t.Fatalf("the board knows the hosts %+v", hosts)
-	}
-	name, err := verb.HostName(one.State(), t.TempDir(), "", "one")
-	if err != nil || name != "one-2" {
-		t.Errorf("a third clone on a machine that is called one is %q, %v", name, err)
-	}
-	two.Host = "one"
-	_, err = two.Service("").Agents.Register(ctx, verb.RegisterInput{Role: blackboard.RoleCoder})
-	if refused := new(transition.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "another clone") {
-		t.Errorf("two clones with one name: %v", err)
-	}
-}
-
-func TestAllThatBeginOnANewHostAtOnceAreTheSameHost(t *testing.T) {
-	t.Parallel()
-	one, two, _ := twoHosts(t)
-	var running sync.WaitGroup
-	for i := range 8 {
-		running.Go(func() {
-			if name, err := verb.HostName(one.State(), two.Project.GitDir, "", "two"); err != nil || name != "two" {
-				t.Errorf("its name is %q, %v", name, err)
-			}
-			if _, err := two.Service("").Agents.Register(context.Background(), verb.RegisterInput{ID: fmt.Sprintf("coder-%d", i+1)}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	running.Wait()
-}
-
-// Two machines of one name join at once, and a third that a board was made on without a word of its name.
-func TestClonesOnMachinesOfOneNameHaveNamesOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	one, two, _ := twoHosts(t)
-	ctx, board := context.Background(), one.Store
-	if name, err := verb.HostName(one.State(), one.Project.GitDir, "", "vm"); err != nil || name != "vm" {
-		t.Fatalf("the first is %q, %v", name, err)
-	}
-	clones := []string{two.Project.GitDir, t.TempDir(), t.TempDir()}
-	var running sync.WaitGroup
-	for _, dir := range clones {
-		running.Go(func() {
-			if err := verb.Enrol(ctx, board, dir, "", "vm", "1.2.3", time.Now()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	running.Wait()
-	names := map[string]bool{}
-	for _, dir := range append(clones, one.Project.GitDir) {
-		name, err := verb.HostName(one.State(), dir, "", "vm")
-		if err != nil {
-			t.Error(err)
-		}
-		names[name] = true
-	}
-	if want := map[string]bool{"vm": true, "vm-2": true, "vm-3": true, "vm-4": true}; !maps.Equal(names, want) {
-		t.Errorf("they are known as %v, want %v", names, want)
-	}
-	if err := verb.Enrol(ctx, board, t.TempDir(), "vm", "vm", "1.2.3", time.Now()); err == nil || !strings.Contains(err.Error(), "another clone") {
-		t.Errorf("a name that was given and is taken: %v", err)
-	}
 }
