@@ -29,7 +29,8 @@ type UsageLine struct {
 	TokensCached *int               `json:"tokens_cached"`
 	Seconds      int                `json:"seconds"`
 	Outcome      string             `json:"outcome"`
-	ID           string             `json:"id,omitempty"` // correlation id: also in history, output and journal
+	ID           string             `json:"id,omitempty"`    // correlation id: also in history, output and journal
+	Reask        int                `json:"reask,omitempty"` // how often in a row the program was asked again, with this run; 0: it was not
 }
 
 // ReadUsage reads the ledger at path, without incomplete lines of killed writers. A missing file is
@@ -69,6 +70,7 @@ type UsageSum struct {
 	TokensCached     int               `json:"tokens_cached"`
 	UnknownTokenRuns int               `json:"unknown_token_runs"` // runs with unknown tokens
 	Seconds          int               `json:"seconds"`
+	Asked            int               `json:"asked_again"` // runs that asked again for an answer that could not be used
 }
 
 // MarshalJSON writes null for a figure that no run reported: unknown is never zero (specs/roles-and-knowledge.md#8.2).
@@ -110,6 +112,9 @@ func (s *UsageSum) Add(l UsageLine) {
 		}
 	}
 	s.Seconds += l.Seconds
+	if l.Reask > 0 {
+		s.Asked++
+	}
 }
 
 // UsageGroups lists the values of the argument by of SumUsage.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -221,9 +222,15 @@ func (r usageResult) text() string {
 
 func (r usageResult) table(b *strings.Builder) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "%s\truns\tcost\ttokens in\tcached\tout\ttime\t\n", strings.ToUpper(r.By))
+	again := func(text string) string { // a column only where somebody was asked again
+		if r.Total.Asked == 0 {
+			return ""
+		}
+		return text + "\t"
+	}
+	fmt.Fprintf(w, "%s\truns\tcost\ttokens in\tcached\tout\ttime\t%s\n", strings.ToUpper(r.By), again("asked again"))
 	for _, g := range append(slices.Clone(r.Groups), r.Total) {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t\n", g.Name, g.Runs, costText(g), tokensText(g, g.TokensIn), tokensText(g, g.TokensCached), tokensText(g, g.TokensOut), seconds(g.Seconds))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", g.Name, g.Runs, costText(g), tokensText(g, g.TokensIn), tokensText(g, g.TokensCached), tokensText(g, g.TokensOut), seconds(g.Seconds), again(strconv.Itoa(g.Asked)))
 	}
 	w.Flush()
 }

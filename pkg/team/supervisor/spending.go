@@ -53,6 +53,9 @@ func (s *spending) recordUsage(task string, x *run) {
 	b, r := x.brief, x.result
 	line := map[string]any{"at": blackboard.TimeOf(s.Service.Board.Now()), "run": x.number, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
 		"cost_cents": nil, "tokens_in": nil, "tokens_out": nil, "tokens_cached": nil, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome, "id": x.mark}
+	if b.reask > 0 {
+		line["reask"] = b.reask
+	}
 	if r.Usage.CostKnown {
 		line["cost_cents"] = blackboard.AmountOf(r.Usage.CostCents)
 	}
