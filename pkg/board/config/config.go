@@ -135,6 +135,7 @@ type CustomAgent struct {
 	RestartCode   int        `key:"restart_code" is:"0..255"`
 	EndGrace      int        `key:"end_grace" is:"0..3600"`
 	SessionUsage  bool       `key:"session_usage"`
+	Dialogue      string     `key:"dialogue" is:"name"`
 	ExitCodes     Names      `key:"exit_codes" is:"finished|crashed|context_full|stopped|reask|unusable|quota|rate_limit|overloaded|network"`
 	Signatures    Signatures `key:"signatures"`
 	Sandbox       Sandbox    `key:"sandbox"` // SandboxOf puts it together with that of the project

@@ -85,7 +85,7 @@ func TestHowClaudeIsStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "claude -p --output-format stream-json --verbose --dangerously-skip-permissions --disallowedTools=AskUserQuestion --model opus --resume s-1"
+	want := "claude -p --input-format stream-json --replay-user-messages --output-format stream-json --verbose --dangerously-skip-permissions --disallowedTools=AskUserQuestion --model opus --resume s-1"
 	if got := strings.Join(cmd.Argv, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

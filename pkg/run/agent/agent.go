@@ -80,6 +80,11 @@ type Spec struct {
 	// in it is the run's so far, so a budget can be watched. May be nil.
 	Event func(Event)
 
+	// Spoken is called once, when the prompt is on its way to a program that takes texts while it works (Info.Dialogue): say
+	// hands one over without waiting for the program. ErrSilent says that it takes none any more. May be nil.
+	Spoken func(say func(Text) error)
+	Said   []string // ids of texts that were said to a run that is Adopted, and may not have been heard
+
 	// Started is called once, right after the spawn and before the prompt is handed over. An
 	// error stops the program: Outcome Killed. May be nil.
 	Started func(Process) error
@@ -195,6 +200,7 @@ type Info struct {
 	Resumes     bool   // Spec.Session is of use
 	Schema      bool   // Spec.SchemaFile is of use
 	Enforces    bool   // Spec.Schema and Spec.StrictSchemaFile are
+	Dialogue    bool   // Spec.Spoken is of use
 	Interactive bool   // it can be opened in a terminal with the prompt ready
 	Overridden  bool   // the project has changed keys of the built-in entry
 	Needs       Needs  // where it is contained
@@ -206,6 +212,8 @@ type Command struct {
 	Env   []string // NAME=value, added to the inherited environment
 	Unset []string // as Spec.Unset
 	Stdin bool     // the prompt goes to stdin; otherwise stdin is empty
+
+	dialogue dialogue // how it is spoken to while it works; nil: it is not
 
 	// RestartCode is the exit code by which the program asks to be started again; 0 = none.
 	RestartCode int
@@ -276,15 +284,26 @@ func Run(ctx context.Context, a Adapter, s Spec) Result {
 			hear(e)
 		}
 	}
+	reader := a.Reader(s)
+	var talk *speaker
+	if cmd.dialogue != nil {
+		talk = speaking(reader, cmd.dialogue, s.Event)
+		reader = talk
+	}
 	var c *child
 	var res Result
 	if s.Adopted != nil {
-		c = s.Adopted.follow(a.Reader(s), s, &repeats)
+		c = s.Adopted.follow(reader, s, &repeats)
 	} else {
-		c, res = start(a.Reader(s), cmd, s)
+		c, res = start(reader, cmd, s)
 	}
 	if c == nil {
 		return res
+	}
+	if c.talk = talk; talk != nil {
+		if in, ok := c.prompt.(*input); ok {
+			in.live = true
+		}
 	}
 	cause, why := c.begin(s)
 	if cause == "" {
@@ -311,6 +330,7 @@ const (
 	EventLimit   EventKind = "limit"   // a plan's limit is used up; ResetAt when it is told
 	EventError   EventKind = "error"   // the provider or the program refused; Retry when it tries again by itself
 	EventTurn    EventKind = "turn"    // the work goes on
+	EventHeard   EventKind = "heard"   // Text: the id of a Text that the model has from now on
 	EventFinal   EventKind = "final"   // the last word; Failed when the program calls it a failure
 	EventOther   EventKind = "other"   // a line of JSON that the reader does not know
 )

@@ -34,6 +34,7 @@ type Entry struct {
 	LongPrompt    string            `yaml:"long_prompt"`
 	Output        string            `yaml:"output"`
 	Answer        string            `yaml:"answer"`
+	Dialogue      string            `yaml:"dialogue"`
 	Model         []string          `yaml:"model"`
 	Resume        []string          `yaml:"resume"`
 	ResumeCommand []string          `yaml:"resume_command"`
@@ -156,6 +157,12 @@ func (e Entry) problems() []error {
 	if _, ok := formats[e.Output]; !ok {
 		bad("output: cannot read output of the form %q; known are %s", e.Output, strings.Join(Formats(), ", "))
 	}
+	if _, ok := dialogues[e.Dialogue]; e.Dialogue != "" && !ok {
+		bad("dialogue: %q is not known; known are %s", e.Dialogue, strings.Join(Dialogues(), ", "))
+	}
+	if e.Dialogue != "" && e.Prompt != promptStdin {
+		bad("dialogue is over stdin, and prompt is %s", e.Prompt)
+	}
 	if (e.Output == formatObject) != (e.Answer != "") {
 		bad("answer names the field of the JSON object that has the answer: it belongs to output: json, and nothing else")
 	}
@@ -192,6 +199,9 @@ func mentions(args []string, what string) bool {
 // added to; of signatures, those of the project are looked for first.
 func (e Entry) over(base Entry) Entry {
 	out := base
+	if len(e.Command) > 0 || e.Prompt != "" || e.Output != "" {
+		out.Dialogue = "" // it was that of the command in the catalogue
+	}
 	to, from := reflect.ValueOf(&out).Elem(), reflect.ValueOf(e)
 	for i := range from.NumField() {
 		if own := from.Field(i); own.Kind() != reflect.Map && !own.IsZero() {

@@ -73,7 +73,7 @@ func TestHowEachProgramIsStarted(t *testing.T) {
 	t.Parallel()
 	spec := Spec{Prompt: "do it", PromptFile: "/p/1.txt", Model: "M", Session: "S"}
 	for name, want := range map[string]string{
-		"claude":       "claude -p --output-format stream-json --verbose --dangerously-skip-permissions --disallowedTools=AskUserQuestion --model M --resume S",
+		"claude":       "claude -p --input-format stream-json --replay-user-messages --output-format stream-json --verbose --dangerously-skip-permissions --disallowedTools=AskUserQuestion --model M --resume S",
 		"codex":        "codex exec resume --json --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check --disable plugins --disable apps -c check_for_update_on_startup=false -c analytics.enabled=false -m M S -",
 		"gemini":       "gemini --yolo --skip-trust -o stream-json -m M --resume S",
 		"opencode":     "opencode run --format json --auto -m M --session S",

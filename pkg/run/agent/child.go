@@ -21,6 +21,8 @@ type child struct {
 	out     *output        // nil when it has a terminal
 	asks    *Question      // what it was stopped for
 	prompt  io.WriteCloser // its stdin; nil when it gets none
+	given   bool           // the program has its prompt
+	talk    *speaker       // says texts over it; nil: it takes the prompt only
 	reaper  *reaper        // what it runs below; nil when it is our own child
 	exited  chan struct{}  // closed when it has ended
 	stopped chan struct{}  // gets a value when its terminal has stopped it
@@ -34,6 +36,13 @@ func (c *child) begin(s Spec) (Outcome, string) {
 		if err := s.Started(c.family.leader); err != nil {
 			return Killed, err.Error()
 		}
+	}
+	if c.talk != nil {
+		c.talk.begin(c.prompt, s.Prompt, c.given)
+		if s.Spoken != nil {
+			s.Spoken(c.talk.say)
+		}
+		return "", ""
 	}
 	if c.prompt != nil {
 		go func() {
@@ -175,6 +184,9 @@ func (c *child) end(grace time.Duration) []Process {
 			left = append(left, c.family.leader)
 		}
 		go func() { <-c.exited; c.reap() }() // whenever that may be
+	}
+	if c.talk != nil {
+		c.talk.end()
 	}
 	if c.prompt != nil {
 		c.prompt.Close()

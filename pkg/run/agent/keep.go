@@ -78,7 +78,7 @@ func (a *Adopted) follow(r Reader, s Spec, repeats *atomic.Bool) *child {
 	c := &child{reaper: below, began: a.Began, exited: below.exited, stopped: below.stopped, reap: sync.OnceFunc(below.wait)}
 	c.family = newFamily(a.Process(), map[string]string{runVariable: a.first.Run})
 	c.family.above = a.first.Reaper
-	if !a.first.Given {
+	if c.given = a.first.Given; !c.given || a.first.Open {
 		c.prompt = &input{reaper: below}
 	}
 	c.out = &output{reader: r, began: c.began, to: s.Output, from: a.streams, event: s.Event, repeats: repeats, behind: a.first.Behind}
@@ -90,14 +90,19 @@ func (a *Adopted) follow(r Reader, s Spec, repeats *atomic.Bool) *child {
 	return c
 }
 
-// An input is the program's stdin when its reaper has the end of that. It hands over all that was written when it is closed.
+// An input is the program's stdin when its reaper has the end of that. It hands over all that was written when it is closed, or at
+// once.
 type input struct {
 	reaper *reaper
+	live   bool // at once
 	text   []byte
 	given  sync.Once
 }
 
 func (i *input) Write(p []byte) (int, error) {
+	if i.live {
+		return len(p), i.reaper.order(order{Input: p, More: true})
+	}
 	i.text = append(i.text, p...)
 	return len(p), nil
 }

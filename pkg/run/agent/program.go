@@ -35,6 +35,7 @@ func (p *entryProgram) Info() Info {
 	return Info{Name: p.name, Binary: e.Command[0], About: e.About, Provider: e.Provider, Status: e.Status, Checked: e.Checked, Output: e.Output,
 		Schema:   slices.ContainsFunc([][]string{e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP}, func(argv []string) bool { return mentions(argv, schemaFile) }),
 		Enforces: len(e.Schema) > 0,
+		Dialogue: e.Dialogue != "",
 		Resumes:  len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden,
 		Needs: p.needs()}
 }
@@ -76,6 +77,9 @@ func (p *entryProgram) Command(s Spec) (Command, error) {
 	}
 	cmd := p.start(argv, s, text)
 	cmd.Stdin = e.Prompt == promptStdin
+	if e.Dialogue != "" {
+		cmd.dialogue = dialogues[e.Dialogue](s)
+	}
 	cmd.RestartCode, cmd.EndGrace = e.RestartCode, time.Duration(e.EndGrace)*time.Second
 	return cmd, nil
 }

@@ -115,7 +115,7 @@ func (f *claudeFormat) decode(line []byte, emit func(Event)) bool {
 	case "result":
 		f.end(line, emit)
 	default:
-		return l.Type == "stream_event" || l.Type == "tool_progress" || l.Type == "thinking"
+		return l.Type == "stream_event" || l.Type == "tool_progress" || l.Type == "command_lifecycle" || l.Type == "thinking"
 	}
 	return true
 }

@@ -19,6 +19,7 @@ type keeping struct {
 	began   time.Time
 	input   chan []byte // what the program gets on its stdin; an empty one ends that
 	given   atomic.Bool // its prompt has come
+	shut    atomic.Bool // nothing more comes
 	streams [2]*stream
 	files   []int // of the supervisor
 	came    chan *successor
@@ -35,7 +36,8 @@ const settling = time.Minute
 func (r *reaping) keep() (theirs [3]int, err error) {
 	k := &keeping{began: time.Now(), input: make(chan []byte, 256), came: make(chan *successor)}
 	var in [2]int
-	if k.given.Store(!r.order.Stdin); r.order.Stdin {
+	k.given.Store(!r.order.Stdin)
+	if k.shut.Store(!r.order.Stdin); r.order.Stdin {
 		if err := unix.Pipe2(in[:], unix.O_CLOEXEC); err != nil {
 			return theirs, err
 		}
@@ -274,7 +276,7 @@ func (r *reaping) take(s *successor) {
 		behind[i], again[i] = stream.leave()
 	}
 	hands = append(hands, k.files[1:]...)
-	n := note{Pid: r.program, Reaper: os.Getpid(), Run: r.order.Run, Groups: r.order.Groups, Facts: r.order.Facts, Began: k.began, Behind: behind, Again: again, Given: k.given.Load(), Exited: r.ended}
+	n := note{Pid: r.program, Reaper: os.Getpid(), Run: r.order.Run, Groups: r.order.Groups, Facts: r.order.Facts, Began: k.began, Behind: behind, Again: again, Given: k.given.Load(), Open: k.given.Load() && !k.shut.Load(), Exited: r.ended}
 	if unix.Sendmsg(int(s.control.Fd()), []byte{'\n'}, unix.UnixRights(hands...), nil, unix.MSG_NOSIGNAL) != nil {
 		_ = s.control.Close()
 		for _, fd := range outs {

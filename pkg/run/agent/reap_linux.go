@@ -82,9 +82,15 @@ func (r *reaping) heed(control *os.File, orders *json.Decoder) {
 		case o.End:
 			r.stop <- o.Grace
 			return
-		case r.kept != nil && !r.kept.given.Swap(true):
-			r.kept.input <- o.Input
-			r.kept.input <- nil
+		case r.kept != nil && !r.kept.shut.Load():
+			r.kept.given.Store(true)
+			if len(o.Input) > 0 {
+				r.kept.input <- o.Input
+			}
+			if !o.More {
+				r.kept.shut.Store(true)
+				r.kept.input <- nil
+			}
 		}
 	}
 }

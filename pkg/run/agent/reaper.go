@@ -47,7 +47,8 @@ type order struct {
 	Wait  time.Duration // for it
 
 	Adopt bool   // the first order of a successor: it wants the run
-	Input []byte // what the program gets on its stdin, all of it: the second order
+	Input []byte // what the program gets on its stdin: all of it in the second order, unless
+	More  bool   // more of it may come, until an order comes without this
 	End   bool   // the last: end what runs, with Grace
 }
 
@@ -72,6 +73,7 @@ type note struct {
 	Facts    []byte
 	Began    time.Time
 	Given    bool     // the program has its Input
+	Open     bool     // and takes more
 	Behind   [2]int64 // how much of the streams there is, which come from the beginning
 	Again    [2]int64 // and how much of that was read before
 	Held     bool     // another supervisor has the run
