@@ -115,6 +115,7 @@ const (
 	ActionNote               Action = "note"                // a person left a note
 	ActionCommented          Action = "commented"           // a person commented on lines of a change
 	ActionNoteSeen           Action = "note_seen"           // an agent received a note
+	ActionTold               Action = "told"                // a text reached a run or was requeued; the detail says how
 	ActionAsked              Action = "asked"               // a person is asked whether work may be merged that a check has not verified
 	ActionAnswered           Action = "answered"            // a person answered a question
 	ActionSpecUpdated        Action = "spec_updated"        // a change of a specification

@@ -57,6 +57,8 @@ type Child struct {
 	Task      string `yaml:"task,omitempty"`       // what it works on |  | a planner's run
 	Sandbox   string `yaml:"sandbox,omitempty"`    // how it is contained: closed, partial, wrap or open
 	CLI       string `yaml:"cli,omitempty"`        // name of the program
+	Speaks    bool   `yaml:"speaks,omitempty"`     // it takes texts while it works
+	Resumes   bool   `yaml:"resumes,omitempty"`    // it can go on in its conversation after an interruption
 }
 
 // Agent statuses (specs/protocol.md#5.1).
@@ -134,6 +136,20 @@ type Note struct {
 	Plan       string `yaml:"plan,omitempty"`        // plan that answered it | plan apply | not answered
 	Outcome    string `yaml:"outcome,omitempty"`     // planned or failed | plan apply, supervisor | not answered
 	SeenBy     List   `yaml:"seen_by,omitempty"`     // agents whose run got it | supervisor | nobody has seen it
+
+	When    string   `yaml:"when,omitempty"`    // now, next or after: when a text is to reach a run | tell | it is a note
+	Receipt *Receipt `yaml:"receipt,omitempty"` // where a text is | tell, supervisor | it is a note
+	Run     string   `yaml:"run,omitempty"`     // mark of the run that Liza itself tells something, and that the text ends with | supervisor | a person wrote it
+}
+
+// Receipt says where a text is that is told to an agent (specs/protocol.md#13.13).
+// Written by: tell, supervisor.
+type Receipt struct {
+	State string `yaml:"state"`           // queued, delivered or seen
+	How   string `yaml:"how,omitempty"`   // turn, resume, command, prompt or proposal |  | it is queued
+	Run   string `yaml:"run,omitempty"`   // mark of the run that got it |  | no run has it
+	At    Time   `yaml:"at"`              // since when
+	Moved string `yaml:"moved,omitempty"` // why it takes another way than at first |  | it takes its first way
 }
 
 // Anomaly is something that went differently than it should (specs/protocol.md#13.9).

@@ -48,8 +48,72 @@ func (s *State) NewNotes(agent string) []*Note {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.HumanNotes), func(n *Note) bool {
-		return n.For != a.Child.Task || n.SeenBy.Has(agent)
+		return n.For != a.Child.Task || n.SeenBy.Has(agent) || n.When == WhenAfter || n.Run != "" && n.Run != a.Child.RunID
 	})
+}
+
+// When a text is to reach a run, how it did, and where it is.
+const (
+	WhenNow   = "now"   // the running turn, or an interruption
+	WhenNext  = "next"  // the running turn, else the next command or prompt
+	WhenAfter = "after" // the prompt of the next run
+
+	ByTurn     = "turn"     // into the running turn
+	ByResume   = "resume"   // the run was interrupted, and its conversation resumed
+	ByCommand  = "command"  // with a command of liza
+	ByPrompt   = "prompt"   // with the prompt of a run
+	ByProposal = "proposal" // as a proposal for another task: its own is over
+
+	TextQueued    = "queued"
+	TextDelivered = "delivered"
+	TextSeen      = "seen"
+)
+
+// Queued reports whether the note is a text that no run has yet.
+func (n *Note) Queued() bool { return n.Receipt != nil && n.Receipt.State == TextQueued }
+
+// GivenTo reports whether the note is a text that was given to a run, and of which that run has not said that it has it.
+func (n *Note) GivenTo(run string) bool {
+	return n.Receipt != nil && run != "" && n.Receipt.Run == run && n.Receipt.State == TextDelivered
+}
+
+// Liza reports whether Liza itself says it, to one run.
+func (n *Note) Liza() bool { return n.Run != "" }
+
+// Author is whose word a note is, for those who read it.
+func (n *Note) Author() string {
+	_, _, agent := ParseAgentID(n.By)
+	switch {
+	case n.Liza():
+		return "Liza"
+	case agent:
+		return "the agent " + n.By
+	case n.By == "":
+		return "a person"
+	}
+	return "a person, " + n.By
+}
+
+// String says where a text is, in words.
+func (r *Receipt) String() string {
+	text := r.State
+	if words := map[string]string{ByTurn: "in the running turn", ByResume: "in the resumed conversation", ByCommand: "with a command of liza", ByPrompt: "with a prompt", ByProposal: "as a proposal"}[r.How]; words != "" {
+		text += " " + words
+	}
+	if r.Moved != "" {
+		text += " (" + r.Moved + ")"
+	}
+	return text
+}
+
+// Texts lists what is told to the runs of a task, in the order in which it was written.
+func (s *State) Texts(task string) (list []*Note) {
+	for _, n := range s.HumanNotes {
+		if n.Receipt != nil && n.For == task {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // A comment is a note of a person about a change: a task's, at a commit of it, as a rule at a line. It is open until the coder

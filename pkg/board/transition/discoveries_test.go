@@ -237,8 +237,10 @@ func TestNotesForATaskAreSeenByItsRuns(t *testing.T) {
 	}
 	for range 2 {
 		b.must(Spawned(b.State, supervisorOf("coder-1"), blackboard.Child{PID: 2, Task: "x"}, b.now))
+		PromptHad(b.State, "coder-1", []string{"note-1"}, false, b.now)
 	}
 	b.must(Spawned(b.State, supervisorOf("code-reviewer-1"), blackboard.Child{PID: 3, Task: "x"}, b.now))
+	PromptHad(b.State, "code-reviewer-1", []string{"note-1"}, false, b.now)
 	wantList(t, "seen by", b.HumanNotes[0].SeenBy, []string{"coder-1", "code-reviewer-1"})
 	wantList(t, "the other is seen by", b.HumanNotes[1].SeenBy, nil)
 	wantList(t, "due", b.dueKinds(), []string{"HUMAN_NOTE"})

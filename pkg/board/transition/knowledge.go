@@ -386,6 +386,9 @@ func TakeNotes(s *blackboard.State, agent string, now time.Time) []*blackboard.N
 	var taken []*blackboard.Note
 	for _, n := range s.NewNotes(agent) {
 		n.SeenBy = append(n.SeenBy, agent)
+		if n.Queued() {
+			deliver(s, n, agent, blackboard.ByCommand, s.Agents[agent].Child.RunID, now)
+		}
 		copied := *n
 		taken = append(taken, &copied)
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: agent, Action: blackboard.ActionNoteSeen, Task: n.For, Detail: n.ID})

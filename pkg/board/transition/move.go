@@ -170,6 +170,7 @@ func (m *move) apply() {
 	addMetrics(m.state, before, contributionOf(m.task))
 	if m.rule.To.Terminal() {
 		settle(m.state, m.task)
+		proposeTexts(m.state, m.task, m.now)
 	}
 	if m.task.Status.Terminal() {
 		m.task.Shorten()

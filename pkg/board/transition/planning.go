@@ -175,6 +175,9 @@ func markSeen(s *blackboard.State, launched []Trigger, planner string) {
 	for _, n := range s.HumanNotes {
 		if sent[n.ID] && !n.SeenBy.Has(planner) {
 			n.SeenBy = append(n.SeenBy, planner)
+			if n.Queued() {
+				n.Receipt.State, n.Receipt.How = blackboard.TextSeen, blackboard.ByPrompt
+			}
 		}
 	}
 	for _, q := range s.Questions {

@@ -15,7 +15,7 @@ func NextRun(s *blackboard.State, agent string) int {
 }
 
 // Spawned records the running agent program (specs/protocol.md#13.3 step 8). It marks as delivered what the prompt had: a
-// handoff by an agent of the same role, and the notes for its task.
+// handoff by an agent of the same role. PromptHad does so for the notes.
 func Spawned(s *blackboard.State, a Actor, c blackboard.Child, now time.Time) error {
 	e, err := own(s, a, now, nil)
 	if err != nil {
@@ -27,11 +27,6 @@ func Spawned(s *blackboard.State, a Actor, c blackboard.Child, now time.Time) er
 		t.HandoffPending = false
 		if h := s.Handoff[t.ID]; h != nil && h.ConsumedBy == "" && sameRole(h.Agent, a.ID) {
 			h.ConsumedBy, h.ConsumedAt = a.ID, blackboard.TimeOf(now)
-		}
-		for _, n := range s.HumanNotes {
-			if n.For == t.ID && !n.SeenBy.Has(a.ID) {
-				n.SeenBy = append(n.SeenBy, a.ID)
-			}
 		}
 		if e.Status == blackboard.AgentHandoff {
 			e.Status = blackboard.AgentWorking
@@ -107,6 +102,9 @@ func EndRunOf(s *blackboard.State, agent string, r RunResult, now time.Time) {
 }
 
 func endRun(s *blackboard.State, agent string, e *blackboard.Agent, r RunResult, now time.Time) {
+	if e.Child != nil {
+		endTexts(s, agent, e.Child.RunID, r.Finished, now)
+	}
 	e.Child, e.ReservedCents, e.ProviderWait = nil, 0, nil
 	e.IterationsTotal++
 	endPauses(s, now)

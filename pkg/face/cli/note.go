@@ -12,6 +12,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/run/activity"
+	"liza/pkg/run/prompt"
 	"liza/pkg/team/assembly"
 	"liza/pkg/verb/verb"
 )
@@ -33,7 +34,11 @@ func newNotes(ctx context.Context, e *assembly.Environment, d *verb.Service, age
 		e.Log().Debug("cannot look for notes: " + err.Error())
 	}
 	for _, n := range taken {
-		texts = append(texts, "note from a person: "+n.Message)
+		if n.Receipt != nil {
+			texts = append(texts, prompt.Said(n))
+		} else {
+			texts = append(texts, "note from a person: "+n.Message)
+		}
 		activity.Append(d.Board.Project.Activity(n.For), activity.Event{At: e.Now(), Kind: activity.Note, Text: d.Board.Mask(n.Message)})
 	}
 	return texts

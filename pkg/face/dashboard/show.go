@@ -100,6 +100,7 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	}
 	p.part("Requests", builder{s: s}.requests(t))
 	p.part("Questions", questions(s, t))
+	p.part("Told", texts(s, t))
 	p.part("Rejection", rejection(t))
 	p.part("Review", reviewOf(t))
 	p.part("Checks", checksOf(t))
@@ -116,6 +117,16 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 			p.line("  " + historyLine(h))
 		}
 	}
+}
+
+// texts are what people have told the agents of a task, with where it is.
+func texts(s *blackboard.State, t *blackboard.Task) (list []string) {
+	for _, n := range s.Texts(t.ID) {
+		if !n.Liza() {
+			list = append(list, plain(fmt.Sprintf("%s  %s: %s", n.ID, n.Receipt, prose.OneLine(n.Message, 200))))
+		}
+	}
+	return list
 }
 
 // part is a heading with lines, left out without any.

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,17 @@ var steering = []*Verb{
 		return service.Note(ctx, in)
 	},
 		func(_ verb.NoteInput, done verb.Noted) Text { return NoteText(done) }),
+	declare(Verb{
+		Name: "tell", Group: "steer", Who: ByVerb, By: "people, planner", Usage: "say something to an agent while it works, and see whether it has it", Route: "/api/tell",
+		Help: "The text goes to whoever works on the task, the first way that the program has: into the running turn with the next call of a tool; with --now by\n" +
+			"an interruption of a program that takes no texts, which then goes on in its conversation; with its next liza command; with its next run; and\n" +
+			"when the task is over, as a proposal for another one. Each text has a receipt: queued, delivered (how), seen; `liza tell --list` shows them.\n" +
+			"It changes no task and no rule. A planner may tell the agents of tasks; they read that it is the planner's word.",
+		Examples: []string{"liza tell task-3 'Use argparse, not optparse'", "liza tell coder-1 --now 'Stop: the API has changed, read specs/api.md'", "liza tell --list"}, Exits: ofPeople,
+		Tool: &Tool{Roles: planner, People: true, About: "Say something to the agent that works on a task, as yourself. It gets it in its running turn, with its next command of liza, or with its next run."},
+	}, func(ctx context.Context, service *verb.Service, in verb.TellInput) (verb.Told, error) {
+		return service.Tell(ctx, in)
+	}, func(in verb.TellInput, done verb.Told) Text { return tellText(in, done) }),
 	declare(Verb{
 		Name: "pause", Group: "steer", Who: People, Usage: "let nothing new start; what runs goes on", Route: "/api/pause",
 		Help: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on.\n" +
@@ -219,6 +231,23 @@ func NoteText(done verb.Noted) Text {
 		return line("already done: note %s exists", done.ID)
 	}
 	return line("noted as %s\n%s", done.ID, done.Reaches)
+}
+
+// tellText says where a text is, or where all are.
+func tellText(in verb.TellInput, done verb.Told) Text {
+	switch {
+	case done.Already:
+		return line("already done: text %s exists\nnext: liza tell --list", done.ID)
+	case !in.List:
+		return line("told as %s\n%s", done.ID, done.Reaches)
+	case len(done.Texts) == 0:
+		return line("no texts")
+	}
+	var b strings.Builder
+	for _, t := range done.Texts {
+		fmt.Fprintf(&b, "%-9s %-12s %-5s %s\n    %s, %s: %s\n", t.ID, cmp.Or(t.Task, "planner"), t.When, t.Where, cmp.Or(t.By, "a person"), t.At, prose.OneLine(t.Text, 100))
+	}
+	return Text{Body: b.String()}
 }
 
 type mergeInput struct {

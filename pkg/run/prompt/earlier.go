@@ -30,8 +30,12 @@ func before(text func(earlier) string) func(*Input) string {
 func (e earlier) taskNotes() string {
 	var l lines
 	for _, n := range e.state.HumanNotes {
-		if n.For == e.task.ID && !e.task.RejectedFor(n) {
-			l.add("- %s%s%s: %s", n.ID, after(" by ", n.By), commentPlace(n), strings.TrimSpace(n.Message))
+		if n.For == e.task.ID && !n.Liza() && !e.task.RejectedFor(n) {
+			again := ""
+			if n.Receipt != nil && n.Receipt.Moved != "" {
+				again = " (an earlier run may have had it)"
+			}
+			l.add("- %s%s%s%s: %s", n.ID, after(" by ", n.By), commentPlace(n), again, strings.TrimSpace(n.Message))
 		}
 	}
 	return l.String()

@@ -108,6 +108,11 @@ func (p *prompts) brief(ctx context.Context, kind role.Kind, st *blackboard.Stat
 		in.Reask = &prompt.Reask{Broken: u.reask.broken, Errors: u.reask.problem, Attempt: u.reasks, Max: cfg.Limits.MaxParseRetries,
 			Resumed: u.talk != nil && b.resumed == u.talk}
 	}
+	for _, n := range st.HumanNotes {
+		if t != nil && n.For == t.ID && !n.Liza() {
+			b.notes = append(b.notes, n.ID)
+		}
+	}
 	b.warnings = append(b.warnings, p.gather(ctx, &in)...)
 	b.Prompt, err = prompt.Build(in)
 	b.Text = p.Service.Board.Mask(b.Text)

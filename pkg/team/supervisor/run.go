@@ -35,10 +35,13 @@ type run struct {
 	wall    *wall.Wall    // nil: it has none
 	started chan struct{} // closed when top is known; nil: it has no broker
 	top     agent.Process // everything of the run is below it
+	speaks  bool          // its program takes texts while it works
+	resumes bool          // it may be interrupted: it can go on in its conversation
 
 	result  agent.Result
 	answer  exitcmd.Answer           // what the result says, read once
 	over    *limitError              // the limit that stopped it
+	told    bool                     // a person interrupted it with a text
 	talk    *blackboard.Conversation // nil: it has none that can be resumed
 	changed string                   // what a reviewer changed in the worktree; it was put back
 }
@@ -112,6 +115,7 @@ type briefing struct {
 	reask    int // which re-ask of its unit of work it is; 0: none
 	warnings []string
 	resumed  *blackboard.Conversation // in which the run goes on; nil: a new one
+	notes    []string                 // that the prompt has
 	restarts int                      // how often its program has asked to be started again, in a row
 }
 

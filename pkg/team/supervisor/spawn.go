@@ -93,6 +93,8 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 	}
 	if spec.Liza == "" {
 		hash = "" // it has no verbs
+	} else if adapter != nil && spec.Terminal == nil && task != "" {
+		r.speaks, r.resumes = adapter.Info().Dialogue, adapter.Info().Resumes
 	}
 	closeBroker := func() {}
 	if spec.Liza != "" {
@@ -119,15 +121,23 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 			if b.reask == 0 {
 				transition.UseFacts(st, prompt.FactsIn(st, b.Text), l.Service.Board.Now())
 			}
-			return transition.Spawned(st, a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), CLI: b.program}, l.Service.Board.Now())
+			err := transition.Spawned(st, a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), CLI: b.program,
+				Speaks: r.speaks, Resumes: r.resumes}, l.Service.Board.Now())
+			if err == nil {
+				transition.PromptHad(st, l.ID, b.notes, b.resumed != nil, l.Service.Board.Now())
+			}
+			return err
 		})
 	}
 	told := l.openTold(r.event(task), b, spec.Dir)
 	spec.Event = told.hear
 	before := l.surroundings.around(ctx, r)
 	within, stop := context.WithCancelCause(ctx)
+	closeTexts := l.openTexts(within, &spec, r, task, stop)
 	go r.wall.WatchDisk(within, stop)
 	r.result, r.over = l.spending.watched(within, adapter, spec, b, task)
+	r.told = r.result.Outcome == agent.Killed && errors.Is(context.Cause(within), errTold)
+	closeTexts()
 	stop(nil)
 	closeBroker() // nothing that came out of the run happens after its end is read
 	l.surroundings.takeOver(ctx, r, task)

@@ -231,6 +231,11 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 	if outcome == agent.Killed && life.Err() != nil && held {
 		return next{}, nil // the caller sees why and releases
 	}
+	if r.told && held {
+		u.talk, u.with, u.fresh, u.reask = r.talk, r.program(), false, nil
+		s.member.say(u.task, "is interrupted with a text, and goes on")
+		return next{again: true}, nil
+	}
 	if r.stopped() && held {
 		return next{}, s.spending.stopForLimit(ctx, u, r.over)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"liza/pkg/board/blackboard"
@@ -190,15 +189,9 @@ func reaches(s *blackboard.State, n *blackboard.Note) string {
 	if n.For == "" {
 		return "the planner gets it with its next run"
 	}
-	var running []string
-	for id, a := range s.Agents {
-		if a.Child != nil && a.Child.Task == n.For {
-			running = append(running, id)
-		}
-	}
+	running := runsOf(s, n.For)
 	if len(running) == 0 {
 		return fmt.Sprintf("the next run for %s gets it", n.For)
 	}
-	slices.Sort(running)
 	return fmt.Sprintf("%s gets it with its next liza command, else with its next run", strings.Join(running, ", "))
 }

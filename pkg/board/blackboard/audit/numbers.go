@@ -223,6 +223,9 @@ func (v *validation) timesOfLists() {
 	}
 	for i, x := range v.s.HumanNotes {
 		entry("human_notes", "note", x.ID, i, "timestamp", x.Timestamp)
+		if x.Receipt != nil {
+			entry("human_notes", "note", x.ID, i, "receipt.at", x.Receipt.At)
+		}
 	}
 	for i, x := range v.s.Anomalies {
 		entry("anomalies", "anomaly", x.ID, i, "timestamp", x.Timestamp)
