@@ -257,6 +257,15 @@ var others = []attempt{
 	}, call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Note(ctx, verb.NoteInput{ID: "note-1", Text: "Mind the gap"})
 	}},
+	{name: "Tell", call: func(ctx context.Context, d *vs) (any, error) {
+		return d.Tell(ctx, verb.TellInput{To: "claimed", Text: "Mind the gap", Now: true})
+	}},
+	{name: "Tell, of a coder", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return d.Tell(ctx, verb.TellInput{To: "claimed", Text: "Mind the gap"})
+	}},
+	{name: "Tell, of a planner", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return d.Tell(ctx, verb.TellInput{To: "coder-1", Text: "Mind the gap", After: true})
+	}},
 	{name: "TakeNotes", as: "coder-1", board: runsOf("coder-1", "claimed"), call: func(ctx context.Context, d *vs) (any, error) { return d.TakeNotes(ctx, "coder-1") }},
 	{name: "TakeNotes, none", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.TakeNotes(ctx, "coder-1") }},
 	{name: "Pause", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Pause(ctx, d, "Lunch") }},
