@@ -113,13 +113,13 @@ func TestEachCallerIsOfferedTheVerbsOfItsRole(t *testing.T) {
 		inside bool
 		want   string
 	}{
-		{"", "", false, "abandon add-task anomaly answer block convert defer discover edit finalize handoff intent merge note plan-apply release restart stop submit supersede unblock verdict"},
+		{"", "", false, "abandon add-task anomaly answer block convert defer discover edit finalize handoff intent merge note plan-apply release restart stop submit supersede tell unblock verdict"},
 		{"coder-1", blackboard.RoleCoder, true, "anomaly block discover handoff intent submit"},
 		{"coder-1", blackboard.RoleCoder, false, "anomaly block claim discover handoff heartbeat intent release submit"},
 		{"code-reviewer-1", blackboard.RoleReviewer, true, "anomaly discover handoff verdict"},
 		{"code-reviewer-1", blackboard.RoleReviewer, false, "anomaly claim-review discover handoff heartbeat merge release verdict"},
-		{"planner-1", blackboard.RolePlanner, true, "abandon add-task anomaly convert defer finalize plan-apply supersede unblock"},
-		{"planner-1", blackboard.RolePlanner, false, "abandon add-task anomaly convert defer finalize heartbeat plan-apply supersede unblock"},
+		{"planner-1", blackboard.RolePlanner, true, "abandon add-task anomaly convert defer finalize plan-apply supersede tell unblock"},
+		{"planner-1", blackboard.RolePlanner, false, "abandon add-task anomaly convert defer finalize heartbeat plan-apply supersede tell unblock"},
 	} {
 		want := strings.Fields(c.want + views)
 		slices.Sort(want)
