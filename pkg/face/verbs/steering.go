@@ -31,7 +31,7 @@ var steering = []*Verb{
 		func(_ verb.NoteInput, done verb.Noted) Text { return NoteText(done) }),
 	declare(Verb{
 		Name: "tell", Group: "steer", Who: ByVerb, By: "people, planner", Usage: "say something to an agent while it works, and see whether it has it", Route: "/api/tell",
-		Help: "The text goes to whoever works on the task, the first way that the program has: into the running turn with the next call of a tool; with --now by\n" +
+		Help: "The text goes to the agent that works on the task, the first way that the program has: into the running turn with the next call of a tool; with --now by\n" +
 			"an interruption of a program that takes no texts, which then goes on in its conversation; with its next liza command; with its next run; and\n" +
 			"when the task is over, as a proposal for another one. Each text has a receipt: queued, delivered (how), seen; `liza tell --list` shows them.\n" +
 			"It changes no task and no rule. A planner may tell the agents of tasks; they read that it is the planner's word.",
