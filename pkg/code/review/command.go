@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
 	"liza/pkg/run/agent"
 )
@@ -50,7 +51,7 @@ type Command struct {
 	Contain func(path string, argv, env []string) (agent.Contained, error)
 
 	// Refused returns what the sandbox refused, a line each; called at its end, may be nil.
-	Refused func() []string
+	Refused func() []Refused
 	// Watch checks, until ctx ends, whether the command has to be stopped, and then calls over with the reason; may be nil.
 	Watch func(ctx context.Context, over func(error))
 }
@@ -61,8 +62,8 @@ type Ran struct {
 	TimedOut bool
 	TooMuch  bool // it was killed for the size of its output
 	Seconds  int
-	Refused  []string // resources that it could not reach, or why it was stopped, with the setting that allows it
-	Err      error    // it could not be started, or ctx ended it
+	Refused  []Refused // resources that it could not reach, or why it was stopped
+	Err      error     // it could not be started, or ctx ended it
 }
 
 // Unreached returns the end of a sentence about the resources that it could not reach, a frequent cause of its failure, or
@@ -71,8 +72,21 @@ func (r Ran) Unreached() string {
 	if len(r.Refused) == 0 {
 		return ""
 	}
-	return "; it " + r.Refused[0]
+	return "; it " + r.Refused[0].String()
 }
+
+// Refusals are all that it was refused, a line each.
+func (r Ran) Refusals() (lines []string) {
+	for _, one := range r.Refused {
+		lines = append(lines, one.String())
+	}
+	return lines
+}
+
+// A Refused is what a command was not allowed to do, and the setting that allows it.
+type Refused struct{ What, Next string }
+
+func (r Refused) String() string { return r.What + prose.After("; next: ", r.Next) }
 
 // Failed reports whether the command failed.
 func (r Ran) Failed() bool { return r.Err != nil || r.TimedOut || r.TooMuch || r.ExitCode != 0 }
@@ -190,7 +204,7 @@ func (c Command) run(ctx context.Context, log io.Writer) Ran {
 	case stopped && errors.Is(context.Cause(work), errTooMuch):
 		r.TooMuch = true
 	case stopped && errors.As(context.Cause(work), &over):
-		r.ExitCode, r.Refused = -1, []string{"was stopped: " + over.Error()}
+		r.ExitCode, r.Refused = -1, []Refused{{What: "was stopped: " + over.Error()}}
 	case stopped:
 		r.TimedOut = true
 	}

@@ -120,6 +120,7 @@ func explain(err error) report {
 		r.next = cmp.Or(r.next, g.Next)
 	}
 	r.next = cmp.Or(r.next, transition.NextOf(err), "liza status")
+	r.message = strings.TrimSuffix(r.message, "; next: "+r.next) // it is said once
 	return r
 }
 

@@ -70,7 +70,7 @@ func (e *Environment) enclose(d *verb.Service) review.Enclose {
 		}
 		var refused refusals
 		r.Refused = func(x proxy.Refusal) {
-			refused.add(fmt.Sprintf("could not reach %s: %s; next: %s", x.Host, x.Why, x.Next))
+			refused.add(review.Refused{What: fmt.Sprintf("could not reach %s: %s", x.Host, x.Why), Next: x.Next})
 		}
 		c.Refused = refused.all
 		w, err := walls().Open(ctx, r)
@@ -92,16 +92,16 @@ func (e *Environment) enclose(d *verb.Service) review.Enclose {
 // refusals are collected by one goroutine and read by another.
 type refusals struct {
 	mu   sync.Mutex
-	list []string
+	list []review.Refused
 }
 
-func (r *refusals) add(line string) {
+func (r *refusals) add(one review.Refused) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.list = append(r.list, line)
+	r.list = append(r.list, one)
 }
 
-func (r *refusals) all() []string {
+func (r *refusals) all() []review.Refused {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.list)

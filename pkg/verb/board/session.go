@@ -77,7 +77,7 @@ func (b *Session) Help(ctx context.Context, h git.Help) (code int, said string, 
 	case ran.TimedOut:
 		return 0, "", fmt.Errorf("it took longer than %s", h.Limit)
 	case ran.TooMuch || ran.ExitCode < 0:
-		return 1, out.String() + strings.Join(ran.Refused, "\n"), nil
+		return 1, out.String() + strings.Join(ran.Refusals(), "\n"), nil
 	}
 	return ran.ExitCode, out.String(), nil
 }
@@ -87,7 +87,7 @@ func (b *Session) Help(ctx context.Context, h git.Help) (code int, said string, 
 func (b *Session) Ask(ctx context.Context, dir string, argv, env []string, out io.Writer) (exit int, err error) {
 	ran := review.Command{Argv: argv, Environ: env, Dir: dir, Output: out}.RunIn(ctx, b.Enclose)
 	if ran.ExitCode < 0 && ran.Err == nil {
-		return 0, errors.New(strings.Join(append(ran.Refused, "it was killed"), ", "))
+		return 0, errors.New(strings.Join(append(ran.Refusals(), "it was killed"), ", "))
 	}
 	return max(0, ran.ExitCode), ran.Err
 }

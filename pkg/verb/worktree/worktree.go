@@ -134,9 +134,13 @@ type SetupError struct {
 	Tail    []string // its last lines
 	Times   int      // crashes and such failures of the task in a row; 0: not counted
 	Blocked bool     // it was the last one that limits.task_crashes allows
+	next    string
 }
 
 func (e *SetupError) Error() string { return e.Message }
+
+// Next is the setting that allows what the command was refused, or "".
+func (e *SetupError) Next() string { return e.next }
 
 // setUp runs the project's worktree.setup commands in a task's worktree.
 func (w trees) setUp(ctx context.Context, task string) error {
@@ -148,6 +152,9 @@ func (w trees) setUp(ctx context.Context, task string) error {
 		}
 		e := &SetupError{Task: task, Tail: strings.Split(review.TailOf(log), "\n"),
 			Message: fmt.Sprintf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, log, res.Unreached())}
+		if len(res.Refused) > 0 {
+			e.next = res.Refused[0].Next
+		}
 		if ctx.Err() != nil { // it was stopped
 			return errors.New(e.Message)
 		}
