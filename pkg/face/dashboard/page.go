@@ -174,6 +174,7 @@ type TaskPage struct {
 	Rejection   string      `json:"rejection,omitempty"`
 	Checks      []string    `json:"checks,omitempty"` // one line each
 	Questions   []Question  `json:"questions"`
+	Told        []string    `json:"told,omitempty"` // texts of people to its agents, and where each is
 	History     []Happening `json:"history"`
 	Waits       []Waiting   `json:"waits_for_person"` // those about this task
 	Base        string      `json:"base,omitempty"`

@@ -204,7 +204,7 @@ func BuildTask(s *blackboard.State, t *blackboard.Task, f Input) TaskPage {
 	b := builder{s: s, f: f}
 	p := TaskPage{Task: b.task(t), Description: t.Description, DoneWhen: t.DoneWhen, Criteria: append([]string{}, t.AcceptanceCriteria...), Scope: t.Scope,
 		SpecRef: t.SpecRef, Intent: intentOf(t), DependsOn: []Link{}, Dependents: []Link{}, Attempts: AttemptsOf(t), Findings: FindingsOf(s, t),
-		Checks: checksOf(t), Questions: append([]Question{}, findings.QuestionsOf(s, t)...), History: []Happening{}, Waits: []Waiting{},
+		Checks: checksOf(t), Questions: append([]Question{}, findings.QuestionsOf(s, t)...), Told: texts(s, t), History: []Happening{}, Waits: []Waiting{},
 		Base: t.BaseCommit, Commit: cmp.Or(t.ReviewCommit, t.ApprovedCommit), MergeCommit: t.MergeCommit, Archived: s.Find(t.ID) == nil, Fields: Plain(t)}
 	for _, id := range t.DependsOn {
 		p.DependsOn = append(p.DependsOn, b.link(id))

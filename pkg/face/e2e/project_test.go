@@ -51,7 +51,7 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	liza = filepath.Join(dir, "liza")
-	if err := norace.Build(dir, "liza/cmd/liza"); err != nil {
+	if err := norace.Build(dir, "liza/cmd/liza", "liza/cmd/liza-agent"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

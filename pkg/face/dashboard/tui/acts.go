@@ -30,7 +30,7 @@ func actKeys() []key {
 		{names: []string{"I"}, name: "restore", help: "put the integration branch back", can: may(waiting("integration")), do: acting(acts.askRestore)},
 		{names: []string{"r"}, name: "resume", help: "let the team go on; acknowledge the circuit breaker", can: may(acts.stopped), do: acting(acts.askResume)},
 		{names: []string{"u"}, name: "unhold", help: "let agents take the task again", can: may(acts.held), do: acting(acts.unhold)},
-		{names: []string{"n"}, name: "note", help: "leave a note for the task's agent, or for the planner", can: func(m Model) bool { return m.read }, do: acting(acts.askNote)},
+		{names: []string{"n"}, name: "note", help: "tell the task's agent something, or leave a note for the planner", can: func(m Model) bool { return m.read }, do: acting(acts.askNote)},
 		{names: []string{"h"}, name: "hold", help: "keep agents from taking the task", can: may(acts.holdable), do: acting(acts.askHold)},
 		{names: []string{"p"}, name: "pause", help: "let nothing new start", can: func(m Model) bool { return m.read && len(m.view.Control) == 0 }, do: acting(acts.askPause)},
 		{names: []string{"R"}, name: "release", help: "free the claim of the task", can: may(acts.claimed), do: acting(acts.askRelease)},
@@ -286,8 +286,12 @@ func (d acts) askNote() step {
 func (d acts) noteFor(id string) step {
 	return asks(ask{head: "A note for " + cmp.Or(id, "the planner"), label: "note:", must: true, do: func(text string) step {
 		return does(func(ctx context.Context) (string, error) {
-			_, err := d.verbs.Note(ctx, verb.NoteInput{Text: text, Task: id})
-			return "the note for " + cmp.Or(id, "the planner") + " is on the board", err
+			if id == "" {
+				_, err := d.verbs.Note(ctx, verb.NoteInput{Text: text})
+				return "the note for the planner is on the board", err
+			}
+			told, err := d.verbs.Tell(ctx, verb.TellInput{To: id, Text: text})
+			return told.ID + ": " + told.Reaches, err
 		})
 	}})
 }

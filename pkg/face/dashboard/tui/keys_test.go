@@ -45,7 +45,7 @@ var keyCases = map[string][]keyCase{
 	"I":         {{board: withKind("integration", ""), keys: []string{"I"}, text: "not mine", call: "restore not mine"}},
 	"r":         {{board: withKind("control", ""), keys: []string{"r"}, call: "resume"}, {board: withKind("breaker", ""), keys: []string{"r"}, text: "seen", call: "ack seen"}},
 	"u":         {{keys: []string{"/", "t", "a", "s", "k", "-", "1", "0", "enter", "u"}, call: "unhold task-10"}},
-	"n":         {{keys: []string{"n"}, text: "be brief", call: `note "task-4" be brief`}},
+	"n":         {{keys: []string{"n"}, text: "be brief", call: `tell task-4 be brief`}},
 	"N":         {{keys: []string{"N"}, text: "two more tasks", call: `note "" two more tasks`}},
 	"h":         {{keys: []string{"down", "h"}, text: "wait", call: "hold task-3 wait"}},
 	"p":         {{keys: []string{"p"}, text: "lunch", call: "pause lunch", shows: "paused; r resumes"}, {keys: []string{"p"}, after: []string{"enter"}, call: "pause liza top"}},

@@ -442,6 +442,7 @@ type Verbs interface {
 	Hold(ctx context.Context, id, reason string) (session.Done, error)
 	Unhold(ctx context.Context, id string) (session.Done, error)
 	Note(ctx context.Context, in verb.NoteInput) (verb.Noted, error)
+	Tell(ctx context.Context, in verb.TellInput) (verb.Told, error)
 	Comment(ctx context.Context, in verb.Comment) (session.Done, error)
 	Answer(ctx context.Context, id, answer string) (verb.Answered, error)
 	ApproveMerge(ctx context.Context, in verb.MergeDecision) (session.Done, error)

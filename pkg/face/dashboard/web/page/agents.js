@@ -107,7 +107,8 @@ export function one(root, { rest }) {
     if (a && state !== now && !writing) {
       state = now;
       const order = (verb) => `/api/agents/${path(id)}/${verb}`, why = { name: "reason", label: "Why", optional: true };
-      acts.replaceChildren(...orders(a, order, why), ...(a.task ? [fold("Note to it …", { path: "/api/notes", fields: [{ name: "text", label: "Note", rows: 2 }], body: { task: a.task }, submit: "Send", done: "The note is on its way." })] : []));
+      acts.replaceChildren(...orders(a, order, why), ...(a.task ? ["Tell it …", "Interrupt it with a text …"].map((title, now) => fold(title, { path: "/api/tell", fields: [{ name: "text", label: now ? "Text; a program that takes none while it works is interrupted, and goes on with it" : "Text; it has it with its next step", rows: 2 }],
+        body: (v) => ({ ...v, to: a.task, now: Boolean(now) }), submit: "Tell", done: "The text is on its way." })) : []));
     }
   }
   acts.addEventListener("sent", draw);

@@ -20,7 +20,7 @@ function actions(p) {
   const id = p.task.id, task = (verb) => `/api/tasks/${path(id)}/${verb}`, open = !over.includes(p.task.status) && !p.archived;
   if (!open) return null;
   return h("div", { class: "actions" },
-    fold("Note …", { path: "/api/notes", fields: [{ name: "text", label: "Note; who works on it gets it", rows: 2 }], body: { task: id }, submit: "Send", done: "The note is on its way." }),
+    fold("Tell …", { path: "/api/tell", fields: [{ name: "text", label: "Text for the agent that works on it; it has it with its next step", rows: 2 }], body: (v) => ({ ...v, to: id }), submit: "Tell", done: "The text is on its way." }),
     fold("Edit …", { path: task("edit"), submit: "Change", done: `${id} is changed.`, fields: [
       { name: "priority", label: "Priority, 1 is the highest", type: "number", value: p.task.priority }, { name: "title", label: "Title", value: p.task.title }, { name: "description", label: "What is to be done", rows: 4, value: p.description },
       { name: "done_when", label: "How one sees that it is done", rows: 2, value: p.done_when, optional: true }, { name: "scope", label: "What is in, and what is out", value: p.scope, optional: true }],
@@ -41,6 +41,7 @@ function overview(p) {
     section("What the coder means to do", list(p.intent)),
     section("Scope", p.scope && text(p.scope)),
     p.spec || p.spec_ref ? h("section", {}, h("h2", {}, "Spec ", p.spec_ref ? code(p.spec_ref) : null), p.spec ? h("pre", { dir: "auto", tabindex: "0", class: "spec" }, p.spec) : null) : null,
+    section("Told", list(p.told)),
     section("Questions", list(p.questions.map((q) => q.text))),
     section("Depends on", links(p.depends_on)),
     section("Is waited for by", links(p.dependents)),
