@@ -25,6 +25,21 @@ type HeldError struct {
 	At     time.Time // end of the wait
 }
 
+// ErrInUse is the error of Hold for what another process holds.
+var ErrInUse = errors.New("it is in use by another process")
+
+// Hold locks a file or folder until no process has the file open that it returns. It does not wait.
+func Hold(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := again(func() error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }); err != nil {
+		return nil, errors.Join(err, f.Close(), ErrInUse)
+	}
+	return f, nil
+}
+
 func (e *HeldError) Error() string {
 	if e.Holder.Since.IsZero() { // who it was may be this process
 		return fmt.Sprintf("cannot lock %s: it was not free; waited %s", shown(e.Path), e.Waited.Round(time.Millisecond))

@@ -98,6 +98,7 @@ const (
 // Agents.
 const (
 	ActionRegistered        Action = "registered"         // an agent registered
+	ActionRunAdopted        Action = "run_adopted"        // another process goes on with the run of a supervisor that died
 	ActionUnregistered      Action = "unregistered"       // an agent's registration ended
 	ActionAgentLapsed       Action = "agent_lapsed"       // an agent's process is gone, or its lease expired long ago
 	ActionAgentGaveUp       Action = "agent_gave_up"      // a supervisor ended by itself, after failures

@@ -29,6 +29,10 @@ type ProcessFacts struct {
 	// is called for the observer's own host and boot only. Nil: nothing is known.
 	Running func(pid int, start int64) (running, known bool)
 
+	// Kept reports whether the run with this id goes on without its supervisor, so that another one can adopt it. It
+	// is called where Running is. Nil: no run does.
+	Kept func(run string) bool
+
 	// ClockJumped reports that the wall clock jumped against the monotonic clock by more than 30 s, less than 2 ×
 	// heartbeat_interval ago.
 	ClockJumped bool
@@ -109,7 +113,7 @@ func gone(a *Agent, p ProcessFacts) string {
 	if p.Running == nil {
 		return ""
 	}
-	if running, known := p.Running(a.PID, a.PIDStart); known && !running {
+	if running, known := p.Running(a.PID, a.PIDStart); known && !running && (a.Child == nil || p.Kept == nil || !p.Kept(a.Child.RunID)) {
 		return fmt.Sprintf("process %d is gone", a.PID)
 	}
 	return ""

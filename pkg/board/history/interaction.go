@@ -248,6 +248,26 @@ func (h Interactions) Begin(ctx context.Context, in Interaction, owner Owner) (s
 	return in.Sequence, safefile.Replace(h.pendingFile(in.Sequence), data, 0o600)
 }
 
+// Own makes owner the one who supervises the run that Begin wrote under the number begun. It returns what was written, nil
+// when the run was ended meanwhile.
+func (h Interactions) Own(ctx context.Context, begun int, owner Owner) (*Interaction, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	p, err := h.readPending(begun)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	p.Owner = owner
+	data, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the history: %v", err)
+	}
+	return &p.Interaction, safefile.Replace(h.pendingFile(begun), data, 0o600)
+}
+
 // Finish appends in as the interaction of the request that Begin wrote under the number begun.
 func (h Interactions) Finish(ctx context.Context, begun int, in Interaction) error {
 	unlock, err := h.lock(ctx)

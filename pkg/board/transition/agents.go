@@ -48,6 +48,27 @@ func Register(s *blackboard.State, id string, entry *blackboard.Agent, a Actor, 
 	return nil
 }
 
+// Adopt gives the registration of a supervisor that died to another process of its host, which has its run (A14). The run goes
+// on under the claim and with the number that it has; what the former supervisor still writes is refused, because
+// the tokens are new. by has the process and its tokens, with that of the run in Child.
+func Adopt(s *blackboard.State, id string, by *blackboard.Agent, a Actor, now time.Time) error {
+	e := s.Agents[id]
+	switch {
+	case a.Inside != "":
+		return a.elsewhere()
+	case e == nil || e.Child == nil || e.Child.RunID != by.Child.RunID:
+		return refuse("G01", ExitRefused, "liza status", "%s has no run %s", id, by.Child.RunID)
+	}
+	a.Facts.Kept = nil // of the run; what counts is that its supervisor is gone
+	if live, why := s.Liveness(id, now, a.Facts); live != blackboard.Dead {
+		return refuse("G01", ExitRefused, "liza status", "%s is %s: %s", id, live, why)
+	}
+	e.PID, e.PIDStart, e.Terminal, e.Settings = by.PID, by.PIDStart, by.Terminal, by.Settings
+	e.TokenHash, e.Child.TokenHash = by.TokenHash, by.Child.TokenHash
+	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: id, Action: blackboard.ActionRunAdopted, Task: e.Child.Task, Detail: fmt.Sprintf("run %s goes on under process %d", e.Child.RunID, e.PID)})
+	return Beat(s, Actor{ID: id, TokenHash: e.TokenHash, Facts: a.Facts}, now)
+}
+
 func until(lease blackboard.Time) string {
 	if lease.None() {
 		return " without a lease"

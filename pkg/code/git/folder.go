@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gofrs/flock"
-
 	"liza/pkg/base/safefile"
 )
 
@@ -41,7 +39,7 @@ type Folder struct {
 	repo   *Repo
 	dir    string
 	record folderRecord
-	lock   *flock.Flock
+	lock   *os.File
 }
 
 // folderRecord is Liza's record of a folder, out of reach of the run.
@@ -202,6 +200,18 @@ func (r *Repo) OpenFolder(ctx context.Context, spec FolderSpec) (*Folder, error)
 	return f, nil
 }
 
+// AdoptFolder takes over the folder of a run whose supervisor died: f has its exported fields, and lock is what Lock returned.
+func (r *Repo) AdoptFolder(f Folder, lock *os.File) (*Folder, error) {
+	f.repo, f.dir, f.lock = r, filepath.Dir(f.Git), lock
+	if err := f.load(); err != nil {
+		return nil, fmt.Errorf("cannot adopt the git folder of a run: %w", err)
+	}
+	return &f, nil
+}
+
+// Lock says that the run goes on for as long as a process has this file open.
+func (f *Folder) Lock() *os.File { return f.lock }
+
 // reserve makes the empty folder under a name that no living run has.
 func (s *session) reserve(spec FolderSpec) (*Folder, error) {
 	f := &Folder{repo: s.Repo, record: folderRecord{Task: spec.Task, Agent: spec.Agent, Keep: spec.Keep && spec.Task != "", Seq: 1}}
@@ -216,15 +226,14 @@ func (s *session) reserve(spec FolderSpec) (*Folder, error) {
 		if err := safefile.MakeFolder(f.dir, 0o700); err != nil {
 			return nil, err
 		}
-		lock := flock.New(filepath.Join(f.dir, "lock"))
-		held, err := lock.TryLock()
-		if err != nil {
+		lock, err := safefile.Hold(filepath.Join(f.dir, "lock"), os.O_RDWR|os.O_CREATE)
+		if err != nil && !errors.Is(err, safefile.ErrInUse) {
 			return nil, err
 		}
-		if held && !exists(filepath.Join(f.dir, recordFile)) { // a half-made one of a killed process is made again
+		if lock != nil && !exists(filepath.Join(f.dir, recordFile)) { // a half-made one of a killed process is made again
 			f.lock = lock
-		} else if err := lock.Close(); err != nil {
-			return nil, err
+		} else {
+			_ = lock.Close()
 		}
 	}
 	f.Git = filepath.Join(f.dir, "git")
@@ -438,9 +447,8 @@ func (r *Repo) ClearFolders(ctx context.Context) error {
 
 // claim takes the lock of a folder whose run is over.
 func (f *Folder) claim() bool {
-	f.lock = flock.New(filepath.Join(f.dir, "lock"))
-	held, err := f.lock.TryLock()
-	if err == nil && held && f.load() == nil { // nobody has removed it meanwhile
+	var err error
+	if f.lock, err = safefile.Hold(filepath.Join(f.dir, "lock"), os.O_RDWR|os.O_CREATE); err == nil && f.load() == nil { // nobody has removed it meanwhile
 		return true
 	}
 	_ = f.lock.Close()

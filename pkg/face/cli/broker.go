@@ -50,13 +50,23 @@ func (e *Env) overBroker(args []string) (code int, over bool) {
 		}
 		return f, nil
 	}}
-	code, err := client.Do(ctx, broker.Request{Args: args, Dir: e.System.Dir, Terminal: e.Terminal})
+	request := broker.Request{Args: args, Dir: e.System.Dir, Terminal: e.Terminal}
+	code, err := client.Do(ctx, request)
+	if errors.Is(err, broker.ErrCut) && slices.Contains(repeatable, name) { // another supervisor goes on with the run, perhaps
+		if again, failed := client.Do(ctx, request); failed == nil {
+			code, err = again, nil
+		}
+	}
 	if err != nil {
 		e.JSON = wantsJSON(args)
 		return e.fail(noBroker(err)), true
 	}
 	return code, true
 }
+
+// repeatable are the commands of agents that may be given again when it is not known whether they were carried out
+// (specs/protocol.md#0.7), and those with which they look around.
+var repeatable = []string{"submit", "submit-for-review", "verdict", "submit-verdict", "block", "intent", "handoff", "heartbeat", "show", "status", "diff", "log"}
 
 // noBroker is what a command says to which nobody has answered.
 func noBroker(err error) error {

@@ -328,7 +328,7 @@ func tryWall(ctx context.Context, system *assembly.Environment, d *verb.Service,
 		return nil, err
 	}
 	w.Spec.Write, w.Make = []string{dir}, []string{dir, w.Spec.Home, w.Spec.Tmp} // nothing of the person's is made for this
-	remove, err := w.Prepare()
+	_, remove, err := w.Prepare()
 	defer func() { _ = remove() }()
 	if err != nil {
 		return nil, err

@@ -28,11 +28,18 @@ func TestAKilledRunLeavesNothing(t *testing.T) {
 		t.Run(victim, func(t *testing.T) {
 			t.Parallel()
 			k := newKilled(t, "")
-			verbtest.Write(t, filepath.Join(k.Dir, "works.sh"), "if [ -e "+k.Dir+"/again ]; then rm -f ready; echo more > mine.md; git add mine.md; git commit -qm Second; exec liza submit mine; fi\n"+
-				"echo word > mine.md; git add mine.md; git commit -qm First; mkdir -p \"$HOME/closed/x\"; chmod 000 \"$HOME/closed\"\nsetsid -f "+k.mark+"; touch ready; "+k.mark+"\n")
+			second := "rm -f ready; echo more > mine.md; git add mine.md; git commit -qm Second; exec liza submit mine"
+			goesOn := k.mark
+			if victim == "supervisor" { // the run outlives it
+				goesOn = "sleep 3; " + second
+			}
+			verbtest.Write(t, filepath.Join(k.Dir, "works.sh"), "if [ -e "+k.Dir+"/again ]; then echo begun again; "+second+"; fi\n"+
+				"echo word > mine.md; git add mine.md; git commit -qm First; mkdir -p \"$HOME/closed/x\"; chmod 000 \"$HOME/closed\"\nsetsid -f "+k.mark+"; touch ready; "+goesOn+"\n")
 			pids := k.begin(t, "coder", "mine")
 			tree := k.tree(t, k.Repo.WorktreePath("mine"))
-			verbtest.Write(t, filepath.Join(k.Dir, "again"), "")
+			if victim != "supervisor" {
+				verbtest.Write(t, filepath.Join(k.Dir, "again"), "")
+			}
 			for name, pid := range tree {
 				if strings.Contains(victim, name) {
 					pids = append(pids, pid)
@@ -42,14 +49,18 @@ func TestAKilledRunLeavesNothing(t *testing.T) {
 				}
 			}
 			k.wait(t)
+			verbtest.Write(t, filepath.Join(k.Dir, "again"), "")
 			if strings.Contains(victim, "supervisor") {
 				pids = append(pids, k.next(t, "run", "--planners", "0", "--coders", "1", "--reviewers", "0", "--timeout", "20s"))
 			}
 			if st := k.State().Task("mine"); st.Status != "READY_FOR_REVIEW" {
-				t.Errorf("the task is %s\n%s", st.Status, k.out.String())
+				t.Errorf("the task is %s\n%s\n%s", st.Status, k.out.String(), k.output(t, "cat .liza/output/mine.log"))
 			}
 			if log := k.output(t, "git log --all --format=%s"); !strings.Contains(log, "First\n") {
 				t.Errorf("what was committed is lost: %s", log)
+			}
+			if again := strings.Contains(k.output(t, "cat .liza/output/mine.log"), "begun again"); again == (victim == "supervisor") {
+				t.Errorf("the work is begun again: %t", again)
 			}
 			k.nothingLeft(t, pids)
 		})

@@ -257,7 +257,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	if err != nil {
 		return err
 	}
-	remove, err := w.Prepare()
+	_, remove, err := w.Prepare()
 	defer func() { err = errors.Join(err, remove()) }()
 	if err != nil {
 		return err

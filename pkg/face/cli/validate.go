@@ -162,8 +162,8 @@ func boardIn(ctx context.Context, e *assembly.Environment, found *project.Projec
 	if err != nil {
 		return nil, err
 	}
-	proc := e.Processes(found.Tmp())
-	p := &maintain.Board{Name: maintain.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running}}
+	proc := e.Processes(found.Tmp(), found.Root)
+	p := &maintain.Board{Name: maintain.BoardName, Root: found.Root, Store: s, Project: found, Processes: blackboard.ProcessFacts{Host: proc.Host, BootID: proc.BootID, Running: proc.Running, Kept: proc.Kept}}
 	if repo, err := git.Open(ctx, found.Root); err == nil {
 		p.Repo = repo
 		err = lookAtRemote(ctx, e, &board.Session{Project: found, Store: s, Repo: repo, Config: cfg.Get}, p)

@@ -53,6 +53,15 @@ type Writer struct {
 
 // Open begins a run in a file, and creates the file if it is missing. Texts go through mask.
 func Open(path string, run Event, mask func(string) string) (*Writer, error) {
+	w, err := Continue(path, run, mask)
+	if err == nil {
+		w.write(w.run)
+	}
+	return w, err
+}
+
+// Continue goes on with a run that another process has begun in the file.
+func Continue(path string, run Event, mask func(string) string) (*Writer, error) {
 	run.Kind = Run
 	w := &Writer{path: path, mask: mask}
 	err := safefile.MakeFolder(filepath.Dir(path), 0o755)
@@ -62,7 +71,6 @@ func Open(path string, run Event, mask func(string) string) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep the activity of a run: %w", err)
 	}
-	w.write(run)
 	w.run = run
 	return w, nil
 }

@@ -90,6 +90,9 @@ func orphaned(t *testing.T, script, killed string, wait time.Duration) (dir stri
 	}
 	if killed != "die" {
 		eventually(t, killed, func() bool { _, err := os.Stat(filepath.Join(dir, killed)); return err == nil })
+		if _, err := Adopt(filepath.Join(dir, "s")); !errors.Is(err, ErrHeld) {
+			t.Errorf("as long as the supervisor lives the run may be adopted: %v", err)
+		}
 		_ = supervisor.Process.Kill()
 	}
 	_ = supervisor.Wait()
@@ -114,7 +117,7 @@ func adopt(t *testing.T, dir string) *Adopted {
 	var a *Adopted
 	eventually(t, "the run is adopted", func() (done bool) {
 		var err error
-		if a, err = Adopt(filepath.Join(dir, "s")); err != nil && !errors.Is(err, ErrHeld) {
+		if a, err = Adopt(filepath.Join(dir, "s")); err != nil && !errors.Is(err, ErrHeld) && !errors.Is(err, ErrSettling) {
 			t.Fatal(err)
 		}
 		return err == nil

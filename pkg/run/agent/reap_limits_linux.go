@@ -120,6 +120,7 @@ type reaping struct {
 	status  int    // the pipe on which a wrapper tells how the program ended; 0: there is none
 	before  int    // processes and threads of the machine, the lowest number that was seen
 	ended   bool   // the program has
+	killed  bool   // by a signal
 	control *os.File
 	changes chan os.Signal     // SIGCHLD
 	stop    chan time.Duration // the order to end, with its grace

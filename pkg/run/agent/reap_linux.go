@@ -166,7 +166,7 @@ func (r *reaping) run() int {
 	}
 	for {
 		r.collectOrphans()
-		if r.ended && !r.held && r.late == nil {
+		if r.ended && !r.held && (r.late == nil || r.killed) { // nobody adopts what was killed
 			return r.end(r.order.Grace)
 		}
 		select {
@@ -229,11 +229,14 @@ func (r *reaping) collectOrphans() {
 		var what unix.Siginfo // the process table shows one whose first thread has ended as a zombie too
 		err := unix.Waitid(unix.P_PID, pid, &what, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
 		if err == nil && what.Signo != 0 && !r.ended {
-			r.ended = true
+			r.ended, r.killed = true, what.Code != cldExited
 			r.say(note{Exited: true})
 		}
 	}
 }
+
+// cldExited is the code of a child that has ended by itself.
+const cldExited = 1
 
 // children are the pids of the program, until the end, and of the orphans. They stay what they
 // are because nobody but us waits for them.

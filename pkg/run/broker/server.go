@@ -30,6 +30,7 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/time/rate"
 )
 
@@ -289,6 +290,47 @@ type Folder struct {
 	open     *os.File     // the folder itself, to distinguish it from a later one
 }
 
+// Adopt returns the folder of a run whose listener, which may be nil, another process has passed on.
+func Adopt(path string, listener *os.File) (f *Folder, err error) {
+	f = &Folder{Path: path}
+	if f.open, err = os.Open(path); err == nil && listener != nil {
+		f.Listener, err = net.FileListener(listener)
+	}
+	if err != nil {
+		_ = f.open.Close()
+		return nil, fmt.Errorf("cannot adopt the folder of a run: %w", err)
+	}
+	return f, nil
+}
+
+// PathOf is the path of the folder of that name, whether there is one or not.
+func PathOf(base, project, name string) string { return folderOf(base, project, name) }
+
+// Answered reports whether somebody listens on a socket, even when that one has no time now.
+func Answered(socket string) bool {
+	conn, err := net.Dial("unix", socket)
+	if err == nil {
+		_ = conn.Close() // nothing was said
+	}
+	return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist)
+}
+
+// FileOf is the socket of a listener, for another process. Unlike its File it can be passed on without making the listener one
+// that cannot be closed.
+func FileOf(l net.Listener) (f *os.File, err error) {
+	raw, err := l.(*net.UnixListener).SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	failed := raw.Control(func(fd uintptr) {
+		var own int
+		if own, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			f = os.NewFile(uintptr(own), "socket")
+		}
+	})
+	return f, errors.Join(err, failed)
+}
+
 // Base returns the folder for folders of runs: the person's runtime folder (XDG_RUNTIME_DIR) if it can be used, else /tmp.
 func Base(runtime string) string {
 	name := filepath.Join(runtime, "liza-"+strconv.Itoa(os.Getuid()), "00000000", Socket)
@@ -370,20 +412,11 @@ func RemoveStale(base string) error {
 func sweep(dir string) (err error) {
 	all, _ := filepath.Glob(filepath.Join(dir, "*", Socket))
 	for _, socket := range all {
-		if !answered(socket) {
+		if !Answered(socket) {
 			err = errors.Join(err, os.RemoveAll(filepath.Dir(socket)))
 		}
 	}
 	return err
-}
-
-// answered reports whether a process listens, even if it is busy.
-func answered(socket string) bool {
-	conn, err := net.Dial("unix", socket)
-	if err == nil {
-		_ = conn.Close() // nothing was said
-	}
-	return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist)
 }
 
 // alone does something in the folder that holds those of all runs, while no other process does. /tmp is

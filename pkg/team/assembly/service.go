@@ -3,6 +3,7 @@ package assembly
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"os"
 	"strconv"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
+	"liza/pkg/run/broker"
+	"liza/pkg/team/supervisor"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/worktree"
@@ -106,7 +109,7 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 		worktrees = worktree.Hosts
 	}
 	d := verb.New(&board.Session{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
-		Caller: e.Caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.Processes(p.Tmp()), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.SkipsSpecFiles(),
+		Caller: e.Caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.Processes(p.Tmp(), p.Root), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.SkipsSpecFiles(),
 		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.Unsaved, Notice: func(kind blackboard.AlertKind, subject, text string) { e.Report(p, kind, subject, text) }}, worktrees)
 	d.Board.Version = e.Version
 	if open.Proc.Host != "" {
@@ -119,13 +122,16 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 	return d
 }
 
-func (e *Environment) Processes(tmp string) board.Processes {
+func (e *Environment) Processes(tmp, root string) board.Processes {
 	host := e.host
 	if host == "" {
 		host, _ = os.Hostname()
 	}
 	return board.Processes{Host: host, BootID: agent.BootID(), Load: load,
 		Running: func(pid int, start int64) (bool, bool) { return agent.Alive(pid, start), true },
+		Kept: func(run string) bool {
+			return agent.CanKeep && run != "" && broker.Answered(supervisor.SocketOf(e.BrokerBase(), root, run))
+		},
 		Ancestors: func() []board.Ancestor {
 			if e.Ancestors == nil {
 				return nil
@@ -133,6 +139,11 @@ func (e *Environment) Processes(tmp string) board.Processes {
 			return e.Ancestors()
 		},
 		StopOrphan: func(ctx context.Context, id string, c blackboard.Child, grace time.Duration) error {
+			if run, err := agent.Adopt(supervisor.SocketOf(e.BrokerBase(), root, c.RunID)); err == nil { // nobody else gets it now
+				run.End(grace)
+			} else if errors.Is(err, agent.ErrSettling) {
+				return err
+			}
 			p := agent.Process{Pid: c.PID, Start: c.PIDStart, Pgid: c.PGID}
 			if err := agent.StopOrphan(ctx, p, map[string]string{"LIZA_AGENT_ID": id, "LIZA_RUN": c.RunID}, grace); err != nil {
 				return err

@@ -35,16 +35,20 @@ type told struct {
 const maxHeld = 512 << 10
 
 // openTold begins to keep a run. What cannot be kept is told, and stops nothing.
-func (l *launcher) openTold(run activity.Event, b briefing, dir string) *told {
+func (l *launcher) openTold(run activity.Event, b briefing, dir string, goesOn bool) *told {
+	open := activity.Open
+	if goesOn {
+		open = activity.Continue
+	}
 	run.At, run.Agent = l.Service.Board.Now(), l.ID
 	t := &told{run: l, brief: b, dir: dir, secret: l.Role == blackboard.RolePlanner}
 	var err error
-	if t.to, err = activity.Open(l.Service.Board.Project.Activity(cmp.Or(run.Task, l.ID)), run, l.Service.Board.Mask); err != nil {
+	if t.to, err = open(l.Service.Board.Project.Activity(cmp.Or(run.Task, l.ID)), run, l.Service.Board.Mask); err != nil {
 		l.warn(run.Task, "%v", err)
 		return nil
 	}
 	if run.Task != "" {
-		if t.index, err = activity.Open(l.Service.Board.Project.Activity(l.ID), run, l.Service.Board.Mask); err != nil {
+		if t.index, err = open(l.Service.Board.Project.Activity(l.ID), run, l.Service.Board.Mask); err != nil {
 			l.warn(run.Task, "%v", err)
 		}
 	}
@@ -58,7 +62,7 @@ func (r *run) event(task string) activity.Event {
 
 // hear keeps one event of the program.
 func (t *told) hear(e agent.Event) {
-	if t == nil {
+	if t == nil || e.Again {
 		return
 	}
 	if e.Kind != agent.EventText || !e.More {

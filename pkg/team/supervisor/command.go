@@ -92,7 +92,7 @@ func (js *jobs) runJob(ctx context.Context, u *unit, st *blackboard.State, t *bl
 	c.Holds, c.Started = lock, func(pid int) { noteRun(lock, pid) }
 	x := js.recordJob(ctx, u, st, t, j)
 	defer js.launcher.closeRun(ctx, x, nil)
-	told := js.launcher.openTold(activity.Event{Task: t.ID, Role: string(j.kind), ID: x.mark}, x.brief, c.Dir)
+	told := js.launcher.openTold(activity.Event{Task: t.ID, Role: string(j.kind), ID: x.mark}, x.brief, c.Dir, false)
 	told.add(activity.Event{Kind: activity.Tool, Tool: string(j.kind), Text: prose.OneLine(cmp.Or(j.command, j.skill), 500)})
 	how := "stopped"
 	defer func() { told.end(how, nil) }()

@@ -47,12 +47,18 @@ func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task
 	if r.program() == agent.Scripted {
 		state = []string{e.Service.Board.Project.Scripted()}
 	}
-	w, err := e.Walls.Open(ctx, wall.Use{Also: state, Name: e.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != e.Service.Board.Project.Root, Sockets: r.folder, Git: r.git,
-		Read: e.readable(ctx, spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { e.hostRefused(ctx, r, task, x) }})
+	use := wall.Use{Also: state, Name: e.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != e.Service.Board.Project.Root, Sockets: r.folder, Git: r.git,
+		Read: e.readable(ctx, spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { e.hostRefused(ctx, r, task, x) }}
+	var w *wall.Wall
+	if a := spec.Adopted; a != nil {
+		w, err = e.Walls.Adopt(ctx, use, a.Files[1:])
+	} else {
+		w, err = e.Walls.Open(ctx, use)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if w.Spec.Level != r.sandbox { // the settings changed since the git folder was made for the other one
+	if w.Spec.Level != r.sandbox && spec.Adopted == nil { // the settings changed since the git folder was made for the other one
 		return nil, errors.Join(transition.Refuse(transition.ExitFailure, "liza config show --origin", "the sandbox level changed from %s to %s while the run began", r.sandbox, w.Spec.Level), w.Close())
 	}
 	r.wall = w
@@ -108,11 +114,16 @@ func (e *enclosure) openBroker(spec *agent.Spec, r *run, task, token string) (do
 		return func() {}, nil
 	}
 	root := e.Service.Board.Project.Root
-	folder, err := broker.MakeFolder(e.RunBase, root, e.ID)
+	var folder *broker.Folder
+	if a := spec.Adopted; a != nil {
+		folder, err = broker.Adopt(broker.PathOf(e.RunBase, root, e.ID), a.Files[0])
+	} else {
+		folder, err = broker.MakeFolder(e.RunBase, root, e.ID)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r.folder = folder.Path
+	r.folder, r.socket = folder.Path, folder.Listener
 	spec.Env = append(spec.Env, "LIZA_BROKER="+filepath.Join(folder.Path, broker.Socket))
 	r.started = make(chan struct{})
 	server := broker.Serve(folder.Listener, e.Commands(InRun{Agent: e.ID, Token: token, Mark: r.mark, Task: task, Root: root}), r.holds)

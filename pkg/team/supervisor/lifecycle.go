@@ -30,16 +30,15 @@ func (s *Supervisor) register(ctx context.Context) error {
 		return c.name, c.model
 	}
 	if s.Service.Board.Caller.Token == "" {
+		if done, err := s.adopt(ctx); done || err != nil {
+			return err
+		}
 		started := s.Service.Board.Now()
 		r, err := s.Service.Agents.Register(ctx, verb.RegisterInput{ID: s.ID, Role: s.Role, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ), Ready: ready})
 		if err != nil {
 			return err
 		}
-		s.ID, s.member.ID = r.Agent, r.Agent
-		s.Service.Board.Caller.AgentID, s.Service.Board.Caller.Token = r.Agent, r.Token
-		s.beats.enter(r.Agent, board.HashToken(r.Token))
-		_, lease, margin := s.member.intervals(ctx)
-		s.lease.renewed(started.Add(lease - margin))
+		s.entered(ctx, r.Agent, r.Token, started)
 	} else if err := s.Service.Board.Update(ctx, "ready", func(st *blackboard.State, a transition.Actor) error {
 		name, model := ready(st, a.ID)
 		return transition.SetReady(st, a, name, model, s.Service.Board.Now())
@@ -48,6 +47,15 @@ func (s *Supervisor) register(ctx context.Context) error {
 	}
 	s.member.tell(Ready, "", "ready, runs %s", program)
 	return nil
+}
+
+// entered notes the registration that was made, or taken over, at a time.
+func (s *Supervisor) entered(ctx context.Context, id, token string, at time.Time) {
+	s.ID, s.member.ID = id, id
+	s.Service.Board.Caller.AgentID, s.Service.Board.Caller.Token = id, token
+	s.beats.enter(id, board.HashToken(token))
+	_, lease, margin := s.member.intervals(ctx)
+	s.lease.renewed(at.Add(lease - margin))
 }
 
 // leave releases what the agent still holds and removes its registration.

@@ -60,7 +60,7 @@ func (pl *planner) plan(soft, hard context.Context, st *blackboard.State) (bool,
 		return false, waiting{}, err
 	}
 	pl.say("", "plans: %s", kinds(due))
-	return true, waiting{}, pl.planning(soft, hard, due)
+	return true, waiting{}, pl.planning(soft, hard, due, nil)
 }
 
 func (pl *planner) plannerWaits(st *blackboard.State, f transition.TriggerFacts) string {
@@ -91,11 +91,11 @@ type planned struct {
 	run   *run // nil: none was begun
 }
 
-// planning runs the planner for one launch: re-asks and RETRY included.
-func (pl *planner) planning(soft, hard context.Context, due []transition.Trigger) error {
+// planning runs the planner for one launch: re-asks and RETRY included. The first run may be one that was adopted.
+func (pl *planner) planning(soft, hard context.Context, due []transition.Trigger, a *adopted) error {
 	guarded, release := pl.lease.guard(hard)
 	defer release()
-	u := &unit{board: pl.Service}
+	u := &unit{board: pl.Service, due: due, adopted: a}
 	changed, suppress, answered, err := false, false, false, error(nil)
 	retries := 0
 	for again := true; again && err == nil; {
@@ -159,6 +159,12 @@ func (pl *planner) planOnce(soft, ctx context.Context, u *unit, due []transition
 	if err != nil {
 		return planned{}, err
 	}
+	if a := u.adopted; a != nil {
+		u.adopted = nil
+		r, err := pl.launcher.resume(ctx, a, st, u)
+		free()
+		return pl.planEnded(soft, ctx, u, r, err)
+	}
 	if over, wait, err := pl.spending.reserve(ctx, st, nil); err != nil || wait > 0 {
 		free()
 		return planned{again: wait > 0 && rest(soft, ctx, wait)}, err
@@ -177,6 +183,11 @@ func (pl *planner) planOnce(soft, ctx context.Context, u *unit, due []transition
 	root := pl.Service.Board.Project.Root
 	r, err := pl.launcher.launch(ctx, agent.Spec{Dir: root, Role: string(pl.Role), Worktree: root}, p, st, u, "")
 	free()
+	return pl.planEnded(soft, ctx, u, r, err)
+}
+
+// planEnded carries out what came of a run.
+func (pl *planner) planEnded(soft, ctx context.Context, u *unit, r *run, err error) (planned, error) {
 	if err != nil || ctx.Err() != nil {
 		return planned{run: r}, err
 	}

@@ -167,7 +167,7 @@ func (rs *records) recoverHistory(ctx context.Context) {
 				return true // unknown is not dead
 			}
 			running, known := rs.Service.Board.Proc.Running(o.PID, o.PIDStart)
-			return o.BootID == rs.Service.Board.Proc.BootID && (running || !known)
+			return o.BootID == rs.Service.Board.Proc.BootID && (running || !known || rs.keeps(ctx, o))
 		})
 		if err != nil {
 			rs.warnHistory(ctx, folder, err)
@@ -176,6 +176,17 @@ func (rs *records) recoverHistory(ctx context.Context) {
 			rs.warn(folder, "%d runs of a supervisor that died are in the history as failed", n)
 		}
 	}
+}
+
+// keeps reports whether a run goes on that a process which is gone has begun.
+func (rs *records) keeps(ctx context.Context, o history.Owner) bool {
+	st, facts := rs.Service.Board.LastState(ctx), rs.Service.Board.Facts()
+	for _, e := range st.Agents {
+		if e.PID == o.PID && e.PIDStart == o.PIDStart && e.Child != nil && facts.Kept != nil && facts.Kept(e.Child.RunID) {
+			return true
+		}
+	}
+	return false
 }
 
 // warnHistory tells that a history cannot be written, once.

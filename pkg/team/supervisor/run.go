@@ -2,12 +2,15 @@ package supervisor
 
 import (
 	"cmp"
+	"net"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
+	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/exitcmd"
@@ -30,6 +33,8 @@ type run struct {
 	record  *recording // nil: it has none
 	task    string
 	folder  string        // of its sockets; "" for none
+	socket  net.Listener  // of its broker
+	kept    []*os.File    // sockets that its reaper has, too
 	git     *git.Folder   // of its own; nil: it has none
 	sandbox sandbox.Level // how it is contained
 	wall    *wall.Wall    // nil: it has none
@@ -93,6 +98,8 @@ type unit struct {
 	uncounted  bool                     // a planner's launch that could not do anything
 	shorten    *prompt.Shorten          // of a summarizer
 	claim      string                   // the claim of the run before
+	due        []transition.Trigger     // of a planner
+	adopted    *adopted                 // what its first run is; nil: that is begun
 }
 
 // reask is what the next run is told about the answer that could not be used.

@@ -18,6 +18,7 @@ import (
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/run/prompt"
@@ -129,9 +130,20 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 			return err
 		})
 	}
-	told := l.openTold(r.event(task), b, spec.Dir)
-	spec.Event = told.hear
 	before := l.surroundings.around(ctx, r)
+	removeKept, err := l.keep(ctx, adapter, &spec, r, u, before)
+	if err != nil {
+		return r, err
+	}
+	defer removeKept()
+	return r, l.follow(ctx, adapter, spec, r, u, before, closeBroker)
+}
+
+// follow runs a program, or goes on with the run that was adopted, and takes in what comes of it.
+func (l *launcher) follow(ctx context.Context, adapter agent.Adapter, spec agent.Spec, r *run, u *unit, before git.Surroundings, closeBroker func()) error {
+	b, task := r.brief, r.task
+	told := l.openTold(r.event(task), b, spec.Dir, spec.Adopted != nil)
+	spec.Event = told.hear
 	within, stop := context.WithCancelCause(ctx)
 	closeTexts := l.openTexts(within, &spec, r, task, stop)
 	go r.wall.WatchDisk(within, stop)
@@ -139,12 +151,15 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 	r.told = r.result.Outcome == agent.Killed && errors.Is(context.Cause(within), errTold)
 	closeTexts()
 	stop(nil)
+	for _, f := range r.kept {
+		f.Close()
+	}
 	closeBroker() // nothing that came out of the run happens after its end is read
 	l.surroundings.takeOver(ctx, r, task)
 	l.surroundings.tellChanges(ctx, before, r, task)
-	err = l.read(ctx, u, r, task)
+	err := l.read(ctx, u, r, task)
 	told.end(r.outcomeText(), err)
-	return r, err
+	return err
 }
 
 // equip gives a program what its kind has. A messenger and a summarizer have no id, no broker and no verbs.

@@ -173,7 +173,11 @@ func (s *spending) watched(ctx context.Context, adapter agent.Adapter, spec agen
 	if ledger == nil {
 		ledger = &Running{}
 	}
-	ledger.begin(s.ID, s.Service.Board.Now())
+	began := s.Service.Board.Now()
+	if spec.Adopted != nil {
+		began = spec.Adopted.Began
+	}
+	ledger.begin(s.ID, began)
 	defer ledger.end(s.ID)
 	spent := make(chan struct{}, 1)
 	waits := &providerWait{}

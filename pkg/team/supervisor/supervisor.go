@@ -68,6 +68,8 @@ type Supervisor struct {
 	reserved *verb.Reservation // the next task of a coder, with the end of the one before
 	reviews  *verb.Claimed     // the next review of a reviewer, likewise
 
+	adopted *adopted // the run that it goes on with, with its registration; nil: it has none
+
 	worked bool
 	shut   bool // the person closed the program before the work was handed in
 
@@ -261,6 +263,10 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 // Step is one pass: recover, obey, complete, claim, work. wait says what the agent
 // waits for and for how long at most, when it did nothing.
 func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, err error) {
+	if a := s.adopted; a != nil {
+		s.adopted = nil
+		return true, waiting{}, s.goOn(soft, hard, a)
+	}
 	if err := s.recover(hard); err != nil {
 		return false, waiting{}, err
 	}

@@ -56,9 +56,14 @@ func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t
 
 // work runs the agent on its claim until the claim ends.
 func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
+	return s.workOn(soft, hard, task, nil)
+}
+
+// workOn is work that begins with the run that was adopted, if there is one.
+func (s *Supervisor) workOn(soft, hard context.Context, task string, a *adopted) (err error) {
 	guarded, release := s.lease.guard(hard)
 	defer release()
-	u := &unit{task: task, board: s.Service.Drafting(), last: func() bool { return soft.Err() != nil }}
+	u := &unit{task: task, board: s.Service.Drafting(), adopted: a, last: func() bool { return soft.Err() != nil || a != nil }}
 	ended := func(err error) error {
 		switch {
 		case errors.Is(context.Cause(guarded), errLost):
@@ -76,10 +81,12 @@ func (s *Supervisor) work(soft, hard context.Context, task string) (err error) {
 			err = s.member.releaseAll(hard, "a person stopped "+s.ID)
 		}
 	}()
-	if again, err := s.submitAgain(guarded, task); again || err != nil {
-		return ended(err)
+	if a == nil {
+		if again, err := s.submitAgain(guarded, task); again || err != nil {
+			return ended(err)
+		}
 	}
-	if s.Role == blackboard.RoleReviewer {
+	if s.Role == blackboard.RoleReviewer && a == nil {
 		judge, err := s.check(guarded, u)
 		if err := ended(err); err != nil || !judge {
 			return err
@@ -141,6 +148,12 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 		return next{}, err
 	}
 	t := st.Task(u.task)
+	if a := u.adopted; a != nil {
+		u.adopted = nil
+		r, err := s.launcher.resume(ctx, a, st, u)
+		free()
+		return s.ended(ctx, u, r, err)
+	}
 	if t == nil {
 		return next{}, nil
 	}
@@ -158,6 +171,11 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 	}
 	r, err := s.spawn(ctx, u, st, t)
 	free()
+	return s.ended(ctx, u, r, err)
+}
+
+// ended closes a run, and judges it unless it could not be started.
+func (s *Supervisor) ended(ctx context.Context, u *unit, r *run, err error) (next, error) {
 	defer s.launcher.closeRun(ctx, r, err)
 	if err != nil {
 		return next{}, s.member.cannotStart(ctx, u, err)

@@ -128,7 +128,7 @@ func TestACacheThatARunHasMadeUselessIsMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	remove, err := p.Prepare()
+	_, remove, err := p.Prepare()
 	if err != nil {
 		t.Fatal(err)
 	}

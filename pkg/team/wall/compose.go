@@ -267,9 +267,9 @@ func limitsOf(l config.SandboxLimits) sandbox.Limits {
 // maxCopy bounds what a run gets copies of.
 const maxCopy = 64 << 20
 
-// Prepare makes the folders and the copies. remove ends the use of the private folder; it is never nil.
-func (w Plan) Prepare() (remove func() error, err error) {
-	if remove, err = makePrivate(filepath.Dir(w.Spec.Home)); err == nil {
+// Prepare makes the folders and the copies. held is the lock of the private folder, whose use remove ends; it is never nil.
+func (w Plan) Prepare() (held *os.File, remove func() error, err error) {
+	if held, remove, err = makePrivate(filepath.Dir(w.Spec.Home)); err == nil {
 		err = w.fill()
 	} else {
 		remove = func() error { return nil }
@@ -277,7 +277,7 @@ func (w Plan) Prepare() (remove func() error, err error) {
 	if err != nil {
 		err = fmt.Errorf("cannot prepare a sandbox: %w", err)
 	}
-	return remove, err
+	return held, remove, err
 }
 
 func (w Plan) fill() error {

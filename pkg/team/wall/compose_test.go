@@ -86,7 +86,7 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 	if !slices.Contains(w.Hosts, "api.anthropic.com") || len(w.Proxy.Hosts) != len(w.Hosts) || slices.ContainsFunc(toolchain.Registries(), func(h string) bool { return slices.Contains(w.Hosts, h) }) {
 		t.Errorf("it reaches %v", w.Hosts)
 	}
-	remove, err := w.Prepare()
+	_, remove, err := w.Prepare()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 			t.Errorf("not prepared: %v", err)
 		}
 	}
-	if _, err := w.Prepare(); err == nil {
+	if _, _, err := w.Prepare(); err == nil {
 		t.Error("two runs have one private folder")
 	}
 	if err := remove(); err != nil {
@@ -133,7 +133,7 @@ func TestAProgramIsToldThatThePersonTrustsTheWorktree(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := r.Compose(sandbox.Closed, "")
-	remove, err := w.Prepare()
+	_, remove, err := w.Prepare()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestTheGitFolderOfARunIsMountedWhereThatCanBe(t *testing.T) {
 		if len(s.Over) != over || slices.Contains(s.Write, r.Git.Git) != (level == sandbox.Partial) || !slices.Contains(s.Read, "/p/.git/objects") || slices.Contains(s.Read, r.Project.GitDir) || w.Reason != "why" {
 			t.Errorf("%s: %+v", level, s)
 		}
-		remove, err := w.Prepare()
+		_, remove, err := w.Prepare()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,6 +70,9 @@ type Wall struct {
 	env   []string // names of variables that it gets
 	facts sandbox.Capabilities
 	close []func() error
+
+	held     *os.File     // lock of the private folder
+	listener net.Listener // of the proxy
 }
 
 // Level is the level that runs of a program have ("": commands), and why it is not closed. The error says that
@@ -153,11 +157,58 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 	if w.run.Job && w.Cache != "" {
 		beginCache(w.maker.Project, w.Cache)
 	}
-	remove, err := w.Prepare()
+	var remove func() error
+	w.held, remove, err = w.Prepare()
 	w.close = append(w.close, remove)
 	if err != nil || level != sandbox.Closed { // elsewhere programs have the network of the machine
 		return err
 	}
+	listener, err := folder.Listen(proxySocket)
+	if err != nil {
+		return err
+	}
+	return w.serve(listener, u)
+}
+
+// Kept are the files that a run needs which outlives this process: the lock of its private folder, and the socket of its
+// proxy if it has one.
+func (w *Wall) Kept() (files []*os.File, err error) {
+	if w == nil || w.held == nil {
+		return nil, nil
+	}
+	if files = append(files, w.held); w.listener == nil {
+		return files, nil
+	}
+	socket, err := broker.FileOf(w.listener)
+	return append(files, socket), err
+}
+
+// Adopt makes the wall of a run that another process has begun; files are those that it kept.
+func (m *Maker) Adopt(ctx context.Context, u Use, files []*os.File) (*Wall, error) {
+	w := &Wall{maker: m, env: u.Env}
+	var level sandbox.Level
+	var reason string
+	var err error
+	if w.run, level, reason, err = m.run(ctx, u); err != nil || len(files) == 0 {
+		w.Spec = sandbox.Spec{Level: level, Wrap: w.run.Settings.Wrap}
+		return w, err
+	}
+	w.Plan, w.held = w.run.Compose(level, reason), files[0]
+	w.close = append(w.close, func() error { return errors.Join(safefile.RemoveTree(w.run.Private), w.held.Close()) })
+	if len(files) > 1 {
+		listener, err := net.FileListener(files[1])
+		if err == nil {
+			err = w.serve(listener, u)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("cannot adopt the sandbox of %s: %w", u.Name, err), w.Close())
+		}
+	}
+	return w, nil
+}
+
+// serve opens the proxy.
+func (w *Wall) serve(listener net.Listener, u Use) error {
 	if u.Refused != nil {
 		w.Proxy.Refused = func(refused proxy.Refusal) {
 			if !refused.Quiet {
@@ -165,13 +216,9 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 			}
 		}
 	}
-	listener, err := folder.Listen(proxySocket)
-	if err != nil {
-		return err
-	}
 	server, err := proxy.Serve(listener, w.Proxy)
 	if err == nil {
-		w.close = append(w.close, server.Close)
+		w.listener, w.close = listener, append(w.close, server.Close)
 	}
 	return err
 }
@@ -375,10 +422,10 @@ const (
 
 // makePrivate makes the folder that a run has for itself, and holds it until remove is called. Those that killed processes
 // have left are removed.
-func makePrivate(dir string) (remove func() error, err error) {
+func makePrivate(dir string) (held *os.File, remove func() error, err error) {
 	tmp := filepath.Dir(dir)
 	if err := safefile.MakeFolder(tmp, 0o755); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = guarded(tmp, func() error {
 		left := sweep(tmp) // another run does not keep this one from starting
@@ -388,11 +435,11 @@ func makePrivate(dir string) (remove func() error, err error) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
-		held, err := hold(dir)
+		held, err = hold(dir)
 		remove = func() error { return errors.Join(safefile.RemoveTree(dir), held.Close()) }
 		return err
 	})
-	return remove, err
+	return held, remove, err
 }
 
 // RemoveLeft removes the private folders of runs whose process is gone.
@@ -423,13 +470,7 @@ func sweep(tmp string) (err error) {
 	return err
 }
 
-// hold locks a folder. The lock is beside what the run may change, and ends with the process.
-func hold(dir string) (*flock.Flock, error) {
-	l := flock.New(dir, flock.SetFlag(os.O_RDONLY))
-	if ok, err := l.TryLock(); err != nil || !ok {
-		return nil, errors.Join(err, l.Close(), errInUse)
-	}
-	return l, nil
-}
+// hold locks a folder. The lock is beside what the run may change.
+func hold(dir string) (*os.File, error) { return safefile.Hold(dir, os.O_RDONLY) }
 
 var errInUse = errors.New("it is in use by another run")

@@ -125,7 +125,8 @@ type Caller struct {
 type Processes struct {
 	Host, BootID string
 	Running      func(pid int, start int64) (running, known bool)
-	Ancestors    func() []Ancestor // of the caller, itself first and the outermost last; nil: not known
+	Kept         func(run string) bool // a run goes on without its supervisor (blackboard.ProcessFacts); nil: none does
+	Ancestors    func() []Ancestor     // of the caller, itself first and the outermost last; nil: not known
 	StopOrphan   func(ctx context.Context, agent string, child blackboard.Child, grace time.Duration) error
 	FreeMB       func(path string) int // 0: unknown
 	Load         func() string         // processes that want to run, per processor; nil: not known
@@ -143,7 +144,7 @@ type Done struct {
 
 // Facts is what is known about the processes of this machine.
 func (b *Session) Facts() blackboard.ProcessFacts {
-	return blackboard.ProcessFacts{Host: b.Proc.Host, BootID: b.Proc.BootID, Running: b.Proc.Running,
+	return blackboard.ProcessFacts{Host: b.Proc.Host, BootID: b.Proc.BootID, Running: b.Proc.Running, Kept: b.Proc.Kept,
 		ClockJumped: b.Proc.ClockJumped != nil && b.Proc.ClockJumped()}
 }
 

@@ -74,6 +74,29 @@ func (g Agents) Register(ctx context.Context, in RegisterInput) (Registered, err
 	return out, err
 }
 
+// Adopted is a registration that goes on under another process.
+type Adopted struct {
+	Token, RunToken string
+}
+
+// Adopt gives the registration of a supervisor that died to this process, which has its run.
+func (g Agents) Adopt(ctx context.Context, in RegisterInput, run string) (out Adopted, err error) {
+	by, token, err := g.verbs.Board.NewRegistration(true)
+	if err != nil {
+		return out, err
+	}
+	runToken, hash, err := g.NewToken()
+	if err != nil {
+		return out, err
+	}
+	by.PID, by.PIDStart, by.Terminal, by.Settings = in.PID, in.PIDStart, in.Terminal, in.Settings
+	by.Child = &blackboard.Child{RunID: run, TokenHash: hash}
+	err = g.verbs.Board.Update(ctx, "adopt", func(s *blackboard.State, a transition.Actor) error {
+		return transition.Adopt(s, in.ID, by, a, g.verbs.Board.Now())
+	})
+	return Adopted{token, runToken}, err
+}
+
 // Unregister removes the caller's registration; --as names it for a person.
 func (g Agents) Unregister(ctx context.Context, id string, force bool) error {
 	caller, err := g.verbs.Board.Identify()
