@@ -102,6 +102,7 @@ func PromptHad(s *blackboard.State, agent string, ids []string, resumed bool, no
 	if e == nil || e.Child == nil {
 		return
 	}
+	requeueLost(s, e.Child.Task, now)
 	for _, n := range s.HumanNotes {
 		if !slices.Contains(ids, n.ID) {
 			continue
@@ -129,7 +130,7 @@ func endTexts(s *blackboard.State, agent, run string, finished bool, now time.Ti
 		case finished && n.Receipt.How != blackboard.ByTurn:
 			SeeTexts(s, agent, run, []string{n.ID}, nil, now)
 		default:
-			requeue(s, n, agent, "the run ended before it had it", now)
+			requeue(s, n, agent, runEnded, now)
 		}
 		if t := s.Task(n.For); t != nil && t.Status.Terminal() {
 			proposeTexts(s, t, now)
@@ -139,6 +140,7 @@ func endTexts(s *blackboard.State, agent, run string, finished bool, now time.Ti
 
 // proposeTexts makes proposals for another task of the texts that no run of a task will get.
 func proposeTexts(s *blackboard.State, t *blackboard.Task, now time.Time) {
+	requeueLost(s, t.ID, now)
 	for _, n := range s.HumanNotes {
 		if n.For != t.ID || !n.Queued() {
 			continue
@@ -152,6 +154,24 @@ func proposeTexts(s *blackboard.State, t *blackboard.Task, now time.Time) {
 		deliver(s, n, blackboard.System, blackboard.ByProposal, "", now)
 	}
 }
+
+// requeueLost queues the texts of a task again that were given to runs whose supervisor was killed: nobody wrote their end.
+func requeueLost(s *blackboard.State, task string, now time.Time) {
+	under := map[string]bool{}
+	for _, e := range s.Agents {
+		if e.Child != nil {
+			under[e.Child.RunID] = true
+		}
+	}
+	for _, n := range s.Texts(task) {
+		if n.GivenTo(n.Receipt.Run) && !under[n.Receipt.Run] {
+			requeue(s, n, blackboard.System, runEnded, now)
+		}
+	}
+}
+
+// runEnded is why a text is told again.
+const runEnded = "the run ended before it had it"
 
 func deliver(s *blackboard.State, n *blackboard.Note, agent, how, run string, now time.Time) {
 	n.Receipt.State, n.Receipt.How, n.Receipt.Run, n.Receipt.At = blackboard.TextDelivered, how, run, blackboard.TimeOf(now)

@@ -32,8 +32,8 @@ func (e earlier) taskNotes() string {
 	for _, n := range e.state.HumanNotes {
 		if n.For == e.task.ID && !n.Liza() && !e.task.RejectedFor(n) {
 			again := ""
-			if n.Receipt != nil && n.Receipt.Moved != "" {
-				again = " (an earlier run may have had it)"
+			if n.Receipt != nil && (n.Receipt.Moved != "" || !n.Queued()) {
+				again = " (an earlier run had it, or may have)"
 			}
 			l.add("- %s%s%s%s: %s", n.ID, after(" by ", n.By), commentPlace(n), again, strings.TrimSpace(n.Message))
 		}
