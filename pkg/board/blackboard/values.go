@@ -214,6 +214,9 @@ func (a Amount) Reaches(limit int, reserve Amount) bool {
 	return limit > 0 && (a >= Amount(limit) || a.Plus(reserve) > Amount(limit))
 }
 
+// Left returns what the amount leaves of limit.
+func (a Amount) Left(limit int) Amount { return AmountOf(max(0, float64(limit)-float64(a))) }
+
 // Is reports whether the amount is at least percent of whole.
 func (a Amount) Is(percent, whole int) bool { return 100*a >= Amount(percent)*Amount(whole) }
 

@@ -339,6 +339,11 @@ func ChangeSpec(s *blackboard.State, c *blackboard.SpecChange, task string, a Ac
 			affected = append(affected, t.ID)
 		}
 	}
+	for id, e := range s.Agents {
+		if e.Child != nil && slices.Contains(affected, e.Child.Task) {
+			TellRun(s, id, "spec", "the spec "+c.Spec+" has changed: "+oneLine(c.Change)+". Read it again", now)
+		}
+	}
 	s.Record(blackboard.Entry{Timestamp: c.Timestamp, Agent: a.ID, Action: blackboard.ActionSpecUpdated, Task: task, Detail: oneLine(c.Spec + ": " + c.Change), Extra: via(a)})
 	return affected, nil
 }

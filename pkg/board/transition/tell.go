@@ -1,7 +1,9 @@
 package transition
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"liza/pkg/board/blackboard"
@@ -61,6 +63,33 @@ func TellText(s *blackboard.State, n *blackboard.Note, a Actor, now time.Time) e
 		proposeTexts(s, t, now)
 	}
 	return nil
+}
+
+// TellRun lets Liza itself say something to the run of an agent that is under way: once for each key, and to that run only.
+func TellRun(s *blackboard.State, agent, key, text string, now time.Time) {
+	e := s.Agents[agent]
+	if e == nil || e.Child == nil || e.Child.Task == "" || e.Child.RunID == "" {
+		return
+	}
+	id := "liza-" + key + "-" + e.Child.RunID
+	if !slices.ContainsFunc(s.HumanNotes, func(n *blackboard.Note) bool { return n.ID == id }) {
+		s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: id, Timestamp: blackboard.TimeOf(now), Message: text, For: e.Child.Task, By: blackboard.System,
+			When: blackboard.WhenNext, Run: e.Child.RunID, Receipt: &blackboard.Receipt{State: blackboard.TextQueued, At: blackboard.TimeOf(now)}})
+	}
+}
+
+// NearLimit says what a task has left of the limits that come near with running, the usage so far of its present run; "" when none does.
+func NearLimit(s *blackboard.State, t *blackboard.Task, running Spent) string {
+	var left []string
+	for _, m := range meters(s, t, running)[:3] {
+		if s.WarnPercent > 0 && m.near(s.WarnPercent) && !m.value.Reaches(m.limit, 0) {
+			left = append(left, fmt.Sprintf("%s %s", m.value.Left(m.limit), unitOf[m.key]))
+		}
+	}
+	if left == nil {
+		return ""
+	}
+	return strings.Join(left, " and ") + " left: commit what you have"
 }
 
 // TakeTexts gives the texts that can go into the running turn to the run of an agent, before they are said: who looks later finds that

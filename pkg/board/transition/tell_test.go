@@ -155,3 +155,34 @@ func TestWhoMayTell(t *testing.T) {
 		}
 	}
 }
+
+// What Liza says to a run is said once, to that run only, and goes with it.
+func TestLizaTellsARunWhatComesNear(t *testing.T) {
+	t.Parallel()
+	b := talking(t)
+	b.WarnPercent = 80
+	b.Task("x").Limits = blackboard.Settings{"cost_cents": 100, "time_minutes": 10}
+	for _, c := range []struct {
+		spent Spent
+		want  string
+	}{
+		{Spent{Cents: 79}, ""},
+		{Spent{Cents: 100}, ""}, // it is reached: the run is stopped
+		{Spent{Cents: 85, Seconds: 60}, "15 cents left: commit what you have"},
+		{Spent{Cents: 85, Seconds: 8 * 60}, "15 cents and 2 minutes left: commit what you have"},
+	} {
+		if got := NearLimit(b.State, b.Task("x"), c.spent); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.spent, got, c.want)
+		}
+	}
+	for range 2 {
+		TellRun(b.State, "coder-1", "limit", "15 cents left", b.now)
+	}
+	if taken := TakeTexts(b.State, "coder-1", b.now); len(taken) != 1 || taken[0].Author() != "Liza" {
+		t.Errorf("took %v", taken)
+	}
+	b.must(EndRun(b.State, supervisorOf("coder-1"), RunResult{Task: "x"}, b.now))
+	if len(b.HumanNotes) != 0 {
+		t.Errorf("left: %v", b.HumanNotes)
+	}
+}

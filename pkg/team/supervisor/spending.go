@@ -204,6 +204,7 @@ func (s *spending) watched(ctx context.Context, adapter agent.Adapter, spec agen
 		look := time.NewTicker(spendingLook)
 		defer look.Stop()
 		var reached *limitError
+		near := false
 		var late <-chan time.Time
 		for {
 			select {
@@ -216,6 +217,9 @@ func (s *spending) watched(ctx context.Context, adapter agent.Adapter, spec agen
 			case <-spent:
 			}
 			s.showProvider(ctx, waits, task)
+			if !near && task != "" {
+				near = s.tellNear(ctx, ledger, task)
+			}
 			if reached == nil {
 				if reached = s.overspent(ctx, ledger, task); reached != nil {
 					late = time.After(lastFigures)
@@ -234,6 +238,23 @@ func (s *spending) watched(ctx context.Context, adapter agent.Adapter, spec agen
 		r.Error = "stopped: " + over.Error()
 	}
 	return r, over
+}
+
+// tellNear tells the running program once that a limit of its task comes near, and reports whether it did.
+func (s *spending) tellNear(ctx context.Context, ledger *Running, task string) bool {
+	st, err := s.Service.Board.View(ctx)
+	if err != nil || st.Task(task) == nil {
+		return false
+	}
+	own, _ := ledger.spent(s.ID, s.Service.Board.Now())
+	text := transition.NearLimit(st, st.Task(task), own)
+	if e := st.Agents[s.ID]; text == "" || e == nil || e.Child == nil {
+		return false
+	}
+	return s.Service.Board.Update(ctx, "limit", func(st *blackboard.State, _ transition.Actor) error {
+		transition.TellRun(st, s.ID, "limit", text, s.Service.Board.Now())
+		return nil
+	}) == nil
 }
 
 // overspent is the limit that the running program has reached, or nil.
