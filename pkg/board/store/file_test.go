@@ -203,7 +203,7 @@ func TestAnUnreadableFileIsReportedAndTheLastValidStateIsThere(t *testing.T) {
 		p.write(p.path(), c.text)
 		_, err := f.View(t.Context())
 		var invalid *store.InvalidError
-		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), ".liza/state.yaml is not valid: ") || invalid.Next() != "liza restore --list" {
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), ".liza/state.yaml is not valid: ") || invalid.Next() != "liza validate" {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 			continue
 		}

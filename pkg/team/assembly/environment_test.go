@@ -109,7 +109,7 @@ func TestTheSecretsOfTheEnvironment(t *testing.T) {
 	if got := e.Secrets().Mask("tok-12345678 plain-text-value"); got != "[REDACTED:token] plain-text-value" {
 		t.Errorf("masked: %q", got)
 	}
-	if e.Secrets() != e.Secrets() {
+	if first, second := e.Secrets(), e.Secrets(); first != second {
 		t.Error("there are two sets: what one learns the other writes")
 	}
 }
