@@ -214,9 +214,7 @@ func TestWhoClosesTheProgramDecidesWhatBecomesOfTheClaim(t *testing.T) {
 			if task.Status != c.status {
 				t.Errorf("task-1 is %s, want %s; the terminal shows\n%s", task.Status, c.status, x.text())
 			}
-			if !strings.Contains(x.text(), c.shows) {
-				t.Errorf("the terminal does not show %q but\n%s", c.shows, x.text())
-			}
+			x.until("the terminal shows "+c.shows, func() bool { return strings.Contains(x.text(), c.shows) })
 		})
 	}
 }
