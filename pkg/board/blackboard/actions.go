@@ -103,6 +103,7 @@ const (
 	ActionAgentLapsed       Action = "agent_lapsed"       // an agent's process is gone, or its lease expired long ago
 	ActionAgentGaveUp       Action = "agent_gave_up"      // a supervisor ended by itself, after failures
 	ActionProviderWait      Action = "provider_wait"      // its program reports that it waits for the provider
+	ActionModelEscalated    Action = "model_escalated"    // a run begins on the next rung of the ladder of models
 	ActionPlannerLaunched   Action = "planner_launched"   // a planner begins a run
 	ActionPlannerSuppressed Action = "planner_suppressed" // the trigger of the planner does not launch it again
 )

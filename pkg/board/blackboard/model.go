@@ -307,7 +307,7 @@ type Attempt struct {
 	Role      string  `yaml:"role,omitempty"`       // name of the role file
 	Kind      string  `yaml:"kind,omitempty"`       // planner, coder, code_reviewer, messenger or summarizer
 	Action    string  `yaml:"action,omitempty"`     // COMPLETED, STUCK or RETRY |  | there was no exit command
-	Outcome   string  `yaml:"outcome,omitempty"`    // submitted, approved, rejected, merged, blocked, retry, timeout, stalled, crashed, killed, lapsed, released or quota
+	Outcome   string  `yaml:"outcome,omitempty"`    // submitted, approved, rejected, merged, blocked, retry, timeout, stalled, crashed, killed, lapsed, released, quota, stuck or invalid
 	Summary   string  `yaml:"summary,omitempty"`    // what the agent said of it, in one line
 	Commit    string  `yaml:"commit,omitempty"`     // head of the worktree afterwards
 	Attic     string  `yaml:"attic,omitempty"`      // ref of the work that was saved |  | nothing was saved
@@ -315,6 +315,7 @@ type Attempt struct {
 	Seconds   int     `yaml:"seconds,omitempty"`    // how long the program ran, in seconds
 	Ended     Time    `yaml:"ended,omitempty"`      // when
 	CLI       string  `yaml:"cli,omitempty"`        // name of the agent program
+	Rung      int     `yaml:"rung,omitempty"`       // rung of the ladder of models, from 1 |  | there is no ladder, or the run says nothing about its model
 	Sandbox   string  `yaml:"sandbox,omitempty"`    // how it was contained: closed, partial, wrap or open |  | a run of an earlier version, open
 
 	Session *Conversation `yaml:"session,omitempty"` // conversation that can be resumed |  | the program has none that can be resumed

@@ -14,7 +14,7 @@ type Config struct {
 	Protocol      Protocol         `key:"protocol" about:"Defaults of the section config of state.yaml; a key that is there wins."`
 	Orchestration Orchestration    `key:"orchestration" about:"How liza run works."`
 	Agents        Agents           `key:"agents" about:"Agent programs; the name of a program of the project, or of a built-in one to change, has a map of its own."`
-	Models        Names            `key:"models" about:"Model per role or kind, as MODEL or PROGRAM:MODEL; empty: the next more general one, at last the program's own."`
+	Models        map[string]Model `key:"models" about:"Model per role or kind, as MODEL or PROGRAM:MODEL; empty: the next more general one, at last the program's own. Or {ladder: [PROGRAM:MODEL, …], after_rejections: N}: the next one takes over where one fails."`
 	Roles         Roles            `key:"roles" about:"Roles of runs."`
 	Context       Context          `key:"context" about:"Parts and size of prompts."`
 	Plan          Plan             `key:"plan" about:"Conditions for the plan of a planner."`
@@ -47,6 +47,14 @@ type Config struct {
 
 // Names maps one name to another.
 type Names = map[string]string
+
+// Model names the model of a role: one, or a ladder whose next rung takes over where one fails to complete
+// (specs/configuration.md#a-ladder-of-models).
+type Model struct {
+	Name            string   // MODEL or PROGRAM:MODEL; of a ladder the first rung
+	Ladder          []string `key:"ladder" is:"rung" required:"true"` // PROGRAM:MODEL, the cheapest first
+	AfterRejections int      `key:"after_rejections" is:"0..5"`       // rejections on a rung until the next is taken; 0: never
+}
 
 // Protocol has the defaults of state.yaml's section config (specs/protocol.md#2.8).
 type Protocol struct {
@@ -497,7 +505,7 @@ func Describe(key string) string {
 	parts := strings.Split(key, ".")
 	for i, part := range parts {
 		if t.Kind() == reflect.Map {
-			if t = t.Elem(); t.Kind() == reflect.String && i == len(parts)-1 {
+			if t = t.Elem(); (t.Kind() == reflect.String || t == modelType) && i == len(parts)-1 {
 				return about
 			}
 			about = ""

@@ -115,8 +115,8 @@ func TestAFileSetsEveryKindOfValue(t *testing.T) {
 		{"agent", cfg.Agents.Custom["mine"], CustomAgent{Command: []string{"bash", "./my-agent.sh", "{{.PromptFile}}"}, Prompt: "stdin", Output: "text", Env: Names{"MY_FLAG": "1"}}},
 		{"agent in one line", cfg.Agents.Custom["other"], CustomAgent{Command: []string{"x"}, Prompt: "file", Output: "claude-stream-json"}},
 		{"changed agent", cfg.Agents.Custom["codex"], CustomAgent{Env: Names{"A": "b"}, EndGrace: 3, ExitCodes: Names{"9": "quota"}, Signatures: Signatures{Quota: []string{"come back later"}}}},
-		{"model of a kind", cfg.Models["coder"], "claude:sonnet"},
-		{"model of a role", cfg.Models["fix"], "opus"},
+		{"model of a kind", cfg.Models["coder"].Name, "claude:sonnet"},
+		{"model of a role", cfg.Models["fix"].Name, "opus"},
 		{"mapping changed", cfg.Roles.TypeMapping["bug"], "implement"},
 		{"mapping added", cfg.Roles.TypeMapping["weird"], "test"},
 		{"mapping kept", cfg.Roles.TypeMapping["refactor"], "refactor"},
@@ -308,7 +308,7 @@ func TestTheEnvironmentWinsOverTheFile(t *testing.T) {
 	cfg := mustLoad(t, liza, "LIZA_REVIEW_MODE=yolo", "LIZA_LIMITS_COST_CENTS=50", "LIZA_PLAN_HUMAN_REVIEW=true",
 		"LIZA_REVIEW_TEST_PATHS=a/**, b/**", "LIZA_AGENTS_FALLBACK=codex,gemini", "LIZA_MODELS_CODER=opus", "LIZA_REVIEW_CHECKS_SECURITY_ENABLED=false",
 		"LIZA_REVIEW_CHECKS_SECURITY_SEVERITY=warning", "LIZA_LIMITS_TIMEOUT_MINUTES_CODER=7", "LIZA_MESSENGER_MODE=", "LIZA_AGENT_ID=coder-1")
-	if cfg.Review.Mode != "yolo" || cfg.Limits.CostCents != 50 || !cfg.Plan.HumanReview || cfg.Models["coder"] != "opus" ||
+	if cfg.Review.Mode != "yolo" || cfg.Limits.CostCents != 50 || !cfg.Plan.HumanReview || cfg.Models["coder"].Name != "opus" ||
 		cfg.Limits.Timeout.Coder != 7*time.Minute || cfg.Messenger.Mode != "llm" {
 		t.Errorf("got %+v", cfg)
 	}
@@ -429,7 +429,7 @@ func TestAMissingSeverityIsThatOfTheCheck(t *testing.T) {
 func TestNullAndAliasesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	cfg := mustLoad(t, folder(t, "config.yaml", "hooks: {pre_review: &c [make], pre_merge: *c}\nlimits: ~\nmodels: {coder: }\nreview: {mode: null}\n"))
-	if !slices.Equal(cfg.Hooks.PreMerge, []string{"make"}) || cfg.Limits.CostCents != 1000 || cfg.Models["coder"] != "" {
+	if !slices.Equal(cfg.Hooks.PreMerge, []string{"make"}) || cfg.Limits.CostCents != 1000 || cfg.Models["coder"].Name != "" {
 		t.Errorf("got %+v", cfg.Hooks)
 	}
 }

@@ -20,8 +20,8 @@ func Default() *Config {
 		Orchestration: Orchestration{MaxConcurrentAgents: 3},
 		Exit:          Exit{Schema: true},
 		Agents:        Agents{Default: "claude", Custom: map[string]CustomAgent{}},
-		Models: Names{
-			"default": "", "planner": "", "coder": "", "code_reviewer": "", "messenger": "", "summarizer": "",
+		Models: map[string]Model{
+			"default": {}, "planner": {}, "coder": {}, "code_reviewer": {}, "messenger": {}, "summarizer": {},
 		},
 		Roles: Roles{
 			Default: "implement",
@@ -157,6 +157,7 @@ func (c *Config) overlay(to, own reflect.Value, prefix string) {
 var (
 	pathForm     = lazy(`^(~(/.*)?|[^~\x00][^\x00]*)$`)
 	hostForm     = lazy(`^((\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+	rungForm     = lazy(`^[^:\s]+:\S+$`)
 	variableForm = lazy(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
 )
 

@@ -166,7 +166,29 @@ func (c *Config) together() []*ValueError {
 		wrong("review.auto_merge", "review.mode", "false in review.mode "+r.Mode, "true")
 		r.AutoMerge = false
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
+		expected, found := c.climbable(name)
+		if expected != "" {
+			wrong("models."+name, "", expected, found)
+			c.Models[name] = Model{}
+		}
+	}
 	return errs
+}
+
+// climbable describes what the ladder of a role or kind should be, and what it is instead; "" when it is a good one.
+func (c *Config) climbable(name string) (expected, found string) {
+	m := c.Models[name]
+	if m.Ladder != nil && slices.Contains([]string{"planner", "messenger", "summarizer"}, name) {
+		return "one model: a ladder is for coders and reviewers", "a ladder"
+	}
+	for _, rung := range m.Ladder {
+		program, _, _ := strings.Cut(rung, ":")
+		if _, own := c.Agents.Custom[program]; !own && program != "scripted" && !slices.Contains(builtinPrograms, program) {
+			return "rungs of programs that there are", strconv.Quote(rung)
+		}
+	}
+	return "", ""
 }
 
 // OneFile refuses a folder that has both config.yaml and config.json.
@@ -275,7 +297,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, key string) {
 
 func (d *decoder) field(n *yaml.Node, v reflect.Value, k kind, key string) {
 	switch {
-	case k.typ.Kind() == reflect.Struct && k.typ != fallbackType:
+	case k.typ.Kind() == reflect.Struct && !single(k.typ):
 		d.structure(n, v, key)
 	case k.typ.Kind() == reflect.Map:
 		d.table(n, v, k, key)
@@ -312,7 +334,7 @@ func (d *decoder) entry(p pair, v reflect.Value, k kind, key string) {
 	name := reflect.ValueOf(p.key.Value)
 	set := func(e reflect.Value) { v.SetMapIndex(name, e) }
 	elem := k.of(k.typ.Elem())
-	if elem.typ.Kind() != reflect.Struct {
+	if elem.typ.Kind() != reflect.Struct || single(elem.typ) {
 		d.leaf(p.value, set, elem, key)
 		return
 	}
@@ -525,7 +547,7 @@ func nodeOf(text string, k kind) *yaml.Node {
 			}
 		}
 		return n
-	case k.typ.Kind() == reflect.String:
+	case k.typ.Kind() == reflect.String || k.typ == modelType:
 		return str(text)
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(text)}

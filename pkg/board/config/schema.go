@@ -71,6 +71,12 @@ func schemaOf(v reflect.Value, k kind, key string, preset bool) map[string]any {
 		s := map[string]any{"oneOf": []any{namesSchema(), map[string]any{"type": "object", "additionalProperties": namesSchema()}}}
 		describe(s, key)
 		return s
+	case k.typ == modelType:
+		s := map[string]any{"oneOf": []any{map[string]any{"type": "string"}, itemSchema(k.typ)}}
+		if describe(s, key); preset {
+			s["default"] = shownValue(v, k)
+		}
+		return s
 	case k.typ.Kind() == reflect.Struct:
 		return objectSchema(v, key)
 	case k.typ.Kind() == reflect.Map:
@@ -148,6 +154,9 @@ func valueSchema(k kind) map[string]any {
 func itemSchema(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for f := range t.Fields() {
+		if f.Tag.Get("key") == "" {
+			continue
+		}
 		properties[f.Tag.Get("key")] = valueSchema(kindOf(f))
 		if f.Tag.Get("required") != "" {
 			required = append(required, f.Tag.Get("key"))
@@ -181,6 +190,16 @@ func shownValue(v reflect.Value, k kind) any {
 			return f.ByRole
 		}
 		return append([]string{}, f.All...)
+	}
+	if m, ok := v.Interface().(Model); ok {
+		if m.Ladder == nil {
+			return m.Name
+		}
+		shown := map[string]any{"ladder": m.Ladder}
+		if m.AfterRejections > 0 {
+			shown["after_rejections"] = m.AfterRejections
+		}
+		return shown
 	}
 	if k.typ.Kind() == reflect.Slice && k.typ.Elem().Kind() == reflect.Struct {
 		return shownItems(v)

@@ -60,7 +60,7 @@ func Set(data []byte, file, key, text string, environment []string) ([]byte, err
 // readText reads a value as a person writes it on a command line.
 func readText(text string, k kind) (v any, expected string, at *yaml.Node) {
 	n := nodeOf(text, k)
-	if k.typ.Kind() == reflect.Slice || k.typ == fallbackType {
+	if k.typ.Kind() == reflect.Slice || single(k.typ) {
 		if given, err := yamldoc.Node([]byte(text)); err == nil && given != nil && given.Kind != yaml.ScalarNode {
 			n = given // [a, b]
 		}
@@ -79,7 +79,7 @@ func kindAt(key string) (kind, error) {
 	for i, part := range parts {
 		at := strings.Join(parts[:i], ".")
 		switch {
-		case k.typ.Kind() == reflect.Struct && k.typ != fallbackType:
+		case k.typ.Kind() == reflect.Struct && !single(k.typ):
 			f, ok := fieldOf(k.typ, part)
 			if rest, open := fieldOf(k.typ, "*"); !ok && open && part != "" {
 				k = kindOf(rest).of(rest.Type.Elem())
@@ -98,7 +98,7 @@ func kindAt(key string) (kind, error) {
 			return k, &KeyError{key, at + " is a single value"}
 		}
 	}
-	if k.typ.Kind() == reflect.Map || k.typ.Kind() == reflect.Struct && k.typ != fallbackType {
+	if k.typ.Kind() == reflect.Map || k.typ.Kind() == reflect.Struct && !single(k.typ) {
 		return k, &KeyError{key, "it is a section; name one of its keys"}
 	}
 	return k, nil

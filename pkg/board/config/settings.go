@@ -293,7 +293,7 @@ func walk(v reflect.Value, written func(reflect.Value), prefix string, out *[]le
 		}
 		fv, k := v.Field(i), kindOf(f)
 		switch {
-		case k.typ.Kind() == reflect.Struct && k.typ != fallbackType:
+		case k.typ.Kind() == reflect.Struct && !single(k.typ):
 			walk(fv, func(reflect.Value) { written(v) }, key, out)
 		case k.typ.Kind() == reflect.Map && fv.Len() == 0 && name != "*":
 			*out = append(*out, leaf{key: key, kind: k, get: func() reflect.Value { return fv }})
@@ -310,7 +310,7 @@ func walkMap(m reflect.Value, k kind, key string, out *[]leaf) {
 	for _, name := range mapKeys(m) {
 		at := reflect.ValueOf(name)
 		set := func(x reflect.Value) { m.SetMapIndex(at, x) }
-		if elem.typ.Kind() == reflect.Struct {
+		if elem.typ.Kind() == reflect.Struct && !single(elem.typ) {
 			e := reflect.New(elem.typ).Elem()
 			e.Set(m.MapIndex(at))
 			walk(e, set, join(key, name), out)

@@ -38,7 +38,11 @@ func (k kind) of(elem reflect.Type) kind { return kind{typ: elem, is: k.is, unit
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	fallbackType = reflect.TypeFor[Fallback]()
+	modelType    = reflect.TypeFor[Model]()
 )
+
+// single reports whether a struct is the value of one key, which has several forms.
+func single(t reflect.Type) bool { return t == fallbackType || t == modelType }
 
 // value decodes a node as a value of the kind. For an invalid one expected describes a valid value, and at is the invalid
 // node.
@@ -48,6 +52,8 @@ func value(n *yaml.Node, k kind) (v reflect.Value, expected string, at *yaml.Nod
 	switch {
 	case k.typ == fallbackType:
 		return fallback(n, k)
+	case k.typ == modelType:
+		return model(n, k)
 	case k.typ.Kind() == reflect.Slice:
 		return list(n, k)
 	case k.typ.Kind() == reflect.Struct:
@@ -187,6 +193,23 @@ func fallback(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
 	return reflect.ValueOf(f), "", nil
 }
 
+// model reads the name of a model, or a ladder of them.
+func model(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		name, _, at := value(n, k.of(reflect.TypeFor[string]()))
+		return reflect.ValueOf(Model{Name: name.String()}), "a string (in quotes), or a map with the keys ladder, after_rejections", at
+	}
+	v, expected, at := item(n, k)
+	m := v.Interface().(Model)
+	if at == nil && len(m.Ladder) < 2 {
+		expected, at = "a ladder of two rungs or more", n
+	}
+	if at == nil {
+		m.Name = m.Ladder[0]
+	}
+	return reflect.ValueOf(m), expected, at
+}
+
 // text checks a string; it returns a description of valid ones, or "" if the string is valid.
 func (k kind) text(s string) string {
 	switch {
@@ -200,6 +223,8 @@ func (k kind) text(s string) string {
 		return "a path that begins with / or ~/, or one in the project"
 	case k.is == "glob" && !globForm(s):
 		return "a glob of paths in the project, such as auth/**"
+	case k.is == "rung" && !rungForm().MatchString(s):
+		return "PROGRAM:MODEL (PROGRAM:default leaves the model to the program)"
 	case k.is == "host" && !hostForm().MatchString(s):
 		return "a host: api.example.com, *.example.com, or one with a port (127.0.0.1:11434)"
 	case k.is == "variable" && !variableForm().MatchString(s):

@@ -52,7 +52,7 @@ type Input struct {
 	HasWork     bool            // the worktree holds commits or changes
 	Tip         string          // tip of the task's branch
 	What        string          // kind of the event: "failed", "lapsed", "stuck", "retry" …
-	Outcome     string          // end of a failed run: timeout, stalled, crashed, killed
+	Outcome     string          // end of a failed run: timeout, stalled, crashed, killed, refused, stuck, invalid
 	Tail        blackboard.List // last lines of the run's output
 	Halt        *blackboard.Halt
 	Recovered   *bool

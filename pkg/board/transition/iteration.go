@@ -57,13 +57,16 @@ func Retry(s *blackboard.State, id string, a Actor, in Input, now time.Time) err
 	return run(s, evRetry, id, a, in, now)
 }
 
-// RunFailed records a failed run (T39); in.Outcome is timeout, stalled, crashed or killed. A timeout or stall of the last
+// RunFailed records a failed run (T39); in.Outcome is timeout, stalled, crashed, killed, refused, stuck or invalid. A timeout or stall of the last
 // iteration blocks the task (T26), and so does the last crash, stall or timeout that limits.task_crashes allows (T24).
 func RunFailed(s *blackboard.State, id string, a Actor, in Input, now time.Time) error {
 	t := s.Task(id)
 	over := t != nil && hung(in.Outcome) && IterationsOver(s, t)
 	if err := run(s, evRunFailed, id, a, in, now); err != nil {
 		return err
+	}
+	if last := onLadder(t.Attempts, string(blackboard.RoleCoder)); last != nil && last.ClaimSeq == t.ClaimSeq && Incomplete(in.Outcome) && !Incomplete(last.Outcome) {
+		last.Outcome = in.Outcome // the program ended well, but not the work
 	}
 	in.Reason = strings.TrimSuffix(in.Outcome+": "+in.Reason, ": ")
 	switch {

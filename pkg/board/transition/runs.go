@@ -56,6 +56,7 @@ type RunResult struct {
 	Cached    int
 	Crashed   bool
 	Finished  bool // the program ended by itself
+	Climbs    bool // a failure is answered by the next rung of the ladder of models, and counts for no limit
 	Outcome   *blackboard.LastOutcome
 }
 
@@ -184,7 +185,7 @@ func firstCrash(s *blackboard.State, r RunResult) bool {
 // limit or a person stopped, neither counts nor ends the row.
 func countCrash(t *blackboard.Task, r RunResult) {
 	switch {
-	case r.Attempt.Kind != string(blackboard.RoleCoder):
+	case r.Attempt.Kind != string(blackboard.RoleCoder), r.Climbs && !r.Finished:
 	case r.Crashed, hung(r.Attempt.Outcome):
 		t.Crashes++
 	case r.Finished:

@@ -204,6 +204,7 @@ type Attempt struct {
 	CostCents *blackboard.Amount `json:"cost_cents"`
 	Commit    string             `json:"commit,omitempty"`
 	Sandbox   string             `json:"sandbox,omitempty"`
+	Rung      string             `json:"rung,omitempty"` // of the ladder of models, and why it is not the one before
 	Prompt    string             `json:"prompt,omitempty"`
 	Answer    string             `json:"answer,omitempty"`
 }

@@ -268,12 +268,12 @@ func rejection(t *blackboard.Task) []string {
 
 func attempts(t *blackboard.Task) []string {
 	var list []string
-	for _, a := range t.Attempts {
+	for i, a := range t.Attempts {
 		cost := "?"
 		if a.CostCents != nil {
 			cost = a.CostCents.Dollars()
 		}
-		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s%s", a.Seq, a.Agent, cmp.Or(a.Role, a.Kind), cmp.Or(a.Outcome, a.Action), age(a.Seconds), cost, prose.After(", ", a.Sandbox),
+		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s%s%s", a.Seq, a.Agent, cmp.Or(a.Role, a.Kind), cmp.Or(a.Outcome, a.Action), age(a.Seconds), cost, prose.After(", ", a.Sandbox), prose.After(", ", rungOf(t, i)),
 			prose.After(": ", a.Summary), aside("saved: ", a.Attic))))
 	}
 	return list

@@ -19,6 +19,7 @@ import (
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
 	"liza/pkg/team/findings"
 )
 
@@ -267,11 +268,20 @@ func intentOf(t *blackboard.Task) []string {
 // AttemptsOf returns the finished runs of t, the oldest first.
 func AttemptsOf(t *blackboard.Task) []Attempt {
 	list := []Attempt{}
-	for _, a := range t.Attempts {
+	for i, a := range t.Attempts {
 		list = append(list, Attempt{Seq: a.Seq, Agent: a.Agent, Kind: cmp.Or(a.Kind, a.Role), CLI: a.CLI, Outcome: cmp.Or(a.Outcome, a.Action), Summary: a.Summary,
-			Ended: a.Ended, Seconds: a.Seconds, CostCents: a.CostCents, Commit: a.Commit, Sandbox: a.Sandbox})
+			Ended: a.Ended, Seconds: a.Seconds, CostCents: a.CostCents, Commit: a.Commit, Sandbox: a.Sandbox, Rung: rungOf(t, i)})
 	}
 	return list
+}
+
+// rungOf is the rung of the ladder of models of attempt i, with the end that led to it; "" without one.
+func rungOf(t *blackboard.Task, i int) string {
+	a := t.Attempts[i]
+	if a.Rung == 0 {
+		return ""
+	}
+	return fmt.Sprintf("rung %d", a.Rung) + prose.After(" after ", transition.Climbed(t, i))
 }
 
 // happening returns an entry of a task's history in words.

@@ -248,14 +248,9 @@ func (l *Library) Use(k Kind, name, rule string) (Resolved, error) {
 // Program returns the agent program and the model of a run (1.7). cli and model are the options of the command line, or "";
 // isProgram distinguishes names of programs from the first part of a model's name.
 func (l *Library) Program(r *Role, t *blackboard.Task, s Settings, cli, model string, isProgram func(string) bool) (program, id string) {
-	id, whose := model, r
-	if id == "" && t != nil && t.ModelRole != "" {
-		if other, err := l.Get(t.ModelRole); err == nil { // a plan with another one was refused
-			whose = other
-		}
-	}
+	id = model
 	if id == "" {
-		id = whose.model(s)
+		id = l.modelRole(r, t).model(s)
 	}
 	program = cmp.Or(r.CLI, s.Program, "claude")
 	if prefix, rest, ok := strings.Cut(id, ":"); ok && isProgram(prefix) {
@@ -267,11 +262,33 @@ func (l *Library) Program(r *Role, t *blackboard.Task, s Settings, cli, model st
 	return cmp.Or(cli, program), id
 }
 
+// modelRole is the role whose model a run gets: its own, or that which the task names.
+func (l *Library) modelRole(r *Role, t *blackboard.Task) *Role {
+	if t != nil && t.ModelRole != "" {
+		if other, err := l.Get(t.ModelRole); err == nil { // a plan with another one was refused
+			return other
+		}
+	}
+	return r
+}
+
+// ModelSetting returns the entry of the setting models from which Program takes the model of a run; "" when none has it.
+func (l *Library) ModelSetting(r *Role, t *blackboard.Task, s Settings) string {
+	return l.modelRole(r, t).modelSetting(s)
+}
+
 // model returns the role's model; for Default that of the settings for the role, for its kind, or for all, or "": then the
 // program chooses.
 func (r *Role) model(s Settings) string {
 	if r.Model != Default {
 		return r.Model
+	}
+	return s.Models[r.modelSetting(s)]
+}
+
+func (r *Role) modelSetting(s Settings) string {
+	if r.Model != Default {
+		return ""
 	}
 	names := []string{r.Name}
 	for _, a := range aliases { // settings may name a role by its alias
@@ -280,8 +297,8 @@ func (r *Role) model(s Settings) string {
 		}
 	}
 	for _, name := range append(names, string(r.Kind), "default") {
-		if m := s.Models[name]; m != "" {
-			return m
+		if s.Models[name] != "" {
+			return name
 		}
 	}
 	return ""

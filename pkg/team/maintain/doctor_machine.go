@@ -194,9 +194,11 @@ func (x *Doctor) programs(ctx context.Context, _ *project.Project) {
 		}
 	}
 	for _, model := range cfg.Models {
-		if prefix, _, ok := strings.Cut(model, ":"); ok {
-			if _, err := agent.Lookup(prefix, options); err == nil {
-				add(prefix)
+		for _, name := range append(model.Ladder, model.Name) {
+			if prefix, _, ok := strings.Cut(name, ":"); ok {
+				if _, err := agent.Lookup(prefix, options); err == nil {
+					add(prefix)
+				}
 			}
 		}
 	}

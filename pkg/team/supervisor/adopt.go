@@ -37,6 +37,7 @@ type keptRun struct {
 	Prompt      prompt.Prompt
 	Role        role.Resolved
 	CLI, Model  string
+	Rung, Rungs int
 	Reask       int
 	Restarts    int
 	Resumed     *blackboard.Conversation
@@ -72,7 +73,7 @@ func (l *launcher) keep(ctx context.Context, adapter agent.Adapter, spec *agent.
 	if !agent.CanKeep || r.socket == nil || spec.Terminal != nil || r.brief.role.Role.Kind != role.Kind(l.Role) {
 		return remove, nil
 	}
-	k := keptRun{Format: keptFormat, Agent: l.ID, Mark: r.mark, Task: r.task, Number: r.number, Before: r.before, Prompt: r.brief.Prompt, Role: r.brief.role, CLI: r.brief.program, Model: r.brief.model,
+	k := keptRun{Format: keptFormat, Agent: l.ID, Mark: r.mark, Task: r.task, Number: r.number, Before: r.before, Prompt: r.brief.Prompt, Role: r.brief.role, CLI: r.brief.program, Model: r.brief.model, Rung: r.brief.rung, Rungs: r.brief.rungs,
 		Reask: r.brief.reask, Restarts: r.brief.restarts, Resumed: r.brief.resumed, Spec: keptSpec{spec.Dir, spec.PromptFile, spec.Session, spec.Worktree}, Sandbox: r.sandbox, Git: r.git, Record: r.record.sequence(),
 		Seen: seen, Due: u.due, Reasks: u.reasks, With: u.with, Claim: u.claim}
 	facts, err := json.Marshal(k)
@@ -170,7 +171,7 @@ func (s *Supervisor) goOn(soft, hard context.Context, a *adopted) error {
 // resume is launch for a run that was adopted.
 func (l *launcher) resume(ctx context.Context, a *adopted, st *blackboard.State, u *unit) (*run, error) {
 	r := &run{number: a.Number, mark: a.Mark, before: a.Before, task: a.Task, git: a.Git, sandbox: a.Sandbox,
-		brief: briefing{Prompt: a.Prompt, role: a.Role, program: a.CLI, model: a.Model, reask: a.Reask, restarts: a.Restarts, resumed: a.Resumed}}
+		brief: briefing{Prompt: a.Prompt, role: a.Role, program: a.CLI, model: a.Model, place: place{rung: a.Rung, rungs: a.Rungs}, reask: a.Reask, restarts: a.Restarts, resumed: a.Resumed}}
 	u.reasks, u.with, u.claim, u.fixed, u.due = a.Reasks, a.With, a.Claim, true, a.Due
 	followed := false
 	defer func() {

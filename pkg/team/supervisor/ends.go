@@ -27,6 +27,9 @@ func (s *Supervisor) askAgain(ctx context.Context, u *unit, r *run, problem stri
 		s.member.warn(u.task, "asks again (%d): %s", u.reasks, problem)
 		return next{again: true}, nil
 	}
+	if r.climbs() {
+		return s.climb(ctx, u, "invalid", problem)
+	}
 	_, err := outcome.Unanswered(ctx, u.board, outcome.Run{Kind: string(s.Role), Task: u.task}, problem, u.reasks+1)
 	s.member.warn(u.task, "stuck: invalid exit command: %s", problem)
 	return next{}, err

@@ -46,6 +46,7 @@ func (s *Supervisor) register(ctx context.Context) error {
 		return err
 	}
 	s.member.tell(Ready, "", "ready, runs %s", program)
+	s.programs.tellLadder()
 	return nil
 }
 

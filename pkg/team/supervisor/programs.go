@@ -9,6 +9,7 @@ import (
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/role"
@@ -18,11 +19,12 @@ import (
 // Programs are the agent programs that a member may start, and what they wait for.
 type programs struct {
 	*member
-	Adapter    func(name string) (agent.Adapter, error)
-	CLI, Model string         // of the command line; "" as configured
-	role       string         // in the place of the role that would be used; "": none
-	Jitter     func() float64 // nil: waits do not differ
-	quotas     streak
+	Adapter     func(name string) (agent.Adapter, error)
+	CLI, Model  string          // of the command line; "" as configured
+	Interactive *agent.Terminal // nil: no person works with the program
+	role        string          // in the place of the role that would be used; "": none
+	Jitter      func() float64  // nil: waits do not differ
+	quotas      streak
 }
 
 // choice is the agent program and the model of a run. wait says why none may be started
@@ -30,11 +32,69 @@ type programs struct {
 type choice struct {
 	name, model string
 	wait        waiting
+	place
+}
+
+// place is where a run is on its ladder of models: from 1 to rungs, 0 without one. why says what failed on the rung below, "" when
+// the run before was on this one.
+type place struct {
+	rung, rungs int
+	why         string
 }
 
 // programFor is the agent program and the model of a run of that role (1.7).
 func (ps *programs) programFor(r *role.Role, t *blackboard.Task) (name, model string) {
 	return ps.Service.Board.Roles().Library().Program(r, t, ps.Service.Board.Roles().Settings(), ps.CLI, ps.Model, ps.known)
+}
+
+// first is the program of a run as its role has it, or the rung of its ladder. A reviewer is never on a lower one than the coder
+// whose work it judges, as far as its own ladder goes.
+func (ps *programs) first(kind role.Kind, r *role.Role, t *blackboard.Task) (c choice) {
+	m, why := ps.ladder(r, t)
+	if t == nil || m.Ladder == nil || why != "" || kind != role.Coder && kind != role.Reviewer {
+		c.name, c.model = ps.programFor(r, t)
+		return c
+	}
+	c.rungs = len(m.Ladder)
+	if c.rung, c.why = transition.NextRung(t, string(kind), c.rungs, m.AfterRejections); kind == role.Reviewer {
+		c.rung = max(c.rung, min(transition.LastRung(t, string(role.Coder)), c.rungs))
+	}
+	c.name, c.model = ps.Service.Board.Roles().Library().Program(r, t, ps.Service.Board.Roles().Settings(), "", m.Ladder[c.rung-1], ps.known)
+	return c
+}
+
+// ladder is what models says for a role. why says that its ladder has no effect here.
+func (ps *programs) ladder(r *role.Role, t *blackboard.Task) (m config.Model, why string) {
+	name := ps.Service.Board.Roles().Library().ModelSetting(r, t, ps.Service.Board.Roles().Settings())
+	if m = ps.Service.Board.Config().Models[name]; m.Ladder == nil {
+		return m, ""
+	}
+	switch {
+	case ps.Interactive != nil:
+		why = "a person works with the program"
+	case ps.CLI != "" || ps.Model != "":
+		why = "the command line names the program or its model"
+	default:
+		return m, ""
+	}
+	return m, fmt.Sprintf("the ladder of models.%s has no effect: %s", name, why)
+}
+
+// tellLadder says that a ladder is not climbed here.
+func (ps *programs) tellLadder() {
+	if used, err := ps.roleFor(role.Kind(ps.Role), nil); err == nil {
+		if _, why := ps.ladder(used.Role, nil); why != "" {
+			ps.warn("", "%s", why)
+		}
+	}
+}
+
+// climb lets the run after one that failed to complete begin on the next rung, under the same claim.
+func (s *Supervisor) climb(ctx context.Context, u *unit, outcome, why string) (next, error) {
+	u.reask, u.talk, u.fresh, u.reasks = nil, nil, true, 0
+	s.member.warn(u.task, "%s: %s", outcome, why)
+	_, err := u.board.RunFailed(ctx, u.task, outcome, why)
+	return next{again: true}, err
 }
 
 // known reports whether an agent program has that name.
@@ -47,8 +107,7 @@ func (ps *programs) known(name string) bool {
 // the first of agents.fallback that does not, with its own default model. A reviewer's is
 // another one than those that wrote the work, where the policy wants that.
 func (ps *programs) choose(st *blackboard.State, kind role.Kind, r *role.Role, t *blackboard.Task) choice {
-	main := choice{}
-	main.name, main.model = ps.programFor(r, t)
+	main := ps.first(kind, r, t)
 	options := []choice{main}
 	fallback := ps.Service.Board.Config().Agents.Fallback
 	names := fallback.For(r.Name)
@@ -57,7 +116,7 @@ func (ps *programs) choose(st *blackboard.State, kind role.Kind, r *role.Role, t
 	}
 	for _, name := range names {
 		if name != main.name && ps.known(name) {
-			options = append(options, choice{name: name})
+			options = append(options, choice{name: name, place: main.place})
 		}
 	}
 	for _, c := range options {

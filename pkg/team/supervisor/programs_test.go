@@ -130,7 +130,7 @@ func TestAFallBackTakesOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(c *clockwork) {
 				c.Config.Agents.Default, c.Config.Agents.Fallback = "one", fallback
-				c.Config.Models = map[string]string{"default": "the-best"}
+				c.Config.Models = map[string]config.Model{"default": {Name: "the-best"}}
 				c.task("task-1")
 				c.change(func(s *blackboard.State) {
 					transition.Pause(s, "four", "also used up", time.Now().Add(time.Hour), time.Now())

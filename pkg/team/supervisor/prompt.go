@@ -67,9 +67,12 @@ func (p *prompts) brief(ctx context.Context, kind role.Kind, st *blackboard.Stat
 		return b, err
 	}
 	c := p.programs.choose(st, kind, b.role.Role, t)
-	b.program, b.model = c.name, c.model
+	b.program, b.model, b.place = c.name, c.model, c.place
 	if u != nil {
-		b.restarts, b.resumed = u.restarts, p.conversation(u, t, b.program)
+		b.restarts = u.restarts
+	}
+	if u != nil && c.why == "" {
+		b.resumed = p.conversation(u, t, b.program)
 	}
 	cfg := p.Service.Board.Config()
 	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: p.ID, Root: p.Service.Board.Project.Root, Worktree: p.Service.Board.Project.Root, Model: b.model,

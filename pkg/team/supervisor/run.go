@@ -2,9 +2,11 @@ package supervisor
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,6 +74,16 @@ func (r *run) answered() bool {
 	return false
 }
 
+// ownEnd reports whether its end is a failure of the run itself: it says nothing that can be used, nor is it to be begun again.
+func (r *run) ownEnd() bool {
+	return !r.answered() && !mayRestart(r.result, r.brief.restarts) && !r.lostTalk()
+}
+
+// climbs reports whether the next rung of the ladder takes over when the run of a coder fails to complete.
+func (r *run) climbs() bool {
+	return r.brief.role.Role.Kind == role.Coder && r.brief.rung < r.brief.rungs && !(r.answered() && transition.Incomplete(string(r.result.Outcome)))
+}
+
 // outcome notes what came of the answer.
 func (r *run) outcome(out outcome.Report) {
 	if r.record != nil {
@@ -123,7 +135,13 @@ type briefing struct {
 	warnings []string
 	resumed  *blackboard.Conversation // in which the run goes on; nil: a new one
 	notes    []string                 // that the prompt has
+	place                             // on the ladder of models
 	restarts int                      // how often its program has asked to be started again, in a row
+}
+
+// climbed says on which rung the run is, and why not on that of the run before.
+func (b briefing) climbed() string {
+	return fmt.Sprintf("rung %d of %d, %s: the run before ended %s", b.rung, b.rungs, strings.TrimSpace(b.program+" "+b.model), b.why)
 }
 
 // recording is a run on its way into the history of its task (specs/roles-and-knowledge.md#7). A

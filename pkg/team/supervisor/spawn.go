@@ -109,6 +109,9 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 		return r, err
 	}
 	defer closeWall()
+	if b.why != "" {
+		l.say(task, "%s", b.climbed())
+	}
 	spec.Started = func(p agent.Process) error {
 		r.begun(p)
 		defer r.noted()
@@ -121,6 +124,9 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 			}
 			if b.reask == 0 {
 				transition.UseFacts(st, prompt.FactsIn(st, b.Text), l.Service.Board.Now())
+			}
+			if b.why != "" {
+				st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(l.Service.Board.Now()), Agent: a.ID, Action: blackboard.ActionModelEscalated, Task: task, Detail: b.climbed()})
 			}
 			err := transition.Spawned(st, a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), CLI: b.program,
 				Speaks: r.speaks, Resumes: r.resumes}, l.Service.Board.Now())
@@ -427,14 +433,14 @@ func (l *launcher) ended(ctx context.Context, u *unit, task string, x *run) erro
 		return nil
 	}
 	rr := transition.RunResult{Task: task, Seconds: int(r.Seconds + 0.5), TokensIn: r.Usage.TokensIn, TokensOut: r.Usage.TokensOut, Cached: r.Usage.TokensCached,
-		Crashed: l.Interactive == nil && b.role.Role.Kind == role.Kind(l.Role) && r.Outcome == agent.Crashed && !mayRestart(r, b.restarts) && !x.answered() && !x.lostTalk()}
+		Crashed: l.Interactive == nil && b.role.Role.Kind == role.Kind(l.Role) && r.Outcome == agent.Crashed && x.ownEnd() && !x.climbs(), Climbs: x.climbs()}
 	rr.Finished = r.Outcome == agent.Finished
 	if r.Usage.CostKnown {
 		cents := blackboard.AmountOf(r.Usage.CostCents)
 		rr.Cost = &cents
 	}
 	rr.Attempt = blackboard.Attempt{Run: x.number, Kind: string(b.role.Role.Kind), Role: b.role.Role.Name, Outcome: string(r.Outcome), Summary: prose.FirstLine(r.Error), CostCents: rr.Cost, Seconds: rr.Seconds,
-		Commit: l.head(ctx, task), CLI: b.program, Session: x.talk, Sandbox: string(x.sandbox)}
+		Commit: l.head(ctx, task), CLI: b.program, Rung: b.rung, Session: x.talk, Sandbox: string(x.sandbox)}
 	if exit != nil {
 		rr.Attempt.Action, rr.Attempt.Summary = exit.Action, exit.Summary
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: outcome.Inside(l.Service, task, exit.EvidenceFiles), At: blackboard.TimeOf(l.Service.Board.Now())}
@@ -447,7 +453,11 @@ func (l *launcher) ended(ctx context.Context, u *unit, task string, x *run) erro
 				return err
 			}
 		}
-		return transition.EndRun(st, a, rr, ended)
+		end := rr
+		if transition.Incomplete(end.Attempt.Outcome) && (!x.ownEnd() || !l.holds(st, u, x.before)) { // it came to its end by verbs
+			end.Attempt.Rung = 0
+		}
+		return transition.EndRun(st, a, end, ended)
 	})
 	switch {
 	case err != nil:

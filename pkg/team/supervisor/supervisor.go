@@ -105,7 +105,7 @@ func (s *Supervisor) assemble() {
 	m := &member{Service: s.Service, Role: s.Role, ID: s.ID, Print: s.Print}
 	s.member, s.remote = m, &remote{member: m}
 	s.merging = &merging{member: m, remote: s.remote}
-	s.programs = &programs{member: m, Adapter: s.Adapter, CLI: s.CLI, Model: s.Model, Jitter: s.Jitter}
+	s.programs = &programs{member: m, Adapter: s.Adapter, CLI: s.CLI, Model: s.Model, Jitter: s.Jitter, Interactive: s.Interactive}
 	s.spending = &spending{member: m, Start: s.Start, Running: s.Running}
 	s.prompts = &prompts{member: m, programs: s.programs, Running: s.Running, Interactive: s.Interactive}
 	s.records = &records{member: m, lease: &s.lease, PID: s.PID, PIDStart: s.PIDStart}

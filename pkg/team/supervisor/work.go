@@ -283,6 +283,9 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 	u.reask, u.talk, u.fresh = nil, nil, true
 	switch outcome {
 	case agent.Asked, agent.Refused:
+		if outcome == agent.Refused && r.climbs() {
+			return s.climb(ctx, u, "refused", r.result.Error)
+		}
 		_, err := s.member.asked(ctx, u.task, r)
 		return next{}, err
 	case agent.ContextFull:
@@ -295,7 +298,7 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 
 func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
 	begun := s.beginNext(ctx, u)
-	out, err := s.applied(ctx, life, u, outcome.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed})
+	out, err := s.applied(ctx, life, u, outcome.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed, Climbs: r.climbs()})
 	if begun(); err != nil {
 		return next{}, err
 	}

@@ -25,7 +25,11 @@ func (r Roles) Library() *role.Library { return role.Load(r.board.Project.Roles(
 // Settings returns what the configuration says about roles.
 func (r Roles) Settings() role.Settings {
 	cfg := r.board.Config()
-	return role.Settings{Default: cfg.Roles.Default, TypeMapping: cfg.Roles.TypeMapping, ByKind: cfg.Roles.ByKind, Models: cfg.Models, Program: cfg.Agents.Default}
+	models := map[string]string{}
+	for name, m := range cfg.Models {
+		models[name] = m.Name
+	}
+	return role.Settings{Default: cfg.Roles.Default, TypeMapping: cfg.Roles.TypeMapping, ByKind: cfg.Roles.ByKind, Models: models, Program: cfg.Agents.Default}
 }
 
 // Of returns the role of a run (1.7). A role that cannot be used is a refusal: nothing is

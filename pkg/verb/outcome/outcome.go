@@ -29,6 +29,7 @@ type Run struct {
 	Answer  exitcmd.Answer
 	Answers int    // how many answers of its unit of work there were, this one included
 	Changed string // what a reviewer changed in the worktree that it judges, "" for nothing; it was put back
+	Climbs  bool   // the next rung of its ladder takes over where it is stuck
 }
 
 // Effect says what came of a run.
@@ -177,7 +178,7 @@ func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run
 	case held && exit == nil:
 		return out.reask(r.Answer.Problem.Error()), nil
 	case held:
-		return coderExit(ctx, d, t, exit, out)
+		return coderExit(ctx, d, t, exit, r.Climbs, out)
 	case mine == "" && others:
 		return dropped(d, out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
 	case mine == "":
@@ -212,7 +213,7 @@ func dropped(d *verb.Service, out Report, why string) Report {
 }
 
 // coderExit applies a coder's exit command to the task that it still holds.
-func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Report) (Report, error) {
+func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, climbs bool, out Report) (Report, error) {
 	switch exit.Action {
 	case exitcmd.Completed:
 		done, err := d.Submit(ctx, verb.SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
@@ -224,6 +225,11 @@ func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *e
 	case exitcmd.Stuck:
 		if why := blackboard.LintReason(exit.Summary); why != "" && len(exit.BlockedQuestions) == 0 { // a person could not answer it
 			return out.reask("summary_for_supervisor " + why), nil
+		}
+		if climbs && (len(exit.BlockedQuestions) == 0 || len(exit.Attempted) > 0) { // not a question for a person
+			_, err := d.RunFailed(ctx, t.ID, "stuck", exit.Summary)
+			out.Effect, out.Note = Continue, "stuck: "+exit.Summary
+			return out, err
 		}
 		in := verb.BlockInput{Task: t.ID, Reason: exit.Summary, Questions: exit.BlockedQuestions, Attempted: exit.Attempted}
 		if len(in.Questions) == 0 {

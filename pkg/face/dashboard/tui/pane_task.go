@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
 )
@@ -171,7 +172,7 @@ func (p *page) attempts(list []dashboard.Attempt) {
 			tail += " " + a.CostCents.Dollars()
 		}
 		p.add(gap(1), seg{fmt.Sprintf("#%d ", a.Seq), faint}, seg{clean(a.Agent) + " " + clean(a.Kind) + " ", bold}, seg{clean(a.Outcome), outcome(a.Outcome)},
-			seg{" " + tail + " " + clean(a.CLI), faint})
+			seg{" " + tail + " " + clean(a.CLI) + prose.After(", ", clean(a.Rung)), faint})
 		p.body(normal, 4, a.Summary)
 	}
 }

@@ -52,7 +52,7 @@ function overview(p) {
 function attempt(a, newest) {
   return h("article", { class: "attempt", "data-row": true, tabindex: "-1" },
     h("h3", {}, `#${a.seq} `, agentLink(a.agent), " ", words(a.kind), " ", a.outcome ? outcome(a.outcome) : null),
-    h("p", { class: "quiet" }, [a.cli, span(a.seconds), money(a.cost_cents), a.sandbox && `sandbox ${a.sandbox}`].filter(Boolean).join(" · "), " ", a.ended ? when(a.ended) : null, " ", short(a.commit)),
+    h("p", { class: "quiet" }, [a.cli, a.rung, span(a.seconds), money(a.cost_cents), a.sandbox && `sandbox ${a.sandbox}`].filter(Boolean).join(" · "), " ", a.ended ? when(a.ended) : null, " ", short(a.commit)),
     a.summary ? text(a.summary) : null,
     ["prompt", "answer"].map((k) => (a[k] ? h("details", { open: newest }, h("summary", {}, k === "prompt" ? "Prompt" : "Answer"), h("pre", { dir: "auto", tabindex: "0" }, a[k])) : null)));
 }
