@@ -78,7 +78,7 @@ func TestARejectionStaysOnItsRung(t *testing.T) {
 			if n++; n == 1 {
 				return agent.Result{Outcome: agent.ContextFull, Error: "full"}
 			}
-			c.Git(c.Repo.WorktreePath(spec.TaskID), "commit", "-q", "--allow-empty", "-m", "x")
+			c.Git(c.Repo.WorktreePath(spec.TaskID), "commit", "-q", "--allow-empty", "-m", spec.TaskID+" again")
 			if n != 3 {
 				c.Commit(spec.TaskID)
 			}
