@@ -211,7 +211,7 @@ func (c *claudeDialogue) hear(line []byte) (r reaction) {
 
 // messageNumber is the UUID of the message with a text: the same for another supervisor that goes on with the run.
 func messageNumber(id string) string {
-	b := sha256.Sum256([]byte("liza text " + id))
+	b := sha256.Sum256([]byte("text of liza " + id))
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
 }
