@@ -198,6 +198,11 @@ func (l *launcher) resume(ctx context.Context, a *adopted, st *blackboard.State,
 	defer log.Close()
 	spec := agent.Spec{Dir: a.Spec.Dir, Prompt: a.Prompt.Text, PromptFile: a.Spec.PromptFile, Model: a.Model, Role: string(l.Role), TaskID: a.Task, Worktree: a.Spec.Worktree, Session: a.Spec.Session,
 		Stall: st.Duration("stall_timeout"), KillGrace: st.Duration("kill_grace"), Output: log, Adopted: a.run}
+	for _, n := range st.Texts(r.task) {
+		if n.GivenTo(r.mark) && n.Receipt.How == blackboard.ByTurn { // its echo may still come, to this process
+			spec.Said = append(spec.Said, n.ID)
+		}
+	}
 	if err := l.equip(ctx, adapter, &spec, r, st, r.task); err != nil {
 		return r, err
 	}
