@@ -106,6 +106,10 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 		"a program that pauses": {make: func(f *Observation) {
 			f.State.Programs = map[string]*blackboard.Program{"codex": {PausedUntil: ago(-time.Hour), Reason: "usage limit"}, "old": {PausedUntil: ago(time.Hour)}}
 		}, warns: []string{"codex: codex is not started before 2026-01-19T13:00:00Z: usage limit"}},
+		"a run without a supervisor": {make: func(f *Observation) {
+			f.State.Agents["coder-1"].PID, f.State.Agents["coder-1"].Child = 777, &blackboard.Child{PID: 7, Run: 3, RunID: "r-3"}
+			f.Process.Kept = func(run string) bool { return run == "r-3" }
+		}, warns: []string{"coder-1: its supervisor died; run 3 goes on, and is ended if nobody goes on with it before its lease is over (2026-01-19T12:20:00Z); next: liza run"}},
 		"an agent that is gone": {make: func(f *Observation) { f.State.Agents["coder-1"].PID, f.State.Agents["coder-1"].CurrentTask = 777, "a" },
 			warns: []string{"coder-1: dead: process 777 is gone; it holds a; next: liza run"}},
 		"agents that went at different times": {make: func(f *Observation) {

@@ -78,6 +78,7 @@ var boardKinds = []Kind{
 	{find: pausedPrograms, form: form{faces: warn}},
 	{find: imports, form: form{faces: warn}},
 	{find: noTeam, form: form{faces: warn}},
+	{find: keptRuns, form: form{faces: warn}},
 	{find: mergedUnverified, form: form{faces: warn}},
 	{find: crashed, form: form{faces: warn}},
 	{find: stoppedAgents, form: form{faces: warn}},

@@ -162,6 +162,20 @@ func noTeam(l *look) {
 	}
 }
 
+// keptRuns tells of runs that go on although their supervisor died (specs/protocol.md#6.4).
+func keptRuns(l *look) {
+	p := l.Process
+	for _, id := range l.agents() {
+		a := l.State.Agents[id]
+		if a.Child == nil || a.PID == 0 || p.Running == nil || a.Host != p.Host || a.BootID != p.BootID {
+			continue
+		}
+		if running, known := p.Running(a.PID, a.PIDStart); known && !running && l.maybeAlive(id) {
+			l.raise(id, recovers, "its supervisor died; run %d goes on, and is ended if nobody goes on with it before its lease is over (%s)", a.Child.Run, a.LeaseExpires)
+		}
+	}
+}
+
 func questionOpen(l *look) {
 	for _, q := range l.State.Questions {
 		if q.Status != blackboard.QuestionOpen {
