@@ -109,7 +109,7 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 		"a run without a supervisor": {make: func(f *Observation) {
 			f.State.Agents["coder-1"].PID, f.State.Agents["coder-1"].Child = 777, &blackboard.Child{PID: 7, Run: 3, RunID: "r-3"}
 			f.Process.Kept = func(run string) bool { return run == "r-3" }
-		}, warns: []string{"coder-1: its supervisor died; run 3 goes on, and is ended if nobody goes on with it before its lease is over (2026-01-19T12:20:00Z); next: liza run"}},
+		}, warns: []string{"coder-1: its supervisor died; run 3 goes on, and is ended before 2026-01-19T12:20:00Z if no other takes it over; next: liza run"}},
 		"an agent that is gone": {make: func(f *Observation) { f.State.Agents["coder-1"].PID, f.State.Agents["coder-1"].CurrentTask = 777, "a" },
 			warns: []string{"coder-1: dead: process 777 is gone; it holds a; next: liza run"}},
 		"agents that went at different times": {make: func(f *Observation) {

@@ -171,7 +171,7 @@ func keptRuns(l *look) {
 			continue
 		}
 		if running, known := p.Running(a.PID, a.PIDStart); known && !running && l.maybeAlive(id) {
-			l.raise(id, recovers, "its supervisor died; run %d goes on, and is ended if nobody goes on with it before its lease is over (%s)", a.Child.Run, a.LeaseExpires)
+			l.raise(id, recovers, "its supervisor died; run %d goes on, and is ended before %s if no other takes it over", a.Child.Run, a.LeaseExpires)
 		}
 	}
 }
