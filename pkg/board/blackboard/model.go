@@ -194,6 +194,7 @@ type ResolvedRole struct {
 // Written by: verdict, gate, reject-merge.
 type Rejection struct {
 	Summary   string     `yaml:"summary"`             // the reason in words
+	Overruled bool       `yaml:"overruled,omitempty"` // the reviewer approved, and findings made a rejection of it
 	Findings  []*Finding `yaml:"findings,omitempty"`  // what is wrong, one by one |  | the reason says it all
 	Checks    []*Check   `yaml:"checks,omitempty"`    // results of the checks of that review
 	Prior     []*Prior   `yaml:"prior,omitempty"`     // what became of the points of the rejection before |  | first rejection
@@ -518,22 +519,23 @@ type Approval struct {
 // Request is a pull or merge request with which work lands on a forge (specs/protocol.md#8.8).
 // Written by: land.
 type Request struct {
-	ID     string `yaml:"id"`               // goal or task that lands; with -2, -3 … when more landed after a merge
-	Branch string `yaml:"branch"`           // pushed to the remote
-	Base   string `yaml:"base"`             // branch of the remote that it is to be merged into
-	Status string `yaml:"status"`           // opening, open, merged or closed
-	Number int    `yaml:"number,omitempty"` // of the forge | land | it was not opened yet
-	URL    string `yaml:"url,omitempty"`    // its page | land | it was not opened yet
-	Commit string `yaml:"commit"`           // what the branch is to have
-	Pushed string `yaml:"pushed,omitempty"` // what the branch was left at | land | nothing was pushed yet
-	Onto   string `yaml:"onto,omitempty"`   // commit of the base branch that the commits of tasks are on | land | the branch is the integration branch
-	Picked List   `yaml:"picked,omitempty"` // tasks whose work is in it, one commit each | land | the branch is the integration branch
-	Checks string `yaml:"checks,omitempty"` // pending, passed, failed or none | land | nobody looked yet
-	Fixes  List   `yaml:"fixes,omitempty"`  // tasks that red CI and reviews made | land | there are none
-	Seen   List   `yaml:"seen,omitempty"`   // failed checks and comments that were acted upon | land | there are none
-	Waits  string `yaml:"waits,omitempty"`  // what a person has to decide, or why it is not merged | land | it waits for nobody
-	Merge  string `yaml:"merge,omitempty"`  // commit on the base branch | land | it is not merged
-	At     Time   `yaml:"at"`               // last change
+	ID       string `yaml:"id"`                 // goal or task that lands; with -2, -3 … when more landed after a merge
+	Branch   string `yaml:"branch"`             // pushed to the remote
+	Base     string `yaml:"base"`               // branch of the remote that it is to be merged into
+	Status   string `yaml:"status"`             // opening, open, merged or closed
+	Number   int    `yaml:"number,omitempty"`   // of the forge | land | it was not opened yet
+	URL      string `yaml:"url,omitempty"`      // its page | land | it was not opened yet
+	Commit   string `yaml:"commit"`             // what the branch is to have
+	Pushed   string `yaml:"pushed,omitempty"`   // what the branch was left at | land | nothing was pushed yet
+	Onto     string `yaml:"onto,omitempty"`     // commit of the base branch that the commits of tasks are on | land | the branch is the integration branch
+	Picked   List   `yaml:"picked,omitempty"`   // tasks whose work is in it, one commit each | land | the branch is the integration branch
+	Checks   string `yaml:"checks,omitempty"`   // pending, passed, failed or none | land | nobody looked yet
+	Fixes    List   `yaml:"fixes,omitempty"`    // tasks that red CI and reviews made | land | there are none
+	Seen     List   `yaml:"seen,omitempty"`     // failed checks and comments that were acted upon | land | there are none
+	Waits    string `yaml:"waits,omitempty"`    // what a person has to decide, or why it is not merged | land | it waits for nobody
+	Conflict bool   `yaml:"conflict,omitempty"` // Waits says what it conflicts with |  | the forge can merge it
+	Merge    string `yaml:"merge,omitempty"`    // commit on the base branch | land | it is not merged
+	At       Time   `yaml:"at"`                 // last change
 }
 
 // A Seal proves that a verb brought its task into APPROVED or MERGED: an HMAC over what was

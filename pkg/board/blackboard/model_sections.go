@@ -333,6 +333,7 @@ type Checkpoint struct {
 	N         int    `yaml:"n"`                    // number, from 1
 	At        Time   `yaml:"at"`                   // when
 	By        string `yaml:"by"`                   // who stopped the sprint
+	Cause     string `yaml:"cause,omitempty"`      // deadline: of the sprint; planner: it cannot go on |  | any other
 	Message   string `yaml:"message,omitempty"`    // why
 	File      string `yaml:"file,omitempty"`       // the summary for people
 	Until     string `yaml:"until,omitempty"`      // answered: it ends with the answers to the questions that were open |  | a person ends it
@@ -340,6 +341,12 @@ type Checkpoint struct {
 	DecidedBy string `yaml:"decided_by,omitempty"` // name of the person | resume | not decided
 	DecidedAt Time   `yaml:"decided_at,omitempty"` // when | resume | not decided
 }
+
+// The causes of a checkpoint that code asks for.
+const (
+	CauseDeadline = "deadline"
+	CausePlanner  = "planner"
+)
 
 // UntilAnswered is the Until of a checkpoint that ends when the questions that were open at its start are answered.
 const UntilAnswered = "answered"

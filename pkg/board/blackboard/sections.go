@@ -271,13 +271,8 @@ func (s *State) Request(id string) *Request {
 // Under reports whether the request is neither merged nor closed.
 func (r *Request) Under() bool { return r.Status == RequestOpening || r.Status == RequestOpen }
 
-// ConflictsWith is the prefix of Waits for a request whose base branch has moved on.
-const ConflictsWith = "conflicts with "
-
 // InConflict reports whether the forge cannot merge the request, because its base branch has moved on.
-func (r *Request) InConflict() bool {
-	return r.Status == RequestOpen && strings.HasPrefix(r.Waits, ConflictsWith)
-}
+func (r *Request) InConflict() bool { return r.Status == RequestOpen && r.Conflict }
 
 // Text returns one line about the request.
 func (r *Request) Text() string {

@@ -316,8 +316,8 @@ func TestARequestInOneLine(t *testing.T) {
 	for want, r := range map[string]Request{
 		"r-1: request of integration is being opened":             {ID: "r-1", Branch: "integration", Status: RequestOpening},
 		"r-1: https://h/1, open":                                  {ID: "r-1", URL: "https://h/1", Status: RequestOpen},
-		"r-1: https://h/1, open, checks red; conflicts with main": {ID: "r-1", URL: "https://h/1", Status: RequestOpen, Checks: "red", Waits: "conflicts with main"},
-		"r-1: https://h/1, merged":                                {ID: "r-1", URL: "https://h/1", Status: "merged", Checks: "green", Waits: "conflicts with main"},
+		"r-1: https://h/1, open, checks red; conflicts with main": {ID: "r-1", URL: "https://h/1", Status: RequestOpen, Checks: "red", Waits: "conflicts with main", Conflict: true},
+		"r-1: https://h/1, merged":                                {ID: "r-1", URL: "https://h/1", Status: "merged", Checks: "green", Waits: "conflicts with main", Conflict: true},
 	} {
 		if got := r.Text(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -69,16 +69,16 @@ func TestABlockThatThePlannerHasLeftToAPersonWakesItWhenSomethingChanged(t *test
 // After the `liza resume` of a checkpoint at which the planner had stopped the sprint it plans again (issue 25, 4.5).
 func TestThePlannerPlansAgainAfterTheCheckpointAtWhichItWasStuck(t *testing.T) {
 	t.Parallel()
-	for message, again := range map[string]bool{PlannerStuckMessage + "the vision is empty": true, PlannerFailedMessage + "no JSON": true, "half time": false} {
+	for cause, again := range map[string]bool{blackboard.CausePlanner: true, blackboard.CauseDeadline: false, "": false} {
 		a := supervisorOf("planner-1")
 		b := newBoard(t, "planner-1", "coder-1")
 		due, _ := DueTriggers(b.State, TriggerFacts{}, b.now)
 		b.must(BeginPlanning(b.State, a, due, b.now))
 		b.must(EndPlanning(b.State, a, due, false, true, b.now))
-		b.must(CheckpointSprint(b.State, message, "f", SystemActor(blackboard.ProcessFacts{}), b.now))
-		want(t, message+": the planner is stuck", PlannerIsStuck(b.State), again)
+		b.must(CheckpointSprint(b.State, cause, "planner stuck: half time", "f", SystemActor(blackboard.ProcessFacts{}), b.now))
+		want(t, cause+": the planner is stuck", PlannerIsStuck(b.State), again)
 		b.must(ResumeSprint(b.State, "", "", person, b.now))
 		due, _ = DueTriggers(b.State, TriggerFacts{}, b.now)
-		want(t, message+": it is woken again", len(due) == 1, again)
+		want(t, cause+": it is woken again", len(due) == 1, again)
 	}
 }

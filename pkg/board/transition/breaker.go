@@ -182,7 +182,7 @@ func (m *breakerMove) trip() {
 	m.detail = strings.Join(m.cb.CurrentTrigger.Patterns, ", ")
 	if m.state.Sprint != nil && sprintStatus(m.state) == blackboard.InProgress {
 		// The guards of a checkpoint are the two conditions above.
-		_ = CheckpointSprint(m.state, BreakerMessage(worst.Pattern), m.look.Summary, m.actor, m.now)
+		_ = CheckpointSprint(m.state, "", BreakerMessage(worst.Pattern), m.look.Summary, m.actor, m.now)
 	}
 }
 

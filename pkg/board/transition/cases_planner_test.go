@@ -216,7 +216,7 @@ func TestP139P140Completion(t *testing.T) {
 		},
 		"a note for the planner":   func(b *board) { b.must(AddNote(b.State, &blackboard.Note{Message: "one more thing"}, person, b.now)) },
 		"a planner that plans":     func(b *board) { b.Agents["planner-1"].Status = blackboard.AgentPlanning },
-		"a sprint at a checkpoint": func(b *board) { b.must(CheckpointSprint(b.State, "look", "f", person, b.now)) },
+		"a sprint at a checkpoint": func(b *board) { b.must(CheckpointSprint(b.State, "", "look", "f", person, b.now)) },
 		"an aborted goal":          func(b *board) { b.must(AbortGoal(b.State, "no", person, b.now)) },
 		"no sprint":                func(b *board) { b.Sprint = nil },
 	} {
@@ -277,9 +277,9 @@ func TestP139P140Completion(t *testing.T) {
 func TestCheckpointsAndDecisions(t *testing.T) {
 	t.Parallel()
 	b := team(t)
-	b.must(CheckpointSprint(b.State, "look at it", ".liza/checkpoints/001.md", person, b.now))
+	b.must(CheckpointSprint(b.State, "", "look at it", ".liza/checkpoints/001.md", person, b.now))
 	want(t, "the sprint", b.Sprint.Status, blackboard.AtCheckpoint)
-	b.refused("G06", ExitRefused, "the sprint is CHECKPOINT", func() error { return CheckpointSprint(b.State, "again", "", person, b.now) })
+	b.refused("G06", ExitRefused, "the sprint is CHECKPOINT", func() error { return CheckpointSprint(b.State, "", "again", "", person, b.now) })
 	b.refused("G09", ExitUsage, "decision 'MAYBE' is unknown", func() error { return ResumeSprint(b.State, "MAYBE", "", person, b.now) })
 	b.CircuitBreaker = &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped}
 	r := b.refused("G07", ExitRefused, "the circuit breaker is TRIGGERED", func() error { return ResumeSprint(b.State, "", "", person, b.now) })

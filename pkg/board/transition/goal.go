@@ -136,8 +136,9 @@ func AbortSprint(s *blackboard.State, reason string, a Actor, now time.Time) err
 	return nil
 }
 
-// CheckpointSprint stops the sprint until people resume it (S01). file is the path of the summary.
-func CheckpointSprint(s *blackboard.State, message, file string, a Actor, now time.Time) error {
+// CheckpointSprint stops the sprint until people resume it (S01). cause is one of the constants of blackboard.Checkpoint, or "";
+// file is the path of the summary.
+func CheckpointSprint(s *blackboard.State, cause, message, file string, a Actor, now time.Time) error {
 	if s.Sprint == nil {
 		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")
 	}
@@ -151,7 +152,7 @@ func CheckpointSprint(s *blackboard.State, message, file string, a Actor, now ti
 	at := blackboard.TimeOf(now)
 	s.Sprint.Status = blackboard.AtCheckpoint
 	s.SprintTimes().CheckpointAt = at
-	s.Sprint.Checkpoints = append(s.Sprint.Checkpoints, &blackboard.Checkpoint{N: len(s.Sprint.Checkpoints) + 1, At: at, By: a.name(), Message: message, File: file})
+	s.Sprint.Checkpoints = append(s.Sprint.Checkpoints, &blackboard.Checkpoint{N: len(s.Sprint.Checkpoints) + 1, At: at, By: a.name(), Cause: cause, Message: message, File: file})
 	s.Record(blackboard.Entry{Timestamp: at, Agent: a.ID, Action: blackboard.ActionSprintCheckpoint, Detail: oneLine(message), Extra: via(a)})
 	return nil
 }
@@ -171,15 +172,8 @@ func PlannerIsStuck(s *blackboard.State) bool {
 		return false
 	}
 	c, cb := s.Sprint.Checkpoints[len(s.Sprint.Checkpoints)-1], s.CircuitBreaker
-	return c != nil && c.By == blackboard.System && (cb == nil || cb.Status != blackboard.BreakerTripped) &&
-		(strings.HasPrefix(c.Message, PlannerStuckMessage) || strings.HasPrefix(c.Message, PlannerFailedMessage))
+	return c != nil && c.By == blackboard.System && c.Cause == blackboard.CausePlanner && (cb == nil || cb.Status != blackboard.BreakerTripped)
 }
-
-// The prefixes of the checkpoint messages of a stuck planner.
-const (
-	PlannerStuckMessage  = "planner stuck: "
-	PlannerFailedMessage = "no answer of the planner could be used: "
-)
 
 // EndsWithAnswer reports whether the sprint is at a checkpoint that waits for answers, and all questions that were open when
 // it was made are closed.

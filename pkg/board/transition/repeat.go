@@ -2,7 +2,6 @@ package transition
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"liza/pkg/board/blackboard"
@@ -107,12 +106,9 @@ func sameHandoff(was, is *blackboard.Handoff) bool {
 		slices.Equal(was.FilesModified, is.FilesModified) && slices.Equal(was.NextSteps, is.NextSteps)
 }
 
-// overruledPrefix begins the reason of a rejection that the gate made of an approval (G58).
-const overruledPrefix = "rejected by the gate: "
-
-// Overruled reports whether the gate rejected work that its reviewer approved.
+// Overruled reports whether the gate rejected work that its reviewer approved (G58).
 func Overruled(t *blackboard.Task) bool {
-	return t.RejectionReason != nil && strings.HasPrefix(t.RejectionReason.Summary, overruledPrefix)
+	return t.RejectionReason != nil && t.RejectionReason.Overruled
 }
 
 // rerunRules are the rows of rerun and restep.

@@ -113,7 +113,7 @@ func shake(random *rand.Rand, b *board) {
 	case 5:
 		CompleteGoal(b.State, CompletionFacts{Triggers: facts}, b.now)
 	case 6:
-		_ = CheckpointSprint(b.State, "m", "f", person, b.now)
+		_ = CheckpointSprint(b.State, "", "m", "f", person, b.now)
 	case 7:
 		_ = ResumeSprint(b.State, []string{"", "REPLAN", "STOP", "MAYBE"}[random.IntN(4)], "n", person, b.now)
 	case 8:

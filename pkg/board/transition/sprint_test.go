@@ -15,7 +15,7 @@ func TestTheNextSprintNeedsThatTheLastOneHasEnded(t *testing.T) {
 	b := team(t)
 	b.add("a")
 	b.refused("G06", ExitRefused, "sprint-1 is IN_PROGRESS", next(b))
-	b.must(CheckpointSprint(b.State, "look", "", person, b.now))
+	b.must(CheckpointSprint(b.State, "", "look", "", person, b.now))
 	r := b.refused("G06", ExitRefused, "sprint-1 is CHECKPOINT", next(b))
 	want(t, "next", r.Next, "liza resume")
 	b.must(ResumeSprint(b.State, "", "", person, b.now))

@@ -86,11 +86,12 @@ func Approve(s *blackboard.State, id string, a Actor, in Input, now time.Time) (
 		m.apply()
 		return "", nil
 	}
-	overruled = overruledPrefix + strings.Join(errs, "; ")
+	overruled = "rejected by the gate: " + strings.Join(errs, "; ")
 	in.Reason = overruled
 	if err := run(s, evReject, id, a, in, now); err != nil {
 		return "", err
 	}
+	s.Task(id).RejectionReason.Overruled = true
 	extra := withExtra(via(a), "level", "warning")
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionGateOverruledOK, Task: id, Detail: oneLine(overruled), Extra: extra})
 	return overruled, nil

@@ -159,8 +159,8 @@ func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
 	w := &watch.Watcher{Files: e.System.AlertFiles(d.Board.Project), Sinks: []watch.Sink{assembly.AlertMail(&e.System, d.Board.Project)}, Look: maintain.Observe(d, time.Now()).Facts,
 		Problem: func(err error) { e.System.Log().Warn(err.Error()) }}
 	if d.Board.Caller.AgentID == "" && d.Board.Caller.As == "" {
-		w.Deadline = func(ctx context.Context, message string) error {
-			_, err := sprint.SystemCheckpoint(ctx, d, message)
+		w.Deadline = func(ctx context.Context) error {
+			_, err := sprint.SystemCheckpoint(ctx, d, blackboard.CauseDeadline, "deadline")
 			return err
 		}
 	}

@@ -231,8 +231,8 @@ func TestADurationForPeople(t *testing.T) {
 func TestWhenADeadlineStopsTheSprint(t *testing.T) {
 	t.Parallel()
 	at := func(c project.Control) []project.Order { return []project.Order{{Control: c}} }
-	stop := func(message string, when time.Duration) []*blackboard.Checkpoint {
-		return []*blackboard.Checkpoint{{Message: message, At: ago(when)}}
+	stop := func(cause string, when time.Duration) []*blackboard.Checkpoint {
+		return []*blackboard.Checkpoint{{Cause: cause, Message: "deadline", At: ago(when)}}
 	}
 	for _, c := range []struct {
 		name     string
@@ -250,9 +250,9 @@ func TestWhenADeadlineStopsTheSprint(t *testing.T) {
 		{"a checkpoint is ordered", time.Hour, "IN_PROGRESS", at(project.Checkpoint), nil, false},
 		{"it is aborted", time.Hour, "IN_PROGRESS", at(project.Abort), nil, false},
 		{"a pause stops nobody for good", time.Hour, "IN_PROGRESS", at(project.Pause), nil, true},
-		{"stopped for it before", time.Hour, "IN_PROGRESS", nil, stop(DeadlineMessage, 30*time.Minute), false},
-		{"stopped for a deadline that was put off", time.Hour, "IN_PROGRESS", nil, stop(DeadlineMessage, 2*time.Hour), true},
-		{"stopped for something else", time.Hour, "IN_PROGRESS", nil, stop("look", 30*time.Minute), true},
+		{"stopped for it before", time.Hour, "IN_PROGRESS", nil, stop(blackboard.CauseDeadline, 30*time.Minute), false},
+		{"stopped for a deadline that was put off", time.Hour, "IN_PROGRESS", nil, stop(blackboard.CauseDeadline, 2*time.Hour), true},
+		{"stopped for something else", time.Hour, "IN_PROGRESS", nil, stop("", 30*time.Minute), true},
 	} {
 		f := board()
 		f.State.Sprint = &blackboard.Sprint{Status: c.status, Timeline: &blackboard.Timeline{Started: ago(9 * time.Hour), Deadline: ago(c.deadline)}, Checkpoints: c.points}

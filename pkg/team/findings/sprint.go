@@ -136,9 +136,6 @@ func deadlinePassed(l *look) {
 	}
 }
 
-// DeadlineMessage is the message of the checkpoint at a sprint's deadline (specs/protocol.md#10.3).
-const DeadlineMessage = "deadline"
-
 // DeadlineDue reports whether the sprint has to be stopped for its deadline: that has passed,
 // the sprint is IN_PROGRESS, and it was not stopped for this deadline before.
 func DeadlineDue(f Observation) bool {
@@ -152,7 +149,7 @@ func DeadlineDue(f Observation) bool {
 		}
 	}
 	for _, x := range f.State.Sprint.Checkpoints {
-		if x.Message != DeadlineMessage {
+		if x.Cause != blackboard.CauseDeadline {
 			continue
 		}
 		if at, ok := x.At.At(); ok && !at.Before(end) {

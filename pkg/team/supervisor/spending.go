@@ -330,7 +330,7 @@ func (s *spending) sprintSpent(ctx context.Context, st *blackboard.State, reserv
 }
 
 func (s *spending) stopSprint(ctx context.Context, o *transition.Overspent) error {
-	_, err := sprint.SystemCheckpoint(ctx, s.Service, o.String())
+	_, err := sprint.SystemCheckpoint(ctx, s.Service, "", o.String())
 	if isRefused(err) {
 		return nil // somebody was faster
 	}

@@ -30,9 +30,8 @@ type Watcher struct {
 	// never undoes what another one, which looked later, wrote.
 	Look  func(ctx context.Context) findings.Observation
 	Sinks []Sink
-	// Deadline stops the sprint with the message that it is given, when DeadlineDue; nil:
-	// others do.
-	Deadline func(ctx context.Context, message string) error
+	// Deadline stops the sprint when DeadlineDue; nil: others do.
+	Deadline func(ctx context.Context) error
 	// Problem is told of what kept a pass from being written down; nil: nobody.
 	Problem func(error)
 
@@ -115,7 +114,7 @@ func (w *Watcher) Pass(ctx context.Context) ([]Alert, error) {
 		w.deadline = end.Sub(facts.Now)
 	}
 	if w.Deadline != nil && findings.DeadlineDue(facts) {
-		if failed := w.Deadline(ctx, findings.DeadlineMessage); failed != nil {
+		if failed := w.Deadline(ctx); failed != nil {
 			err = errors.Join(err, fmt.Errorf("cannot stop the sprint at its deadline: %w", failed))
 		}
 	}

@@ -225,12 +225,12 @@ func TestTheDeadlineStopsTheSprintOnce(t *testing.T) {
 	t.Parallel()
 	w := newWatching(t.TempDir())
 	stopped := 0
-	w.Deadline = func(_ context.Context, message string) error {
+	w.Deadline = func(context.Context) error {
 		stopped++
 		sp := w.facts.State.Sprint
 		sp.Status = blackboard.AtCheckpoint
-		sp.Checkpoints = append(sp.Checkpoints, &blackboard.Checkpoint{N: stopped, At: blackboard.TimeOf(w.facts.Now), By: blackboard.System, Message: message})
-		w.facts.Orders = order(project.Checkpoint, w.facts.Now, message)
+		sp.Checkpoints = append(sp.Checkpoints, &blackboard.Checkpoint{N: stopped, At: blackboard.TimeOf(w.facts.Now), By: blackboard.System, Cause: blackboard.CauseDeadline})
+		w.facts.Orders = order(project.Checkpoint, w.facts.Now, "deadline")
 		return nil
 	}
 	resume := func() { w.facts.State.Sprint.Status, w.facts.Orders = blackboard.InProgress, nil }

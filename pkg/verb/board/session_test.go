@@ -214,17 +214,17 @@ func TestOrdersOfABoardThatHostsShare(t *testing.T) {
 func TestMergesGoOnWhileOnlyThePlannerIsStuck(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		message, files string
-		merges         bool
+		message, cause, files string
+		merges                bool
 	}{
-		{"", "", true}, {"", "PAUSE", false}, {"", "CHECKPOINT", false},
-		{"look at it", "CHECKPOINT", false},
-		{transition.PlannerStuckMessage + "no way", "CHECKPOINT", true}, {transition.PlannerFailedMessage + "no JSON", "CHECKPOINT", true},
-		{transition.PlannerStuckMessage + "no way", "CHECKPOINT PAUSE", false}, {transition.PlannerStuckMessage + "no way", "ABORT", false},
+		{"", "", "", true}, {"", "", "PAUSE", false}, {"", "", "CHECKPOINT", false},
+		{"look at it", "", "CHECKPOINT", false}, {"planner stuck: says somebody", "", "CHECKPOINT", false},
+		{"no way", blackboard.CausePlanner, "CHECKPOINT", true},
+		{"no way", blackboard.CausePlanner, "CHECKPOINT PAUSE", false}, {"no way", blackboard.CausePlanner, "ABORT", false},
 	} {
 		s := verbtest.Board()
 		if c.message != "" {
-			s.Sprint.Status, s.Sprint.Checkpoints = blackboard.AtCheckpoint, []*blackboard.Checkpoint{{N: 1, By: blackboard.System, Message: c.message}}
+			s.Sprint.Status, s.Sprint.Checkpoints = blackboard.AtCheckpoint, []*blackboard.Checkpoint{{N: 1, By: blackboard.System, Cause: c.cause, Message: c.message}}
 		}
 		d, _ := verbtest.OnMemory(t, s)
 		for _, f := range strings.Fields(c.files) {

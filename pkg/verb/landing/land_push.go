@@ -59,7 +59,7 @@ func (r *landing) land(ctx context.Context, u unit) error {
 		return nil // the base branch has it
 	}
 	if next.Commit != q.Commit || q.At == "" {
-		next.Pushed, next.Checks, next.Waits = q.Pushed, "", ""
+		next.Pushed, next.Checks, next.Waits, next.Conflict = q.Pushed, "", "", false
 		if err := r.record(ctx, next, "", ""); err != nil {
 			return err
 		}

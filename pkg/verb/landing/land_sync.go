@@ -59,13 +59,14 @@ func (r *landing) heedBase(ctx context.Context, q *blackboard.Request) (conflict
 	err = r.Service.Board.Repo.TryMerge(ctx, q.Pushed, r.tip)
 	both, conflict := errors.AsType[*git.ConflictError](err)
 	if err == nil && q.InConflict() {
-		q.Waits = ""
+		q.Waits, q.Conflict = "", false
 		err = r.record(ctx, *q, "", "")
 	}
 	if !conflict {
 		return false, err
 	}
-	why := blackboard.ConflictsWith + r.base + " in " + prose.Few(both.Files, 5)
+	q.Conflict = true
+	why := "conflicts with " + r.base + " in " + prose.Few(both.Files, 5)
 	if q.Onto != "" || r.state.Goal == nil || q.ID != r.state.Goal.ID && !strings.HasPrefix(q.ID, r.state.Goal.ID+"-") {
 		return true, r.conflict(ctx, *q, why+"; resolve that on the forge, or close the request", "liza land")
 	}

@@ -47,6 +47,7 @@ func (r *landing) watch(ctx context.Context, q blackboard.Request) error {
 		}
 	}
 	if f.Head != q.Pushed {
+		q.Conflict = false
 		return r.wait(ctx, q, "somebody else pushed to "+q.Branch)
 	}
 	if conflict, err := r.heedBase(ctx, &q); err != nil || conflict {

@@ -26,7 +26,7 @@ func Asked(ctx context.Context, d *verb.Service, r Run, how string, q verb.Promp
 			return nil
 		})
 		if err == nil {
-			_, err = sprint.CheckpointUntilAnswered(ctx, d, transition.PlannerStuckMessage+reason)
+			_, err = sprint.CheckpointUntilAnswered(ctx, d, blackboard.CausePlanner, stuckWords+reason)
 		}
 		return out, err
 	case "code_reviewer":
@@ -54,13 +54,13 @@ func StopReplan(ctx context.Context, d *verb.Service, due transition.Trigger, wh
 	if err != nil {
 		return err
 	}
-	return checkpointAnyway(ctx, d, "replan stopped: "+why)
+	return checkpointAnyway(ctx, d, "", "replan stopped: "+why)
 }
 
 // checkpointAnyway is a checkpoint for people; a sprint that has one, or is over, keeps it.
-func checkpointAnyway(ctx context.Context, d *verb.Service, message string) error {
+func checkpointAnyway(ctx context.Context, d *verb.Service, cause, message string) error {
 	var refusal *transition.Refusal
-	if _, err := sprint.CheckpointUntilAnswered(ctx, d, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != transition.ExitRefused) {
+	if _, err := sprint.CheckpointUntilAnswered(ctx, d, cause, message); err != nil && (!errors.As(err, &refusal) || refusal.Exit != transition.ExitRefused) {
 		return err
 	}
 	return nil
@@ -126,5 +126,5 @@ func planningFailed(ctx context.Context, d *verb.Service, problem string, answer
 	if err != nil {
 		return err
 	}
-	return checkpointAnyway(ctx, d, transition.PlannerFailedMessage+problem)
+	return checkpointAnyway(ctx, d, blackboard.CausePlanner, "no answer of the planner could be used: "+problem)
 }

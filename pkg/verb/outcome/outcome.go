@@ -395,13 +395,16 @@ func askPlanner(ctx context.Context, d *verb.Service, r Run, exit *exitcmd.Exit)
 	return PlannerStuck(ctx, d, exit.Summary)
 }
 
+// stuckWords begin the message of a checkpoint at which the planner cannot go on.
+const stuckWords = "planner stuck: "
+
 // PlannerStuck stops the sprint at a checkpoint, for a person: the planner cannot go on
 // (specs/roles-and-knowledge.md#4.4). There is nothing to stop for when a person has answered what it was stuck at.
 func PlannerStuck(ctx context.Context, d *verb.Service, why string) error {
 	if s, err := d.Board.View(ctx); err != nil || transition.ReasonGone(s, d.Board.Now()) {
 		return err
 	}
-	return checkpointAnyway(ctx, d, transition.PlannerStuckMessage+prose.FirstLine(why))
+	return checkpointAnyway(ctx, d, blackboard.CausePlanner, stuckWords+prose.FirstLine(why))
 }
 
 // remember stores the exit command of a run whose verbs had done the work.

@@ -18,20 +18,20 @@ import (
 
 // Checkpoint stops the sprint for people and writes the summary (specs/protocol.md#13.6).
 func Checkpoint(ctx context.Context, d *verb.Service, message string) (Sprint, error) {
-	return checkpoint(ctx, d, message, false, func(s *blackboard.State, a transition.Actor) (transition.Actor, error) {
+	return checkpoint(ctx, d, "", message, false, func(s *blackboard.State, a transition.Actor) (transition.Actor, error) {
 		return a, d.Board.OnlyPerson(s, a, "checkpoint")
 	})
 }
 
-// SystemCheckpoint is Checkpoint by the system: the deadline has passed, a planner is
-// stuck, a limit is reached.
-func SystemCheckpoint(ctx context.Context, d *verb.Service, message string) (Sprint, error) {
-	return checkpoint(ctx, d, message, false, system(d))
+// SystemCheckpoint is Checkpoint by the system: the deadline has passed, a limit is reached. cause is one of the constants of
+// blackboard.Checkpoint, or "".
+func SystemCheckpoint(ctx context.Context, d *verb.Service, cause, message string) (Sprint, error) {
+	return checkpoint(ctx, d, cause, message, false, system(d))
 }
 
 // CheckpointUntilAnswered is SystemCheckpoint for a planner that is stuck. When questions are open, their answers end it.
-func CheckpointUntilAnswered(ctx context.Context, d *verb.Service, message string) (Sprint, error) {
-	return checkpoint(ctx, d, message, true, system(d))
+func CheckpointUntilAnswered(ctx context.Context, d *verb.Service, cause, message string) (Sprint, error) {
+	return checkpoint(ctx, d, cause, message, true, system(d))
 }
 
 func system(d *verb.Service) func(*blackboard.State, transition.Actor) (transition.Actor, error) {
@@ -45,7 +45,7 @@ const summaryTime = 5 * time.Second
 
 // checkpoint is the one way into CHECKPOINT but for the circuit breaker's own write: file,
 // status and summary (S01).
-func checkpoint(ctx context.Context, d *verb.Service, message string, answers bool, who func(*blackboard.State, transition.Actor) (transition.Actor, error)) (Sprint, error) {
+func checkpoint(ctx context.Context, d *verb.Service, cause, message string, answers bool, who func(*blackboard.State, transition.Actor) (transition.Actor, error)) (Sprint, error) {
 	var out Sprint
 	if err := d.Board.Clean(board.Text{Name: "--message", Value: &message}); err != nil {
 		return out, err
@@ -62,7 +62,7 @@ func checkpoint(ctx context.Context, d *verb.Service, message string, answers bo
 		}
 		file = summaryOf(d, s)
 		out = Sprint{Sprint: blackboard.AtCheckpoint, File: d.Board.Rel(file)}
-		if err := transition.CheckpointSprint(s, message, out.File, a, d.Board.Now()); err != nil {
+		if err := transition.CheckpointSprint(s, cause, message, out.File, a, d.Board.Now()); err != nil {
 			return err
 		}
 		if answers {
@@ -115,7 +115,7 @@ func Follow(ctx context.Context, d *verb.Service, s *blackboard.State) (changed 
 		case "checkpoint":
 			order, _ := d.Board.Project.Controls().Order(project.Checkpoint)
 			file, message = summaryOf(d, s), order.Reason
-			return transition.CheckpointSprint(s, message, d.Board.Rel(file), human, d.Board.Now())
+			return transition.CheckpointSprint(s, "", message, d.Board.Rel(file), human, d.Board.Now())
 		}
 		return transition.ResumeSprint(s, "", "the control file was removed", human, d.Board.Now())
 	})

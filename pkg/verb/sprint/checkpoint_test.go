@@ -104,7 +104,7 @@ func TestTheSystemStopsTheSprintInItsOwnName(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := verbtest.New(t)
-	out, err := sprint.SystemCheckpoint(ctx, p.Supervised("coder-1"), "limit sprint_cost_cents")
+	out, err := sprint.SystemCheckpoint(ctx, p.Supervised("coder-1"), "", "limit sprint_cost_cents")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestTheSystemStopsTheSprintInItsOwnName(t *testing.T) {
 	if text := verbtest.Read(t, filepath.Join(p.Dir, out.File)); !strings.Contains(text, "Cause: Liza itself") {
 		t.Errorf("the summary is\n%s", text)
 	}
-	if _, err := sprint.SystemCheckpoint(ctx, p.Supervised("coder-2"), "again"); err == nil {
+	if _, err := sprint.SystemCheckpoint(ctx, p.Supervised("coder-2"), "", "again"); err == nil {
 		t.Error("a second checkpoint at the same time")
 	}
 }

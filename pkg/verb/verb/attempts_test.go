@@ -244,10 +244,10 @@ var others = []attempt{
 	{name: "Checkpoint", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
 	{name: "Checkpoint, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
 	{name: "CheckpointUntilAnswered", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return sprint.CheckpointUntilAnswered(ctx, d, "planner stuck: no schema")
+		return sprint.CheckpointUntilAnswered(ctx, d, blackboard.CausePlanner, "planner stuck: no schema")
 	}},
 	{name: "SystemCheckpoint", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return sprint.SystemCheckpoint(ctx, d, "The deadline has passed")
+		return sprint.SystemCheckpoint(ctx, d, blackboard.CauseDeadline, "The deadline has passed")
 	}},
 	{name: "Note, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Note(ctx, verb.NoteInput{Text: "Mind the gap"})
@@ -472,7 +472,7 @@ var others = []attempt{
 	}, call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
 	{name: "Checkpoint, after the breaker", whole: true, board: func(s *bs) {
 		s.CircuitBreaker = &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped, CurrentTrigger: &blackboard.BreakerTrigger{Patterns: []string{"loop"}, Pattern: "loop", Severity: "high", ReportFile: "report.md"}}
-	}, call: func(ctx context.Context, d *vs) (any, error) { return sprint.SystemCheckpoint(ctx, d, "It loops") }},
+	}, call: func(ctx context.Context, d *vs) (any, error) { return sprint.SystemCheckpoint(ctx, d, "", "It loops") }},
 	{name: "View", call: func(ctx context.Context, d *vs) (any, error) {
 		_, err := d.Board.View(ctx)
 		return nil, err

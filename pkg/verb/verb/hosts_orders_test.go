@@ -29,7 +29,7 @@ var orders = map[string]struct {
 		return sprint.Abort(ctx, d, "wrong spec", false)
 	}, "aborted since"},
 	"limit": {func(ctx context.Context, d *verb.Service) (sprint.Sprint, error) {
-		return sprint.SystemCheckpoint(ctx, d, "limits.day_cost_cents")
+		return sprint.SystemCheckpoint(ctx, d, "", "limits.day_cost_cents")
 	}, "at a checkpoint since"},
 }
 
