@@ -1,7 +1,10 @@
 package audit
 
 import (
+	"os"
 	"testing"
+
+	"gopkg.in/yaml.v3"
 
 	"liza/pkg/board/blackboard"
 )
@@ -147,5 +150,32 @@ func TestATaskWithoutAttemptsIsHeldToOurRulesInAFileOfOurs(t *testing.T) {
 	s.AddTasks(&blackboard.Task{ID: "typed", Status: blackboard.Approved, Description: "x", SpecRef: "specs/vision.md", DoneWhen: "x", Scope: "x", ReviewCommit: commitWork})
 	if bad := errorsOf(Validate(s, nil, validFacts())); len(bad) != 1 || bad[0].Rule != "V14" {
 		t.Errorf("want V14, got\n%s", lines(bad))
+	}
+}
+
+// A sprint that the version of 2026-11-24 was killed in is read whole, and breaks no rule.
+func TestABoardOfAnEarlierVersionHasNoError(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open("../testdata/former.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var file struct {
+		blackboard.State `yaml:",inline"`
+		Tasks            []*blackboard.Task `yaml:"tasks"`
+	}
+	d := yaml.NewDecoder(f)
+	d.KnownFields(true)
+	if err := d.Decode(&file); err != nil {
+		t.Fatal("a key of that version is not known any more: ", err)
+	}
+	facts := v1Facts()
+	facts.Now, _ = file.Sprint.Timeline.Started.At()
+	facts.IntegrationTip = &file.Integration.Tip
+	facts.SpecExists = func(string) bool { return true }
+	facts.MergedIntoIntegration = func(string) bool { return true }
+	if bad := errorsOf(Validate(file.State.With(file.Tasks...), nil, facts)); len(bad) > 0 {
+		t.Errorf("errors:\n%s", lines(bad))
 	}
 }
