@@ -23,23 +23,13 @@ const (
 // again, and in the end every task was merged exactly once and nothing is lost.
 func TestASprintThatIsKilledAgainAndAgainMergesEveryTaskOnce(t *testing.T) {
 	t.Parallel()
-	kills := long(3, 25)
-	seed := uint64(time.Now().UnixNano()) // other moments in each run
-	if text := os.Getenv(crashSeed); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = n
-	}
-	t.Logf("%s=%d", crashSeed, seed)
-	random := rand.New(rand.NewPCG(seed, 152))
+	kills, random := long(3, 25), crashRandom(t)
 	s := newSprint(t, kills*8/5+2)
 	for n := range kills {
 		// Where in the sprint it happens is told in revisions, so that a loaded machine comes
 		// just as far; then some milliseconds, so that it happens anywhere in a step.
 		revisions, after := random.IntN(long(25, 40)), time.Duration(random.IntN(60_000))*time.Microsecond
-		if !s.killed(t, revisions, after, fmt.Sprintf("kill %d of %d (%s=%d)", n+1, kills, crashSeed, seed)) {
+		if !s.killed(t, revisions, after, fmt.Sprintf("kill %d of %d", n+1, kills)) {
 			t.Fatalf("the sprint was over before kill %d of %d", n+1, kills)
 		}
 	}
@@ -53,6 +43,21 @@ func TestASprintThatIsKilledAgainAndAgainMergesEveryTaskOnce(t *testing.T) {
 	if t.Failed() {
 		t.Logf("the last run:\n%s", out.String())
 	}
+}
+
+// crashRandom chooses other moments in each run, unless crashSeed says which.
+func crashRandom(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv(crashSeed); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed = n
+	}
+	t.Logf("%s=%d", crashSeed, seed)
+	return rand.New(rand.NewPCG(seed, 152))
 }
 
 // killed runs the team until the board is that many revisions further, and kills all of it.

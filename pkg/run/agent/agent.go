@@ -152,6 +152,8 @@ type Result struct {
 	Seconds     float64
 	Left        []Process // what could not be stopped; almost always empty
 	OutputError error     // the first error of Spec.Output, which misses what came after
+
+	Recorded func() `json:"-"` // ends the keeping of a run whose end is recorded now; nil: it is over (Spec.Keep)
 }
 
 const (
@@ -313,8 +315,15 @@ func Run(ctx context.Context, a Adapter, s Spec) Result {
 	if cause == Asked {
 		s.KillGrace = min(s.KillGrace, askGrace)
 	}
+	if c.reaper != nil {
+		c.reaper.hold = cause == "" && (s.Keep != nil || s.Adopted != nil)
+	}
 	left := c.end(s.KillGrace)
-	return c.result(cmd, cause, why, left)
+	res = c.result(cmd, cause, why, left)
+	if c.reaper != nil && c.reaper.holding() {
+		res.Recorded = c.reap
+	}
+	return res
 }
 
 // EventKind says what an Event tells.

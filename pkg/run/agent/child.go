@@ -172,13 +172,17 @@ func (c *child) end(grace time.Duration) []Process {
 	if err != nil && left == nil { // the process table cannot be read; the group is ours all the same
 		_ = c.family.signal(syscall.SIGKILL, nil)
 	}
+	reap := c.reap
 	if c.reaper != nil {
-		c.reap()
+		if c.reaper.holding() {
+			reap = func() {} // Result.Recorded does
+		}
+		reap()
 		left = c.reaper.add(left)
 	}
 	select {
 	case <-c.exited:
-		c.reap()
+		reap()
 	case <-time.After(killWait):
 		if !slices.Contains(left, c.family.leader) {
 			left = append(left, c.family.leader)

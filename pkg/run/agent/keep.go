@@ -10,7 +10,8 @@ import (
 )
 
 // A Keep lets a run outlive the process that started it (Spec.Keep): the reaper keeps what the program prints, the end of its
-// stdin and these files, until another process adopts the run. It ends the run when nobody has come within Wait.
+// stdin and these files, until another process adopts the run. It ends the run when nobody has come within Wait. A run that has ended
+// by itself is kept until Result.Recorded is called: who is killed before that leaves it to the next one.
 type Keep struct {
 	Socket *os.File   // a Unix socket that listens: Adopt finds the reaper there
 	Files  []*os.File // that the successor gets again, in this order
@@ -45,9 +46,11 @@ var (
 
 // Process is the program of the run.
 func (a *Adopted) Process() Process {
-	start, _ := ProcessStart(a.first.Pid)
-	return Process{Pid: a.first.Pid, Start: start, Pgid: a.first.Pid}
+	return Process{Pid: a.first.Pid, Start: a.first.Start, Pgid: a.first.Pid}
 }
+
+// Over reports whether all of the run has ended, and only its end is to be recorded.
+func (a *Adopted) Over() bool { return a.first.Over }
 
 // End ends the run, and waits for that.
 func (a *Adopted) End(grace time.Duration) {

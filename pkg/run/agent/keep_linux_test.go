@@ -158,9 +158,11 @@ func TestARunOutlivesItsSupervisorAtEachMoment(t *testing.T) {
 			if begins := textIn(t, dir, "begins"); begins != "begun\n" {
 				t.Errorf("the program began more than once: %q", begins)
 			}
-			if _, err := Adopt(filepath.Join(dir, "s")); !errors.Is(err, ErrNotKept) {
-				t.Errorf("when it is over: %v", err)
+			if _, err := Adopt(filepath.Join(dir, "s")); !errors.Is(err, ErrSettling) {
+				t.Errorf("when its end is not recorded: %v", err)
 			}
+			res.Recorded()
+			eventually(t, "the end of the reaper", func() bool { _, err := Adopt(filepath.Join(dir, "s")); return errors.Is(err, ErrNotKept) })
 		})
 	}
 }
@@ -177,6 +179,8 @@ func TestARunThatEndsWithoutASupervisorIsAdopted(t *testing.T) {
 	}
 	if res := Run(t.Context(), fakeAdapter{}, Spec{Adopted: a}); res.Outcome != Finished || res.Final != "one\ntwo\n" {
 		t.Errorf("got %+v", res)
+	} else {
+		res.Recorded()
 	}
 }
 
@@ -227,6 +231,7 @@ func TestOfVeryMuchOutputTheEndIsKept(t *testing.T) {
 	a.Retell = true
 	var rest strings.Builder
 	res := Run(t.Context(), fakeAdapter{}, Spec{Adopted: a, Output: &rest})
+	defer res.Recorded()
 	if n := rest.Len(); res.Outcome != Finished || !strings.HasSuffix(res.Final, "5678\nend\n") || n < keptHalf || n > 2*keptHalf+100 {
 		t.Errorf("got %d bytes, and %s with %q", n, res.Outcome, res.Final[max(0, len(res.Final)-20):])
 	}
@@ -247,8 +252,12 @@ func BenchmarkOutputOfAKeptRun(b *testing.B) {
 				if kept {
 					s.Keep = &Keep{Socket: listen(filepath.Join(dir, fmt.Sprint(n))), Wait: time.Minute}
 				}
-				if res := Run(b.Context(), script("yes 0123456789012345678901234567890123456789012345678901234567890123456789012345678 | head -c 50000000"), s); res.Outcome != Finished {
+				res := Run(b.Context(), script("yes 0123456789012345678901234567890123456789012345678901234567890123456789012345678 | head -c 50000000"), s)
+				if res.Outcome != Finished {
 					b.Fatalf("got %+v", res)
+				}
+				if kept {
+					res.Recorded()
 				}
 			}
 		})

@@ -276,7 +276,7 @@ func (r *reaping) take(s *successor) {
 		behind[i], again[i] = stream.leave()
 	}
 	hands = append(hands, k.files[1:]...)
-	n := note{Pid: r.program, Reaper: os.Getpid(), Run: r.order.Run, Groups: r.order.Groups, Facts: r.order.Facts, Began: k.began, Behind: behind, Again: again, Given: k.given.Load(), Open: k.given.Load() && !k.shut.Load(), Exited: r.ended}
+	n := note{Pid: r.program, Start: r.began, Over: r.last != nil, Reaper: os.Getpid(), Run: r.order.Run, Groups: r.order.Groups, Facts: r.order.Facts, Began: k.began, Behind: behind, Again: again, Given: k.given.Load(), Open: k.given.Load() && !k.shut.Load(), Exited: r.ended}
 	if unix.Sendmsg(int(s.control.Fd()), []byte{'\n'}, unix.UnixRights(hands...), nil, unix.MSG_NOSIGNAL) != nil {
 		_ = s.control.Close()
 		for _, fd := range outs {

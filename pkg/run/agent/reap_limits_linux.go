@@ -122,10 +122,12 @@ type reaping struct {
 	ended   bool   // the program has
 	killed  bool   // by a signal
 	control *os.File
-	changes chan os.Signal     // SIGCHLD
-	stop    chan time.Duration // the order to end, with its grace
-	lost    chan *os.File      // the connection of a supervisor that is gone
-	held    bool               // a supervisor has the run
-	late    <-chan time.Time   // when nobody has come for it; nil: nobody is waited for
-	kept    *keeping           // for who comes; nil: nothing is
+	changes chan os.Signal   // SIGCHLD
+	stop    chan order       // to end, with its grace
+	began   int64            // the start time of the program
+	last    *note            // says how all of it ended; nil: it has not
+	lost    chan *os.File    // the connection of a supervisor that is gone
+	held    bool             // a supervisor has the run
+	late    <-chan time.Time // when nobody has come for it; nil: nobody is waited for
+	kept    *keeping         // for who comes; nil: nothing is
 }

@@ -35,7 +35,7 @@ func Reap() int {
 	}
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it marks have to do
 	_ = os.WriteFile("/proc/self/comm", []byte(reaperName), 0)
-	r := &reaping{order: o, control: control, held: true, changes: make(chan os.Signal, 1), stop: make(chan time.Duration, 2), lost: make(chan *os.File, 1)}
+	r := &reaping{order: o, control: control, held: true, changes: make(chan os.Signal, 1), stop: make(chan order, 2), lost: make(chan *os.File, 1)}
 	signal.Notify(r.changes, syscall.SIGCHLD)
 	asked := make(chan os.Signal, 1)
 
@@ -43,7 +43,9 @@ func Reap() int {
 	if o.Wrapper {
 		signal.Ignore(askedToEnd...)
 	}
-	r.program, err = r.start()
+	if r.program, err = r.start(); err == nil {
+		r.began, _ = ProcessStart(r.program)
+	}
 	signal.Reset(askedToEnd...)
 	signal.Notify(asked, syscall.SIGTERM)
 	if err != nil {
@@ -62,7 +64,7 @@ func Reap() int {
 	}
 	go func() {
 		<-asked
-		r.stop <- r.order.Grace / 2 // who stops the run of a dead supervisor kills us after the whole
+		r.stop <- order{Grace: r.order.Grace / 2} // who stops the run of a dead supervisor kills us after the whole
 	}()
 	return r.run()
 }
@@ -80,8 +82,9 @@ func (r *reaping) heed(control *os.File, orders *json.Decoder) {
 			r.lost <- control
 			return
 		case o.End:
-			r.stop <- o.Grace
-			return
+			if r.stop <- o; !o.Hold {
+				return
+			}
 		case r.kept != nil && !r.kept.shut.Load():
 			r.kept.given.Store(true)
 			if len(o.Input) > 0 {
@@ -166,7 +169,7 @@ func (r *reaping) run() int {
 	}
 	for {
 		r.collectOrphans()
-		if r.ended && !r.held && (r.late == nil || r.killed) { // nobody adopts what was killed
+		if r.ended && !r.held && (r.late == nil || r.killed && r.last == nil) { // nobody adopts what was killed
 			return r.end(r.order.Grace)
 		}
 		select {
@@ -188,8 +191,10 @@ func (r *reaping) run() int {
 			r.take(s)
 		case <-r.late:
 			return r.end(r.order.Grace)
-		case grace := <-r.stop:
-			return r.end(grace)
+		case o := <-r.stop:
+			if code := r.end(o.Grace); !o.Hold || r.kept == nil {
+				return code
+			}
 		}
 	}
 }
@@ -276,6 +281,10 @@ func (r *reaping) alone() bool {
 // end ends everything, tells how the program ended, and returns our exit code. What escapes
 // one look at the process table, because it forks all the time, is met again in the next.
 func (r *reaping) end(grace time.Duration) int {
+	if r.last != nil { // to a successor, or the end of a hold
+		r.say(*r.last)
+		return r.last.code()
+	}
 	f := newFamily(Process{Pid: r.program, Pgid: r.program}, nil)
 	f.above, f.held = os.Getpid(), true
 	if r.collectOrphans(); !r.ended {
@@ -299,7 +308,8 @@ func (r *reaping) end(grace time.Duration) int {
 		}
 		return false
 	})
-	last := note{Over: true}
+	r.last = &note{Over: true}
+	last := r.last
 	if !r.alone() {
 		last.Left, _ = f.members()
 	}
@@ -314,11 +324,19 @@ func (r *reaping) end(grace time.Duration) int {
 	if r.kept != nil {
 		r.kept.drain()
 	}
-	r.say(last)
-	if status.Signaled() {
-		return 128 + int(status.Signal())
+	r.say(*last)
+	return last.code()
+}
+
+// code is the exit code after the last note.
+func (n note) code() int {
+	switch {
+	case n.Status == nil:
+		return 0
+	case n.Status.Signaled():
+		return 128 + int(n.Status.Signal())
 	}
-	return status.ExitStatus()
+	return n.Status.ExitStatus()
 }
 
 // ask sends TERM to all that runs, and wakes up what a terminal has stopped.

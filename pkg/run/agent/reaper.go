@@ -49,12 +49,14 @@ type order struct {
 	Adopt bool   // the first order of a successor: it wants the run
 	Input []byte // what the program gets on its stdin: all of it in the second order, unless
 	More  bool   // more of it may come, until an order comes without this
-	End   bool   // the last: end what runs, with Grace
+	End   bool   // end what runs, with Grace; the last order, unless
+	Hold  bool   // the run is kept until another End: its end is not on the board yet
 }
 
 // note is one of: Pid or Errno, Stopped any number of times, Exited, Over.
 type note struct {
 	Pid   int           // the program was started
+	Start int64         // when; to a successor
 	Errno syscall.Errno // or could not be
 	Step  string        // what failed then, when that was not the program's own start
 
@@ -95,6 +97,7 @@ type reaper struct {
 	tooMany int           // how many processes there were when they were too many; once exited is closed
 	over    note          // the last one, once gone is closed
 	leave   func()        // removes the control groups that a killed reaper has left
+	hold    bool          // it keeps the run after its end
 }
 
 // answerWait is how much longer than it is given a reaper may take for its last word.
@@ -146,7 +149,7 @@ func (r *reaper) order(o order) error {
 // end has everything ended and waits for that. It returns how much time to leave to what is
 // found afterwards: none when the reaper does not answer.
 func (r *reaper) end(grace time.Duration) time.Duration {
-	_ = r.order(order{End: true, Grace: grace}) // it may have ended
+	_ = r.order(order{End: true, Grace: grace, Hold: r.hold}) // it may have ended
 	limit := time.NewTimer(grace + sweepGrace + killWait + answerWait)
 	defer limit.Stop()
 	select {
@@ -161,6 +164,9 @@ func (r *reaper) end(grace time.Duration) time.Duration {
 func (r *reaper) wait() {
 	select {
 	case <-r.gone:
+		if r.hold {
+			_ = r.order(order{End: true})
+		}
 	default:
 		_ = signalOne(r.process, syscall.SIGKILL)
 	}
@@ -170,6 +176,16 @@ func (r *reaper) wait() {
 	}
 	<-r.gone
 	r.leave()
+}
+
+// holding reports whether it keeps the run, all of which has ended.
+func (r *reaper) holding() bool {
+	select {
+	case <-r.gone:
+		return r.hold && r.over.Over
+	default:
+		return false
+	}
 }
 
 // status is how the program ended. When the reaper was killed nobody knows: it counts as

@@ -67,32 +67,31 @@ func SocketOf(base, root, mark string) string {
 	return filepath.Join(broker.PathOf(base, root, "run "+mark), broker.Socket)
 }
 
-// keep lets the run outlive this process, if it is one of the agent itself. remove is called when it is over.
-func (l *launcher) keep(ctx context.Context, adapter agent.Adapter, spec *agent.Spec, r *run, u *unit, seen git.Surroundings) (remove func(), err error) {
-	remove = func() {}
+// keep lets the run outlive this process, if it is one of the agent itself.
+func (l *launcher) keep(ctx context.Context, adapter agent.Adapter, spec *agent.Spec, r *run, u *unit, seen git.Surroundings) error {
 	if !agent.CanKeep || r.socket == nil || spec.Terminal != nil || r.brief.role.Role.Kind != role.Kind(l.Role) {
-		return remove, nil
+		return nil
 	}
 	k := keptRun{Format: keptFormat, Agent: l.ID, Mark: r.mark, Task: r.task, Number: r.number, Before: r.before, Prompt: r.brief.Prompt, Role: r.brief.role, CLI: r.brief.program, Model: r.brief.model, Rung: r.brief.rung, Rungs: r.brief.rungs,
 		Reask: r.brief.reask, Restarts: r.brief.restarts, Resumed: r.brief.resumed, Spec: keptSpec{spec.Dir, spec.PromptFile, spec.Session, spec.Worktree}, Sandbox: r.sandbox, Git: r.git, Record: r.record.sequence(),
 		Seen: seen, Due: u.due, Reasks: u.reasks, With: u.with, Claim: u.claim}
 	facts, err := json.Marshal(k)
 	if err != nil {
-		return remove, fmt.Errorf("cannot keep the run: %v", err)
+		return fmt.Errorf("cannot keep the run: %v", err)
 	}
 	folder, err := broker.MakeFolder(l.enclosure.RunBase, l.Service.Board.Project.Root, "run "+r.mark)
 	if err != nil {
-		return remove, err
+		return err
 	}
-	remove = func() { _ = folder.Remove() }
+	r.unkeep = func() { _ = folder.Remove() }
 	defer folder.Listener.Close() // the reaper's is open
 	socket, err := broker.FileOf(folder.Listener)
 	if err != nil {
-		return remove, err
+		return err
 	}
 	commands, err := broker.FileOf(r.socket)
 	if err != nil {
-		return remove, err
+		return err
 	}
 	files := []*os.File{commands}
 	if r.git != nil {
@@ -102,7 +101,7 @@ func (l *launcher) keep(ctx context.Context, adapter agent.Adapter, spec *agent.
 	r.kept = append([]*os.File{socket, commands}, walls[min(1, len(walls)):]...)
 	interval, lease, margin := l.intervals(ctx)
 	spec.Keep = &agent.Keep{Socket: socket, Files: append(files, walls...), Facts: facts, Wait: max(lease-margin-interval, lease/2)}
-	return remove, err
+	return err
 }
 
 // adopt takes over a run whose supervisor died, if there is one for this agent, and registers as that agent.
@@ -170,7 +169,7 @@ func (s *Supervisor) goOn(soft, hard context.Context, a *adopted) error {
 
 // resume is launch for a run that was adopted.
 func (l *launcher) resume(ctx context.Context, a *adopted, st *blackboard.State, u *unit) (*run, error) {
-	r := &run{number: a.Number, mark: a.Mark, before: a.Before, task: a.Task, git: a.Git, sandbox: a.Sandbox,
+	r := &run{adopted: true, number: a.Number, mark: a.Mark, before: a.Before, task: a.Task, git: a.Git, sandbox: a.Sandbox,
 		brief: briefing{Prompt: a.Prompt, role: a.Role, program: a.CLI, model: a.Model, place: place{rung: a.Rung, rungs: a.Rungs}, reask: a.Reask, restarts: a.Restarts, resumed: a.Resumed}}
 	u.reasks, u.with, u.claim, u.fixed, u.due = a.Reasks, a.With, a.Claim, true, a.Due
 	followed := false
@@ -206,9 +205,11 @@ func (l *launcher) resume(ctx context.Context, a *adopted, st *blackboard.State,
 	if err := l.equip(ctx, adapter, &spec, r, st, r.task); err != nil {
 		return r, err
 	}
-	closeBroker, err := l.enclosure.openBroker(&spec, r, r.task, a.token)
-	if err != nil {
-		return r, err
+	closeBroker := func() {}
+	if !a.run.Over() { // else no command comes any more
+		if closeBroker, err = l.enclosure.openBroker(&spec, r, r.task, a.token); err != nil {
+			return r, err
+		}
 	}
 	defer closeBroker()
 	closeWall, err := l.enclosure.openWall(ctx, &spec, r, r.task)
@@ -220,7 +221,7 @@ func (l *launcher) resume(ctx context.Context, a *adopted, st *blackboard.State,
 	if err != nil {
 		return r, err
 	}
-	defer kept.Remove()
+	r.unkeep = func() { _ = kept.Remove() }
 	spec.Started = func(p agent.Process) error {
 		defer r.noted()
 		r.begun(p)

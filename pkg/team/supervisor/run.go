@@ -36,7 +36,9 @@ type run struct {
 	task    string
 	folder  string        // of its sockets; "" for none
 	socket  net.Listener  // of its broker
+	adopted bool          // another process has begun it
 	kept    []*os.File    // sockets that its reaper has, too
+	unkeep  func()        // removes the socket at which its reaper waits for another supervisor; nil: it waits for none
 	git     *git.Folder   // of its own; nil: it has none
 	sandbox sandbox.Level // how it is contained
 	wall    *wall.Wall    // nil: it has none

@@ -50,6 +50,12 @@ func (l *launcher) closeRun(ctx context.Context, x *run, cause error) {
 		return
 	}
 	l.surroundings.closeGit(ctx, x)
+	if x.result.Recorded != nil {
+		x.result.Recorded()
+	}
+	if x.unkeep != nil {
+		x.unkeep()
+	}
 	l.records.closeRecord(ctx, x.record, x.answer.Exit, cause)
 }
 
@@ -137,11 +143,9 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 		})
 	}
 	before := l.surroundings.around(ctx, r)
-	removeKept, err := l.keep(ctx, adapter, &spec, r, u, before)
-	if err != nil {
+	if err := l.keep(ctx, adapter, &spec, r, u, before); err != nil {
 		return r, err
 	}
-	defer removeKept()
 	return r, l.follow(ctx, adapter, spec, r, u, before, closeBroker)
 }
 
@@ -161,9 +165,11 @@ func (l *launcher) follow(ctx context.Context, adapter agent.Adapter, spec agent
 		f.Close()
 	}
 	closeBroker() // nothing that came out of the run happens after its end is read
+	l.Service.Board.Failpoint("run.over")
 	l.surroundings.takeOver(ctx, r, task)
 	l.surroundings.tellChanges(ctx, before, r, task)
 	err := l.read(ctx, u, r, task)
+	l.Service.Board.Failpoint("run.read")
 	told.end(r.outcomeText(), err)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/config"
+	"liza/pkg/board/history"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
 	"liza/pkg/verb/sprint"
@@ -51,6 +52,12 @@ func (s *spending) showProvider(ctx context.Context, w *providerWait, task strin
 // recordUsage appends to usage.jsonl; no decision reads it, so a failure is only told.
 func (s *spending) recordUsage(task string, x *run) {
 	b, r := x.brief, x.result
+	if x.adopted { // whose former supervisor may have been killed after this
+		lines, _ := history.ReadUsage(s.Service.Board.Project.Usage())
+		if slices.ContainsFunc(lines, func(l history.UsageLine) bool { return l.ID == x.mark }) {
+			return
+		}
+	}
 	line := map[string]any{"at": blackboard.TimeOf(s.Service.Board.Now()), "run": x.number, "agent": s.ID, "kind": b.role.Role.Kind, "role": b.role.Role.Name, "task": task, "adapter": b.program, "model": b.model,
 		"cost_cents": nil, "tokens_in": nil, "tokens_out": nil, "tokens_cached": nil, "seconds": int(r.Seconds + 0.5), "outcome": r.Outcome, "id": x.mark}
 	if b.reask > 0 {

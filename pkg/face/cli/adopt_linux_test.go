@@ -1,0 +1,256 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"liza/pkg/base/norace"
+	"liza/pkg/verb/verb/verbtest"
+)
+
+// A moment of a run at which its supervisor is killed: when the program has made the file and before was called, or at a failpoint.
+type moment struct {
+	name, file, failpoint string
+	before                func()
+}
+
+var moments = []moment{
+	{name: "before its first output", file: "begun"},
+	{name: "within", file: "within"},
+	{name: "between end and record", failpoint: "run.over"},
+	{name: "between record and submission", failpoint: "run.read"},
+}
+
+// P-183: the supervisor of a coder and then that of its reviewer are killed with SIGKILL at each moment of a run. The next one goes on with
+// the run: each program is started once, and the task is handed in and merged once.
+func TestARunWhoseSupervisorIsKilledIsStartedOnce(t *testing.T) {
+	t.Parallel()
+	for n, m := range moments {
+		for _, level := range []string{"closed", "open"} {
+			for _, board := range []string{"file", "PostgreSQL"} {
+				if board == "PostgreSQL" && level == []string{"closed", "open"}[n%2] && long(0, 1) == 0 {
+					continue // in the long form
+				}
+				t.Run(m.name+", "+level+", "+board, func(t *testing.T) {
+					t.Parallel()
+					needLevel(t, level)
+					newOrphanage(t, level, board == "PostgreSQL", 1).survives(m)
+				})
+			}
+		}
+	}
+}
+
+// P-183: a team is killed with SIGKILL at random moments, 12 times in the long form (make crash), with 12 tasks of 4 s. No program is started again,
+// and nothing is done twice.
+func TestATeamThatIsKilledAtRandomMomentsBeginsNothingAgain(t *testing.T) {
+	t.Parallel()
+	kills, random := long(3, 12), crashRandom(t)
+	o := newOrphanage(t, "open", false, long(4, 12))
+	o.seconds = []string{"0.5", "4"}[long(0, 1)]
+	o.writeProgram()
+	for n := range kills {
+		cmd := o.process(t.Context(), "", "liza", "run", "--plain", "--planners", "0", "--coders", "3", "--reviewers", "2")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		after := time.Duration(random.IntN(long(1500, 4000))) * time.Millisecond
+		<-time.After(after)
+		_ = cmd.Process.Kill()
+		if cmd.Wait() == nil {
+			t.Logf("the sprint was over before kill %d", n+1)
+			break
+		}
+	}
+	o.must("liza", "run", "--plain", "--planners", "0", "--coders", "3", "--reviewers", "2", "--timeout", "4m")
+	o.looksDone()
+}
+
+// The programs are replaced under a team at work, in the long form by another build with another version, and the team is started again:
+// it goes on with the runs that the former programs have begun.
+func TestATeamWhoseProgramsAreReplacedAndKilledGoesOn(t *testing.T) {
+	t.Parallel()
+	o := newOrphanage(t, "open", false, 1)
+	former, next := t.TempDir(), t.TempDir()
+	copyTo := func(dir string) {
+		for _, name := range []string{"liza", "liza-agent"} {
+			data, err := os.ReadFile(filepath.Join(filepath.Dir(o.liza), name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), data, 0o755)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	copyTo(former)
+	version := "dev"
+	if long(0, 1) == 0 {
+		copyTo(next)
+	} else if version = "next"; norace.Build(next, "-ldflags=-X liza/pkg/face/cli.version=next", "liza/cmd/liza", "liza/cmd/liza-agent", "liza/cmd/liza-spawn") != nil {
+		t.Fatal("the next version cannot be built")
+	}
+	o.liza = filepath.Join(former, "liza")
+	o.survives(moment{name: "after the update", file: "within", before: func() {
+		files, _ := filepath.Glob(next + "/*")
+		for _, file := range files {
+			if err := os.Rename(file, filepath.Join(former, filepath.Base(file))); err != nil {
+				t.Error(err)
+			}
+		}
+	}})
+	o.out.Reset()
+	o.must("liza", "version")
+	if out := o.out.String(); !strings.Contains(out, version) {
+		t.Errorf("the version is %s, want %s", out, version)
+	}
+}
+
+// An orphanage is a project with tasks, whose programs wait at a moment of their run.
+type orphanage struct {
+	*sprint
+	t    *testing.T
+	gate string // a folder in which programs note where they are, and wait while its file stop names that
+	base string // of sockets
+	out  bytes.Buffer
+
+	seconds string // that a coder works
+}
+
+func newOrphanage(t *testing.T, level string, database bool, tasks int) *orphanage {
+	t.Helper()
+	o := &orphanage{sprint: &sprint{Place: verbtest.New(onDisk{t}), liza: lizaProgram(t), level: level}, t: t, seconds: "0"}
+	for n := range tasks {
+		o.tasks = append(o.tasks, fmt.Sprintf("task-%d", n+1))
+		o.AddTask(o.tasks[n])
+	}
+	for _, dir := range []*string{&o.gate, &o.base} {
+		made, err := os.MkdirTemp("/tmp", "liza-adopt-") // the path of a socket is short
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(made) })
+		*dir = made
+	}
+	verbtest.Write(t, filepath.Join(o.gate, "stop"), "")
+	o.writeProgram()
+	verbtest.Write(t, filepath.Join(o.Dir, ".liza", "config.yaml"), "agents:\n  default: works\n  works: {command: [sh, '{{.Worktree}}/../../works.sh'], prompt: stdin, output: text}\n"+
+		"sandbox: {allow: {read: ["+o.Dir+"/works.sh], write: ["+o.gate+"]}}\n")
+	if database {
+		origin := filepath.Join(o.base, "origin.git")
+		o.Git(o.Dir, "clone", "-q", "--bare", ".", origin)
+		o.Git(o.Dir, "remote", "add", "origin", origin)
+		o.must("liza", "store", "move", strings.Replace(newDatabase(t), "?", "/pay?", 1))
+	}
+	return o
+}
+
+func (o *orphanage) writeProgram() {
+	verbtest.Write(o.t, filepath.Join(o.Dir, "works.sh"), strings.NewReplacer("GATE", o.gate, "SECONDS", o.seconds).Replace(`
+cat > /dev/null
+at() { touch GATE/$LIZA_ROLE-$1; until [ "$(cat GATE/stop)" != $1 ]; do sleep 0.05; done; }
+echo $LIZA_ROLE $LIZA_TASK_ID >> GATE/starts
+at begun
+echo first
+at within
+done='"evidence_files":[],"summary_for_supervisor":"done"'
+if [ $LIZA_ROLE = code_reviewer ]; then echo '{"action":"COMPLETED",'$done',"review":{"status":"ok"}}'; exit; fi
+sleep SECONDS
+echo word > $LIZA_TASK_ID.md; git add $LIZA_TASK_ID.md; git commit -qm "Work on $LIZA_TASK_ID"
+echo '{"action":"COMPLETED",'$done'}'
+`))
+}
+
+// process is one of the project; due is killMark.
+func (o *orphanage) process(ctx context.Context, due, program string, args ...string) *exec.Cmd {
+	cmd := o.command(ctx, &o.out, args...)
+	cmd.Path, cmd.WaitDelay = filepath.Join(filepath.Dir(o.liza), program), 30*time.Second
+	cmd.Args[0], cmd.Env = cmd.Path, append(cmd.Env, "XDG_RUNTIME_DIR="+o.base, killMark+"="+due)
+	return cmd
+}
+
+func (o *orphanage) must(program string, args ...string) {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := o.process(ctx, "", program, args...).Run(); err != nil {
+		o.t.Fatalf("%v: %v\n%s", args, err, o.out.String())
+	}
+}
+
+// killed runs the supervisor of a role until it is killed at a moment of its run.
+func (o *orphanage) killed(m moment, role string) {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
+	defer cancel()
+	verbtest.Write(o.t, filepath.Join(o.gate, "stop"), m.file)
+	cmd := o.process(ctx, m.failpoint, "liza-agent", "--once", role)
+	if err := cmd.Start(); err != nil {
+		o.t.Fatal(err)
+	}
+	for m.file != "" && ctx.Err() == nil {
+		if _, err := os.Stat(filepath.Join(o.gate, strings.ReplaceAll(role, "-", "_")+"-"+m.file)); err == nil {
+			if m.before != nil {
+				m.before()
+			}
+			_ = cmd.Process.Kill()
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	err := cmd.Wait()
+	if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || ctx.Err() != nil {
+		o.t.Fatalf("the supervisor of %s was not killed %s: %v\n%s", role, m.name, err, o.out.String())
+	}
+	verbtest.Write(o.t, filepath.Join(o.gate, "stop"), "")
+}
+
+// survives kills both supervisors at a moment, and looks at what came of the task.
+func (o *orphanage) survives(m moment) {
+	o.t.Helper()
+	for _, role := range []string{"coder", "code-reviewer"} {
+		o.killed(m, role)
+		o.must("liza-agent", "--once", role)
+	}
+	o.must("liza", "merge", "task-1")
+	o.looksDone()
+}
+
+// looksDone checks that each program was started once, and each task handed in and merged once.
+func (o *orphanage) looksDone() {
+	o.t.Helper()
+	o.must("liza", "validate")
+	for what, line := range map[string]string{
+		"programs started":   "cat " + o.gate + "/starts",
+		"tasks handed in":    "grep -o 'action: ready_for_review, task: [^,]*' .liza/log.yaml",
+		"tasks merged":       "grep -o 'action: merged, task: [^,]*' .liza/log.yaml",
+		"work on the branch": "git log --format=%s integration | grep '^Work'",
+		"runs in the usage":  "grep -o '\"id\":\"[^\"]*' .liza/usage.jsonl",
+	} {
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Dir = o.Dir
+		out, err := cmd.Output()
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		want := len(o.tasks)
+		if strings.HasPrefix(what, "programs") || strings.HasPrefix(what, "runs") {
+			want *= 2
+		}
+		slices.Sort(lines)
+		if all := len(lines); err != nil || all != want || len(slices.Compact(lines)) != want {
+			o.t.Errorf("%s: want %d, each once: %v\n%s\n%s", what, want, err, out, o.out.String())
+		}
+	}
+	if left, _ := filepath.Glob(o.base + "/liza-*/*"); len(left) > 0 {
+		o.t.Errorf("these are left: %v\n%s", left, o.out.String())
+	}
+}
