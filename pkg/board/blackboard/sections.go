@@ -174,6 +174,31 @@ func (s *State) Import(source string) *Import {
 	return s.Imports[i]
 }
 
+// What a Schedule does.
+const (
+	ScheduleGoal   = "goal"
+	ScheduleImport = "import"
+	ScheduleSync   = "sync"
+)
+
+// Schedule returns the schedule with that id, or nil. It may be changed.
+func (s *State) Schedule(id string) *Schedule {
+	i := slices.IndexFunc(s.Schedules, func(x *Schedule) bool { return x.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return s.Schedules[i]
+}
+
+// What says what x does, in the words of its command.
+func (x *Schedule) What() string {
+	text := x.Do + " " + strings.Join(x.Args, " ")
+	if len(x.Labels) > 0 {
+		text += " --label " + strings.Join(x.Labels, " --label ")
+	}
+	return strings.TrimSpace(text)
+}
+
 // ImportOf returns the import that became the task, or nil.
 func (s *State) ImportOf(task string) *Import {
 	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i.Task == task })

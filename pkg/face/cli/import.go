@@ -29,10 +29,11 @@ type importOptions struct {
 	keep   string
 	in     importer.ImportInput
 	items  []importer.Outside
+	at     func(name string) string // path of a file that was named
 }
 
 func newImport(env *Env) *urfave.Command {
-	o := &importOptions{env: env}
+	o := &importOptions{env: env, at: env.path}
 	return &urfave.Command{
 		Name: "import", Category: "steer", Usage: "make drafts of issues and of check lists, and look at them again", ArgsUsage: "[TRACKER|FILE|FOLDER…]",
 		Description: "TRACKER is github, gitlab, gitea, jira or linear, with its ISSUES behind it; FILE is a Markdown check list, FOLDER has a tasks.md (spec-kit, OpenSpec), itself or below it. Each issue and each\n" +
@@ -54,30 +55,7 @@ func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string)
 		return usagef("liza help import", "--keep is here or outside, not %q", o.keep)
 	}
 	o.in.Keep = o.keep
-	s, err := d.Board.View(ctx)
-	if err != nil {
-		return err
-	}
-	switch {
-	case len(args) == 0 && len(o.labels) > 0:
-		return usagef("liza help import", "--label needs a tracker: liza import github --label NAME")
-	case len(args) == 0:
-		err = o.again(ctx, d, s)
-	case slices.Contains(forge.TrackerKinds, args[0]):
-		err = o.tracker(ctx, d, s, args[0], args[1:])
-	case len(o.labels) > 0:
-		return usagef("liza help import", "--label is for trackers; %q is none of %s", args[0], strings.Join(forge.TrackerKinds, ", "))
-	default:
-		for _, name := range args {
-			if err = o.lists(d, o.env.path(name)); err != nil {
-				return err
-			}
-		}
-	}
-	if err != nil {
-		return importTrouble(err)
-	}
-	out, err := importer.Import(ctx, d, o.items, o.in)
+	out, err := o.bring(ctx, d, args)
 	if err != nil {
 		return err
 	}
@@ -87,6 +65,35 @@ func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string)
 		o.env.Notices(strings.Split(err.Error(), "\n"))
 	}
 	return o.env.Print(out, "%s", importedText(out))
+}
+
+// bring takes in what args name.
+func (o *importOptions) bring(ctx context.Context, d *verb.Service, args []string) (importer.Imported, error) {
+	var none importer.Imported
+	s, err := d.Board.View(ctx)
+	if err != nil {
+		return none, err
+	}
+	switch {
+	case len(args) == 0 && len(o.labels) > 0:
+		return none, usagef("liza help import", "--label needs a tracker: liza import github --label NAME")
+	case len(args) == 0:
+		err = o.again(ctx, d, s)
+	case slices.Contains(forge.TrackerKinds, args[0]):
+		err = o.tracker(ctx, d, s, args[0], args[1:])
+	case len(o.labels) > 0:
+		return none, usagef("liza help import", "--label is for trackers; %q is none of %s", args[0], strings.Join(forge.TrackerKinds, ", "))
+	default:
+		for _, name := range args {
+			if err = o.lists(d, o.at(name)); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return none, importTrouble(err)
+	}
+	return importer.Import(ctx, d, o.items, o.in)
 }
 
 // lists takes what the check lists at a path say.

@@ -11,6 +11,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/base/safefile"
+	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/forge"
 	"liza/pkg/verb/landing"
@@ -167,6 +168,9 @@ func (l *teamLanding) finish(ctx context.Context) (again bool, err error) {
 		}
 		if pause(ctx, landPoll) != nil {
 			return false, nil
+		}
+		if s, err := l.lander.Service.Board.View(ctx); err == nil && s.Goal != nil && s.Goal.Status == blackboard.InProgress {
+			return true, nil // a clock, or a person, began the next one
 		}
 	}
 }

@@ -24,19 +24,19 @@ func Text(v View, width int, colour bool) string {
 	p.agents(v)
 	p.waiting(v)
 	p.gaveUp(v)
-	if len(v.Requests) > 0 {
-		p.title("Requests")
-		for _, r := range v.Requests {
-			p.wrap(2, none, r)
-		}
-	}
-	if len(v.Warnings) > 0 {
-		p.title("Warnings")
-		for _, w := range v.Warnings {
-			p.wrap(2, yellow, w)
-		}
-	}
+	p.list("Requests", none, v.Requests)
+	p.list("Schedule", none, v.Schedules)
+	p.list("Warnings", yellow, v.Warnings)
 	return p.b.String()
+}
+
+func (p *page) list(title string, colour colour, lines []string) {
+	if len(lines) > 0 {
+		p.title(title)
+	}
+	for _, l := range lines {
+		p.wrap(2, colour, l)
+	}
 }
 
 func (p *page) top(v View) {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"liza/pkg/base/prose"
+	"liza/pkg/base/safefile"
 	"liza/pkg/base/secret"
 	"liza/pkg/code/project"
 	"liza/pkg/code/review"
@@ -157,6 +158,22 @@ func (e *Environment) Keys() string {
 		return ""
 	}
 	return filepath.Join(home, ".local", "state", "liza")
+}
+
+// zone is the name of the person's time zone, "" when the machine does not tell it.
+func (e *Environment) zone() string {
+	if name := strings.TrimPrefix(e.Get("TZ"), ":"); name != "" {
+		return name
+	}
+	if link, err := os.Readlink("/etc/localtime"); err == nil {
+		_, name, _ := strings.Cut(link, "zoneinfo/")
+		return name
+	}
+	if _, err := os.Lstat("/etc/localtime"); err != nil {
+		return "UTC" // as for every program
+	}
+	name, _ := safefile.Read("/etc/timezone")
+	return strings.TrimSpace(string(name))
 }
 
 // skipsSpecFiles reports whether SKIP_SPEC_FILE_CHECK says that spec files are not looked for.

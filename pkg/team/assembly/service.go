@@ -111,7 +111,7 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 	d := verb.New(&board.Session{Project: p, Store: open.Store, Repo: open.Repo, Config: open.Config, TaskArchive: open.TaskArchive, Home: open.Home, Secrets: open.Secrets, Held: open.Held,
 		Caller: e.Caller(), Run: func() string { return e.Get("LIZA_RUN") }, Proc: e.Processes(p.Tmp(), p.Root), Now: clock(open.Store, e.Now), Random: rand.Reader, NoSpecFiles: e.SkipsSpecFiles(),
 		Progress: func(text string) { e.Log().Info(text) }, Unsaved: e.Unsaved, Notice: func(kind blackboard.AlertKind, subject, text string) { e.Report(p, kind, subject, text) }}, worktrees)
-	d.Board.Version, d.Board.At = e.Version, e.At
+	d.Board.Version, d.Board.Zone, d.Board.At = e.Version, e.zone(), e.At
 	if open.Proc.Host != "" {
 		d.Board.Proc.Host = open.Proc.Host
 	}

@@ -39,6 +39,7 @@ type Session struct {
 	Now         func() time.Time
 	Random      io.Reader // for tokens, generations and nonces
 	Home        string    // the person's home, which no command may touch; "" when unknown
+	Zone        string    // name of the person's time zone; "" when unknown
 
 	NoSpecFiles bool                                                  // spec files are not looked for
 	Scripted    bool                                                  // plans come from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)

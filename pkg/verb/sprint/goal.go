@@ -21,6 +21,8 @@ type GoalInput struct {
 	Spec        string // "": that of the present goal
 	AbandonOpen bool   // give up the tasks of the present goal that are open
 	Reason      string
+
+	With func(*blackboard.State) error // a further change in the write that begins the goal; nil: there is none
 }
 
 // GoalStarted is the result of NextGoal.
@@ -79,7 +81,7 @@ func NextGoal(ctx context.Context, d *verb.Service, in GoalInput) (GoalStarted, 
 	if err := mergedIsThere(ctx, d); err != nil {
 		return out, err
 	}
-	err = startGoal(ctx, d, goal, in.Spec, &out)
+	err = startGoal(ctx, d, goal, in, &out)
 	return out, err
 }
 
@@ -110,7 +112,7 @@ func mergedIsThere(ctx context.Context, d *verb.Service) error {
 	return board.Refuse(next, "the present goal is not complete: %s", what)
 }
 
-func startGoal(ctx context.Context, d *verb.Service, goal, spec string, out *GoalStarted) error {
+func startGoal(ctx context.Context, d *verb.Service, goal string, in GoalInput, out *GoalStarted) error {
 	var keep func([]store.Gone) error
 	ahead := func(gone []store.Gone) error {
 		if err := keep(gone); err != nil {
@@ -123,15 +125,18 @@ func startGoal(ctx context.Context, d *verb.Service, goal, spec string, out *Goa
 			return err
 		}
 		at := blackboard.TimeOf(d.Board.Now())
-		g := &blackboard.Goal{ID: freeGoalID(d, s), Description: goal, SpecRef: spec, Created: at, Status: blackboard.InProgress,
+		g := &blackboard.Goal{ID: freeGoalID(d, s), Description: goal, SpecRef: in.Spec, Created: at, Status: blackboard.InProgress,
 			AlignmentHistory: []*blackboard.Alignment{{Timestamp: at, Event: "initialization", Summary: "Goal created"}}}
 		was, archived, err := transition.NextGoal(s, g, a, d.Board.Now())
 		if err != nil {
 			return err
 		}
 		keep = func(gone []store.Gone) error { return keepArchived(d, was, gone) }
-		out.Goal, out.Spec, out.Sprint = g.ID, spec, s.Sprint.ID
+		out.Goal, out.Spec, out.Sprint = g.ID, in.Spec, s.Sprint.ID
 		out.Before, out.Status, out.File, out.Archived = was.Goal.ID, was.Goal.Status, d.Board.Rel(d.Board.Project.Archive(was.Sprint.ID)), listed(archived)
+		if in.With != nil {
+			return in.With(s)
+		}
 		return nil
 	})
 }

@@ -249,6 +249,7 @@ var differs = []struct {
 	is   *regexp.Regexp
 	name string
 }{
+	{regexp.MustCompile(`\w{3} \d{1,2} \w{3} \d\d:\d\d UTC`), "WHEN"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`\d{8}T\d{6}Z`), "TIME"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "HASH"},
