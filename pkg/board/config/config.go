@@ -144,6 +144,7 @@ type CustomAgent struct {
 	EndGrace      int        `key:"end_grace" is:"0..3600"`
 	SessionUsage  bool       `key:"session_usage"`
 	Dialogue      string     `key:"dialogue" is:"name"`
+	Mode          string     `key:"mode" is:"name"`
 	ExitCodes     Names      `key:"exit_codes" is:"finished|crashed|context_full|stopped|reask|unusable|quota|rate_limit|overloaded|network"`
 	Signatures    Signatures `key:"signatures"`
 	Sandbox       Sandbox    `key:"sandbox"` // SandboxOf puts it together with that of the project
@@ -165,8 +166,8 @@ type Signatures struct {
 // builtinPrograms are the agent programs that need no command of the project. They are here
 // too, because settings know no agent; a test compares.
 var builtinPrograms = []string{
-	"aider", "amp", "claude", "cline", "cn", "codex", "copilot", "crush", "cursor-agent", "droid",
-	"gemini", "goose", "kimi", "opencode", "pi", "qwen", "vibe",
+	"aider", "amp", "claude", "claude-acp", "cline", "cline-acp", "cn", "codex", "codex-acp", "copilot", "crush", "cursor-agent", "droid",
+	"gemini", "gemini-acp", "goose", "kimi", "opencode", "opencode-acp", "pi", "qwen", "qwen-acp", "vibe",
 }
 
 // Roles maps types of tasks and kinds of runs to role files.

@@ -138,6 +138,7 @@ func TestAProgramWorksThroughAWholeSprint(t *testing.T) {
 				if err != nil {
 					t.Errorf("liza run: %v", err)
 				}
+				keepRecording(t, pr, p.name+"-"+string(w))
 				checkSprint(t, pr, s, b)
 				checkContained(t, pr, b)
 				checkResumed(t, p, s)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,7 +46,19 @@ type program struct {
 	noTools string
 }
 
-var programs = []program{
+var programs = slices.Concat(plainPrograms, byACP())
+
+// byACP are the programs that speak the Agent Client Protocol, with the settings that they have without it. Liza tells them of its tools.
+func byACP() (all []program) {
+	for _, name := range []string{"claude", "codex", "gemini", "opencode", "qwen", "cline"} {
+		p := plainPrograms[slices.IndexFunc(plainPrograms, func(p program) bool { return p.name == name })]
+		p.name, p.tools, p.config = name+"-acp", nil, ""
+		all = append(all, p)
+	}
+	return all
+}
+
+var plainPrograms = []program{
 	{
 		name: "claude",
 		env: func(url, home string) []string {

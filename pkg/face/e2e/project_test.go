@@ -20,6 +20,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"liza/pkg/base/norace"
+	"liza/pkg/run/agent"
 	"liza/pkg/run/sandbox"
 )
 
@@ -67,7 +68,11 @@ func installed(t *testing.T) []program {
 		if len(names) > 0 && !slices.Contains(names, p.name) {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(bin, p.name)); err != nil {
+		a, err := agent.Lookup(p.name, agent.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(bin, a.Info().Binary)); err != nil {
 			t.Errorf("%s is not installed; next: make e2e-agents: %v", p.name, err)
 			continue
 		}

@@ -60,8 +60,9 @@ type Spec struct {
 	// Adopted is a run under way, which is followed instead of a start.
 	Adopted *Adopted
 
-	tied     bool // all of it ends with this process
-	prompted bool // the program gets the prompt on its stdin
+	tied     bool   // all of it ends with this process
+	mode     string // of the session, in a protocol that has them
+	prompted bool   // the program gets the prompt on its stdin
 	run      string
 
 	// Terminal is that of a person who works with the program; nil: nobody does. Then there is
@@ -83,7 +84,8 @@ type Spec struct {
 	// Spoken is called once, when the prompt is on its way to a program that takes texts while it works (Info.Dialogue): say
 	// hands one over without waiting for the program. ErrSilent says that it takes none any more. May be nil.
 	Spoken func(say func(Text) error)
-	Said   []string // ids of texts that were said to a run that is Adopted, and may not have been heard
+	Idle   func() // called when a program that takes texts has ended its turn, before it gets the end of its input; may be nil
+	Said   []Text // texts that were given to a run that is Adopted, and may not have been heard
 
 	// Started is called once, right after the spawn and before the prompt is handed over. An
 	// error stops the program: Outcome Killed. May be nil.
@@ -203,6 +205,7 @@ type Info struct {
 	Schema      bool   // Spec.SchemaFile is of use
 	Enforces    bool   // Spec.Schema and Spec.StrictSchemaFile are
 	Dialogue    bool   // Spec.Spoken is of use
+	Interrupts  bool   // a text that is said while it works ends its turn
 	Interactive bool   // it can be opened in a terminal with the prompt ready
 	Overridden  bool   // the project has changed keys of the built-in entry
 	Needs       Needs  // where it is contained
@@ -289,7 +292,7 @@ func Run(ctx context.Context, a Adapter, s Spec) Result {
 	reader := a.Reader(s)
 	var talk *speaker
 	if cmd.dialogue != nil {
-		talk = speaking(reader, cmd.dialogue, s.Event)
+		talk = speaking(reader, cmd.dialogue, s)
 		reader = talk
 	}
 	var c *child

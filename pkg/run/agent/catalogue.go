@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,7 @@ type Entry struct {
 	Output        string            `yaml:"output"`
 	Answer        string            `yaml:"answer"`
 	Dialogue      string            `yaml:"dialogue"`
+	Mode          string            `yaml:"mode"`
 	Model         []string          `yaml:"model"`
 	Resume        []string          `yaml:"resume"`
 	ResumeCommand []string          `yaml:"resume_command"`
@@ -117,7 +119,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 		if (e.Status == "measured") != (e.Checked != "") {
 			errs = append(errs, fmt.Errorf("%s.checked names the measured version, and nothing else", name))
 		}
-		for _, err := range e.problems() {
+		for _, err := range e.spoken().problems() {
 			errs = append(errs, fmt.Errorf("%s.%v", name, err))
 		}
 		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP, e.Schema, []string{e.LongPrompt}) {
@@ -136,6 +138,16 @@ var (
 	placeholder  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[^}]*\}\}`) })
 	placeholders = []string{"{{.PromptFile}}", schemaFile, answerSchema, strictSchemaFile, "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
 )
+
+// spoken is an entry whose protocol settles what others say by arguments: how the prompt goes in, a conversation goes on, and the program
+// is told of Liza's MCP server.
+func (e Entry) spoken() Entry {
+	if e.Output == formatACP {
+		e.Prompt, e.Dialogue, e.EndGrace = promptStdin, formatACP, cmp.Or(e.EndGrace, 5)
+		e.Resume, e.ResumeCommand, e.MCP, e.Schema = nil, nil, nil, nil
+	}
+	return e
+}
 
 // problems lists what is wrong with an entry; each begins with the key.
 func (e Entry) problems() []error {
@@ -162,6 +174,9 @@ func (e Entry) problems() []error {
 	}
 	if e.Dialogue != "" && e.Prompt != promptStdin {
 		bad("dialogue is over stdin, and prompt is %s", e.Prompt)
+	}
+	if e.Mode != "" && e.Output != formatACP {
+		bad("mode is of a session of output: acp, and output is %s", e.Output)
 	}
 	if (e.Output == formatObject) != (e.Answer != "") {
 		bad("answer names the field of the JSON object that has the answer: it belongs to output: json, and nothing else")

@@ -22,32 +22,40 @@ type Text struct {
 var ErrSilent = errors.New("the program takes no text any more")
 
 // A dialogue is how a program is spoken to over its stdin while it works. One belongs to one run; its methods are called by one
-// goroutine at a time. What it returns are whole lines for stdin.
+// goroutine at a time. What it returns is for stdin.
 type dialogue interface {
 	// open begins with the prompt.
-	open(prompt string) []byte
-	// say hands over a text. A dialogue that has to wait for something returns nil, and the lines with a later answer.
-	say(Text) []byte
+	open(prompt string) inputLine
+	// say hands over a text. A dialogue that has to wait for something returns none, and the lines with a later answer.
+	say(Text) inputLine
 	// hear follows a line of stdout, before the reader of the run does.
 	hear(line []byte) reaction
 }
 
+// An inputLine is whole lines for the stdin of a program. With a mark the reaper remembers that the program was given it, for a process that
+// adopts the run; replyMark is that of answers, which are counted.
+type inputLine struct {
+	line []byte
+	mark string
+}
+
 // reaction is what a line of stdout means for a dialogue.
 type reaction struct {
-	answer []byte   // to what the program asks for
-	seen   []string // texts that the model has from now on
-	busy   bool     // the program goes on by itself, whatever it said
+	answer inputLine // to what the program asks for
+	seen   []string  // texts that the model has from now on
+	busy   bool      // the program goes on by itself, whatever it said
 }
 
 // dialogues are the forms by the name that an entry of the catalogue has for them.
 var dialogues = map[string]func(Spec) dialogue{
 	"claude-stream-json": func(s Spec) dialogue {
 		c := &claudeDialogue{said: map[string]string{}}
-		for _, id := range s.Said {
-			c.said[messageNumber(id)] = id
+		for _, t := range s.Said {
+			c.said[messageNumber(t.ID)] = t.ID
 		}
 		return c
 	},
+	formatACP: newACP,
 }
 
 // Dialogues are the names that an entry may have for the way in which its program is spoken to.
@@ -57,10 +65,11 @@ func Dialogues() []string { return slices.Sorted(maps.Keys(dialogues)) }
 type speaker struct {
 	Reader
 	listen func(Event) // may be nil
+	idle   func()      // before the input is closed; may be nil
 
 	mu      sync.Mutex
 	talk    dialogue
-	lines   chan []byte
+	lines   chan inputLine
 	waiting map[string]bool // texts that were said and not yet seen
 	closed  bool
 }
@@ -69,8 +78,8 @@ type speaker struct {
 const mostLines = 256
 
 // speaking makes a reader that lets talk follow what the program says.
-func speaking(r Reader, talk dialogue, listen func(Event)) *speaker {
-	return &speaker{Reader: r, listen: listen, talk: talk, lines: make(chan []byte, mostLines), waiting: map[string]bool{}}
+func speaking(r Reader, talk dialogue, s Spec) *speaker {
+	return &speaker{Reader: r, listen: s.Event, idle: s.Idle, talk: talk, lines: make(chan inputLine, mostLines), waiting: map[string]bool{}}
 }
 
 // begin hands over the prompt, unless the program was given it before.
@@ -86,9 +95,9 @@ func (s *speaker) begin(to io.WriteCloser, prompt string, given bool) {
 	}
 	go func() {
 		var failed error // a program that ended, or closed its input, reads nothing any more
-		for line := range s.lines {
+		for m := range s.lines {
 			if failed == nil {
-				_, failed = to.Write(line)
+				failed = m.writeTo(to)
 			}
 		}
 		to.Close()
@@ -123,25 +132,33 @@ func (s *speaker) Line(line []byte) (ended bool) {
 			s.listen(Event{Kind: EventHeard, Text: id})
 		}
 	}
-	ended = s.Reader.Line(line) && !r.busy
+	if !s.Reader.Line(line) || r.busy {
+		return false
+	}
+	s.mu.Lock()
+	waiting := len(s.waiting)
+	s.mu.Unlock()
+	if s.idle != nil { // the last moment for a text that waited for the end of a turn
+		s.idle()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ended && len(s.waiting) == 0 {
+	if len(s.waiting) == 0 {
 		s.close()
 	}
-	return ended
+	return len(s.waiting) <= waiting
 }
 
-// send writes lines, if there are any. The lock is held.
-func (s *speaker) send(lines []byte) error {
+// send writes a message, if there is one. The lock is held.
+func (s *speaker) send(m inputLine) error {
 	switch {
-	case lines == nil:
+	case m.line == nil:
 		return nil
 	case s.closed:
 		return ErrSilent
 	}
 	select {
-	case s.lines <- lines:
+	case s.lines <- m:
 		return nil
 	default: // it does not read
 		return ErrSilent
@@ -178,20 +195,20 @@ type claudeDialogue struct {
 	said map[string]string // ids by the number that the program repeats
 }
 
-func (c *claudeDialogue) open(prompt string) []byte { return c.message(prompt, "") }
+func (c *claudeDialogue) open(prompt string) inputLine { return c.message(prompt, "") }
 
-func (c *claudeDialogue) say(t Text) []byte {
+func (c *claudeDialogue) say(t Text) inputLine {
 	number := messageNumber(t.ID)
 	c.said[number] = t.ID
 	return c.message(t.Words, number)
 }
 
-func (c *claudeDialogue) message(text, number string) []byte {
-	message := map[string]any{"type": "user", "message": map[string]string{"role": "user", "content": text}}
+func (c *claudeDialogue) message(text, number string) inputLine {
+	m := map[string]any{"type": "user", "message": map[string]string{"role": "user", "content": text}}
 	if number != "" { // one that a conversation has already is passed over
-		message["uuid"] = number
+		m["uuid"] = number
 	}
-	return jsonLine(message)
+	return inputLine{line: jsonLine(m)}
 }
 
 func (c *claudeDialogue) hear(line []byte) (r reaction) {

@@ -30,6 +30,7 @@ var formats = map[string]formatInfo{
 	"opencode-json":      {make: func() format { return &opencodeFormat{} }},
 	"pi-json":            {make: func() format { return &piFormat{} }},
 	"cline-json":         {make: func() format { return &clineFormat{} }},
+	formatACP:            {make: func() format { return &acpFormat{} }},
 	"json-lines":         {make: func() format { return &linesFormat{} }, loose: true},
 }
 

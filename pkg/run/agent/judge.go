@@ -44,7 +44,7 @@ func (f *follower) End(e Exit) Result {
 	}
 	signs := f.signs(e)
 	for _, s := range signs {
-		if f.rules.noSession(s.text) {
+		if s.word == classNoSession || f.rules.noSession(s.text) {
 			res.Session, res.NoSession = "", true
 		}
 		if res.Outcome == "" {

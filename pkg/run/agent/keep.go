@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -112,5 +113,14 @@ func (i *input) Write(p []byte) (int, error) {
 
 func (i *input) Close() (err error) {
 	i.given.Do(func() { err = i.reaper.order(order{Input: i.text}) })
+	return err
+}
+
+// writeTo hands lines to the program, by its reaper with its mark.
+func (m inputLine) writeTo(to io.Writer) error {
+	if in, ok := to.(*input); ok && in.live {
+		return in.reaper.order(order{Input: m.line, More: true, Mark: m.mark})
+	}
+	_, err := to.Write(m.line)
 	return err
 }

@@ -35,8 +35,8 @@ func (p *entryProgram) Info() Info {
 	return Info{Name: p.name, Binary: e.Command[0], About: e.About, Provider: e.Provider, Status: e.Status, Checked: e.Checked, Output: e.Output,
 		Schema:   slices.ContainsFunc([][]string{e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP}, func(argv []string) bool { return mentions(argv, schemaFile) }),
 		Enforces: len(e.Schema) > 0,
-		Dialogue: e.Dialogue != "",
-		Resumes:  len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden,
+		Dialogue: e.Dialogue != "", Interrupts: e.Output == formatACP,
+		Resumes: e.Output == formatACP || len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden,
 		Needs: p.needs()}
 }
 
@@ -57,7 +57,7 @@ func (p *entryProgram) Command(s Spec) (Command, error) {
 	argv := e.Command
 	var after []string
 	switch {
-	case s.Session == "":
+	case s.Session == "" || e.Output == formatACP:
 	case len(e.ResumeCommand) > 0:
 		argv = e.ResumeCommand
 	default:
@@ -78,6 +78,10 @@ func (p *entryProgram) Command(s Spec) (Command, error) {
 	cmd := p.start(argv, s, text)
 	cmd.Stdin = e.Prompt == promptStdin
 	if e.Dialogue != "" {
+		if len(e.Model) > 0 {
+			s.Model = "" // its arguments say it
+		}
+		s.mode = e.Mode
 		cmd.dialogue = dialogues[e.Dialogue](s)
 	}
 	cmd.RestartCode, cmd.EndGrace = e.RestartCode, time.Duration(e.EndGrace)*time.Second
@@ -234,6 +238,7 @@ func newScripted(o Options) (Adapter, error) {
 }
 
 func newProgram(name string, e Entry, overridden bool) (Adapter, error) {
+	e = e.spoken()
 	problems := e.problems()
 	if !programName().MatchString(name) {
 		problems = append(problems, fmt.Errorf("its name has other characters than letters, digits, dots and dashes"))

@@ -20,6 +20,8 @@ type keeping struct {
 	input   chan []byte // what the program gets on its stdin; an empty one ends that
 	given   atomic.Bool // its prompt has come
 	shut    atomic.Bool // nothing more comes
+	sent    []string    // the marks of what came, without answers
+	replied int         // and how many answers came
 	streams [2]*stream
 	files   []int // of the supervisor
 	came    chan *successor
@@ -276,7 +278,7 @@ func (r *reaping) take(s *successor) {
 		behind[i], again[i] = stream.leave()
 	}
 	hands = append(hands, k.files[1:]...)
-	n := note{Pid: r.program, Start: r.began, Over: r.last != nil, Reaper: os.Getpid(), Run: r.order.Run, Groups: r.order.Groups, Facts: r.order.Facts, Began: k.began, Behind: behind, Again: again, Given: k.given.Load(), Open: k.given.Load() && !k.shut.Load(), Exited: r.ended}
+	n := note{Pid: r.program, Start: r.began, Over: r.last != nil, Reaper: os.Getpid(), Run: r.order.Run, Groups: r.order.Groups, Facts: r.order.Facts, Began: k.began, Behind: behind, Again: again, Given: k.given.Load(), Open: k.given.Load() && !k.shut.Load(), Sent: k.sent, Replied: k.replied, Exited: r.ended}
 	if unix.Sendmsg(int(s.control.Fd()), []byte{'\n'}, unix.UnixRights(hands...), nil, unix.MSG_NOSIGNAL) != nil {
 		_ = s.control.Close()
 		for _, fd := range outs {
@@ -291,6 +293,19 @@ func (r *reaping) take(s *successor) {
 	}
 	go r.heed(s.control, s.orders)
 }
+
+// note keeps the mark of what the program gets. A supervisor is over when the next one asks for them.
+func (k *keeping) note(mark string) {
+	switch {
+	case mark == replyMark:
+		k.replied++
+	case mark != "" && len(k.sent) < mostSent:
+		k.sent = append(k.sent, mark)
+	}
+}
+
+// mostSent is how many marks are kept: a person says less in a run.
+const mostSent = 4096
 
 // drain waits for what the program has printed, when everything that could print has ended.
 func (k *keeping) drain() {

@@ -87,6 +87,7 @@ func (r *reaping) heed(control *os.File, orders *json.Decoder) {
 			}
 		case r.kept != nil && !r.kept.shut.Load():
 			r.kept.given.Store(true)
+			r.kept.note(o.Mark)
 			if len(o.Input) > 0 {
 				r.kept.input <- o.Input
 			}

@@ -49,6 +49,7 @@ type order struct {
 	Adopt bool   // the first order of a successor: it wants the run
 	Input []byte // what the program gets on its stdin: all of it in the second order, unless
 	More  bool   // more of it may come, until an order comes without this
+	Mark  string // with Input: what it is, as in inputLine
 	End   bool   // end what runs, with Grace; the last order, unless
 	Hold  bool   // the run is kept until another End: its end is not on the board yet
 }
@@ -76,11 +77,16 @@ type note struct {
 	Began    time.Time
 	Given    bool     // the program has its Input
 	Open     bool     // and takes more
+	Sent     []string // the marks of what it was given, without answers
+	Replied  int      // and how many answers
 	Behind   [2]int64 // how much of the streams there is, which come from the beginning
 	Again    [2]int64 // and how much of that was read before
 	Held     bool     // another supervisor has the run
 	Settling bool     // not for long
 }
+
+// replyMark is the mark of answers to a program, which are counted.
+const replyMark = "reply"
 
 // reaperName is the name of its process.
 const reaperName = "liza-reap"

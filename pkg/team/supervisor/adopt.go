@@ -199,7 +199,7 @@ func (l *launcher) resume(ctx context.Context, a *adopted, st *blackboard.State,
 		Stall: st.Duration("stall_timeout"), KillGrace: st.Duration("kill_grace"), Output: log, Adopted: a.run}
 	for _, n := range st.Texts(r.task) {
 		if n.GivenTo(r.mark) && n.Receipt.How == blackboard.ByTurn { // its echo may still come, to this process
-			spec.Said = append(spec.Said, n.ID)
+			spec.Said = append(spec.Said, l.textOf(n))
 		}
 	}
 	if err := l.equip(ctx, adapter, &spec, r, st, r.task); err != nil {

@@ -101,7 +101,8 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 	if spec.Liza == "" {
 		hash = "" // it has no verbs
 	} else if adapter != nil && spec.Terminal == nil && task != "" {
-		r.speaks, r.resumes = adapter.Info().Dialogue, adapter.Info().Resumes
+		info := adapter.Info()
+		r.speaks, r.resumes = info.Dialogue && !info.Interrupts, info.Resumes
 	}
 	closeBroker := func() {}
 	if spec.Liza != "" {
@@ -155,7 +156,7 @@ func (l *launcher) follow(ctx context.Context, adapter agent.Adapter, spec agent
 	told := l.openTold(r.event(task), b, spec.Dir, spec.Adopted != nil)
 	spec.Event = told.hear
 	within, stop := context.WithCancelCause(ctx)
-	closeTexts := l.openTexts(within, &spec, r, task, stop)
+	closeTexts := l.openTexts(within, &spec, r, task, adapter, stop)
 	go r.wall.WatchDisk(within, stop)
 	r.result, r.over = l.spending.watched(within, adapter, spec, b, task)
 	r.told = r.result.Outcome == agent.Killed && errors.Is(context.Cause(within), errTold)

@@ -22,7 +22,10 @@ type texts struct {
 	run       *run
 	task      string
 	interrupt func(error) // nil: the program could not go on in its conversation
+	patient   bool        // a text ends the turn of the program: what is not urgent waits for its end, or goes with a command before that
 	wake      chan struct{}
+
+	looking sync.Mutex // of look
 
 	mu    sync.Mutex
 	say   func(agent.Text) error // nil: the program takes none
@@ -32,11 +35,11 @@ type texts struct {
 }
 
 // openTexts begins to bring texts to a run; close ends it. A helper of a member, which has no verbs, is told nothing.
-func (l *launcher) openTexts(ctx context.Context, spec *agent.Spec, r *run, task string, interrupt func(error)) (close func()) {
+func (l *launcher) openTexts(ctx context.Context, spec *agent.Spec, r *run, task string, program agent.Adapter, interrupt func(error)) (close func()) {
 	if spec.Liza == "" || task == "" {
 		return func() {}
 	}
-	x := &texts{member: l.member, run: r, task: task, wake: make(chan struct{}, 1)}
+	x := &texts{member: l.member, run: r, task: task, wake: make(chan struct{}, 1), patient: program != nil && program.Info().Interrupts}
 	if r.resumes {
 		x.interrupt = interrupt
 	}
@@ -46,6 +49,7 @@ func (l *launcher) openTexts(ctx context.Context, spec *agent.Spec, r *run, task
 		x.mu.Unlock()
 		x.awake()
 	}
+	spec.Idle = func() { x.look(context.WithoutCancel(ctx), atIdle) }
 	hear := spec.Event
 	spec.Event = func(e agent.Event) {
 		x.hear(e)
@@ -57,7 +61,7 @@ func (l *launcher) openTexts(ctx context.Context, spec *agent.Spec, r *run, task
 	return func() {
 		stop()
 		following.Wait()
-		x.look(context.WithoutCancel(ctx), true)
+		x.look(context.WithoutCancel(ctx), atEnd)
 	}
 }
 
@@ -95,12 +99,23 @@ func (x *texts) follow(ctx context.Context) {
 		case <-changes:
 		case <-x.wake:
 		}
-		x.look(ctx, false)
+		x.look(ctx, atWork)
 	}
 }
 
-// look brings the board and the program together. last: the program has ended, and takes nothing more.
-func (x *texts) look(ctx context.Context, last bool) {
+// A moment of a run is when the board and the program are brought together.
+type moment int
+
+const (
+	atWork moment = iota
+	atIdle        // the program has ended its turn, and waits
+	atEnd         // it has ended, and takes nothing more
+)
+
+// look brings the board and the program together.
+func (x *texts) look(ctx context.Context, when moment) {
+	x.looking.Lock()
+	defer x.looking.Unlock()
 	st, err := x.Service.Board.View(ctx)
 	if err != nil || !x.under(st) {
 		return
@@ -124,7 +139,7 @@ func (x *texts) look(ctx context.Context, last bool) {
 	given := false
 	for _, n := range st.Texts(x.task) {
 		given = given || !spoke && n.GivenTo(x.run.mark) && n.Receipt.How != blackboard.ByTurn
-		if n.Queued() && !n.SeenBy.Has(x.ID) && n.When != blackboard.WhenAfter {
+		if n.Queued() && !n.SeenBy.Has(x.ID) && n.When != blackboard.WhenAfter && (when != atIdle || !n.Liza()) { // for a warning of Liza nothing begins again
 			waits, urgent = true, urgent || n.When == blackboard.WhenNow
 		}
 	}
@@ -132,7 +147,8 @@ func (x *texts) look(ctx context.Context, last bool) {
 	x.given = given
 	x.mu.Unlock()
 	switch {
-	case last || !waits:
+	case when == atEnd || !waits:
+	case say != nil && x.patient && !urgent && when != atIdle:
 	case say != nil:
 		x.deliver(ctx, say)
 	case urgent && x.interrupt != nil:
@@ -154,7 +170,7 @@ func (x *texts) deliver(ctx context.Context, say func(agent.Text) error) {
 	}
 	var silent []string
 	for _, n := range taken {
-		if err := say(agent.Text{ID: n.ID, Words: x.Service.Board.Mask(prompt.Said(n))}); err != nil {
+		if err := say(x.textOf(n)); err != nil {
 			silent = append(silent, n.ID)
 			continue
 		}
@@ -166,6 +182,11 @@ func (x *texts) deliver(ctx context.Context, say func(agent.Text) error) {
 			transition.MoveTexts(st, x.ID, x.run.mark, agent.ErrSilent.Error(), silent, x.Service.Board.Now())
 		})
 	}
+}
+
+// textOf is what a program is told of a text.
+func (m *member) textOf(n *blackboard.Note) agent.Text {
+	return agent.Text{ID: n.ID, Words: m.Service.Board.Mask(prompt.Said(n))}
 }
 
 // write changes the board while the run is under way there, and reports whether it did.
