@@ -143,6 +143,7 @@ type CustomAgent struct {
 	RestartCode   int        `key:"restart_code" is:"0..255"`
 	EndGrace      int        `key:"end_grace" is:"0..3600"`
 	SessionUsage  bool       `key:"session_usage"`
+	PartialUsage  bool       `key:"partial_usage"`
 	Dialogue      string     `key:"dialogue" is:"name"`
 	Mode          string     `key:"mode" is:"name"`
 	ExitCodes     Names      `key:"exit_codes" is:"finished|crashed|context_full|stopped|reask|unusable|quota|rate_limit|overloaded|network"`
@@ -166,7 +167,7 @@ type Signatures struct {
 // builtinPrograms are the agent programs that need no command of the project. They are here
 // too, because settings know no agent; a test compares.
 var builtinPrograms = []string{
-	"aider", "amp", "claude", "claude-acp", "cline", "cline-acp", "cn", "codex", "codex-acp", "copilot", "crush", "cursor-agent", "droid",
+	"aider", "amp", "claude", "claude-acp", "cline", "cn", "codex", "codex-acp", "copilot", "crush", "cursor-agent", "droid",
 	"gemini", "gemini-acp", "goose", "kimi", "opencode", "opencode-acp", "pi", "qwen", "qwen-acp", "vibe",
 }
 

@@ -40,6 +40,9 @@ type program struct {
 	// choice, in a file), so that the person allows them in sandbox.allow.
 	apart bool
 
+	// forgets: it does not always find a conversation that it has had.
+	forgets bool
+
 	// tools are files like files, by which a person tells the program of Liza's MCP server; nil
 	// where Liza itself does it. noTools says why that is not possible.
 	tools   func(url string) map[string]string
@@ -50,9 +53,10 @@ var programs = slices.Concat(plainPrograms, byACP())
 
 // byACP are the programs that speak the Agent Client Protocol, with the settings that they have without it. Liza tells them of its tools.
 func byACP() (all []program) {
-	for _, name := range []string{"claude", "codex", "gemini", "opencode", "qwen", "cline"} {
+	for _, name := range []string{"claude", "codex", "gemini", "opencode", "qwen"} {
 		p := plainPrograms[slices.IndexFunc(plainPrograms, func(p program) bool { return p.name == name })]
 		p.name, p.tools, p.config = name+"-acp", nil, ""
+		p.forgets = name == "gemini"
 		all = append(all, p)
 	}
 	return all

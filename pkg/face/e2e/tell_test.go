@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ways is how a text reaches the running program with --now: into its turn, or by an interruption. The others are not measured.
-var ways = map[string]string{"claude": "turn", "pi": "resume"}
+// ways is how a text reaches the running program with --now: into its turn or its conversation, or by an interruption. The others are not measured.
+var ways = map[string]string{"claude": "turn", "pi": "resume", "claude-acp": "turn", "codex-acp": "turn", "gemini-acp": "turn"}
 
 func TestATextReachesAProgramWhileItWorks(t *testing.T) {
 	t.Parallel()

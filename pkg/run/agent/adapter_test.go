@@ -10,7 +10,7 @@ import (
 func TestAnUnknownProgramIsRefusedWithTheKnownOnes(t *testing.T) {
 	t.Parallel()
 	_, err := Lookup("clade", Options{Custom: map[string]Entry{"mine": {Command: []string{"x"}}}})
-	want := `cannot find the agent program "clade"; known are aider, amp, claude, cline, cn, codex, copilot, crush, cursor-agent, droid, gemini, goose, kimi, mine, opencode, pi, qwen, scripted, vibe`
+	want := `cannot find the agent program "clade"; known are aider, amp, claude, claude-acp, cline, cn, codex, codex-acp, copilot, crush, cursor-agent, droid, gemini, gemini-acp, goose, kimi, mine, opencode, opencode-acp, pi, qwen, qwen-acp, scripted, vibe`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -19,11 +19,11 @@ func TestAnUnknownProgramIsRefusedWithTheKnownOnes(t *testing.T) {
 func TestAProgramOfTheProjectIsCheckedWhenItIsLookedUp(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]Entry{
-		"agents.mine.command is empty":                          {},
-		`agents.mine.prompt is "mail", not stdin`:               {Command: []string{"x"}, Prompt: "mail"},
-		"agents.mine.output":                                    {Command: []string{"x"}, Output: "csv"},
-		"known are claude-stream-json, cline-json, codex-json,": {Command: []string{"x"}, Output: "csv"},
-		`cannot use the agent program "mine": agents.mine.out`:  {Command: []string{"x"}, Output: "csv"},
+		"agents.mine.command is empty":                               {},
+		`agents.mine.prompt is "mail", not stdin`:                    {Command: []string{"x"}, Prompt: "mail"},
+		"agents.mine.output":                                         {Command: []string{"x"}, Output: "csv"},
+		"known are acp, claude-stream-json, cline-json, codex-json,": {Command: []string{"x"}, Output: "csv"},
+		`cannot use the agent program "mine": agents.mine.out`:       {Command: []string{"x"}, Output: "csv"},
 	} {
 		if _, err := Lookup("mine", Options{Custom: map[string]Entry{"mine": c}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v gave %v, want %q", c, err, want)

@@ -52,6 +52,7 @@ type Entry struct {
 	RestartCode   int               `yaml:"restart_code"`
 	EndGrace      int               `yaml:"end_grace"` // seconds
 	SessionUsage  bool              `yaml:"session_usage"`
+	PartialUsage  bool              `yaml:"partial_usage"`
 	Sandbox       Needs             `yaml:"sandbox"`
 
 	ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
@@ -143,7 +144,7 @@ var (
 // is told of Liza's MCP server.
 func (e Entry) spoken() Entry {
 	if e.Output == formatACP {
-		e.Prompt, e.Dialogue, e.EndGrace = promptStdin, formatACP, cmp.Or(e.EndGrace, 5)
+		e.Prompt, e.Dialogue, e.EndGrace = promptStdin, "", cmp.Or(e.EndGrace, 5)
 		e.Resume, e.ResumeCommand, e.MCP, e.Schema = nil, nil, nil, nil
 	}
 	return e

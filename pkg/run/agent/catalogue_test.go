@@ -21,7 +21,7 @@ func TestTheCatalogueHasEveryProgramAndNothingIsWrongWithIt(t *testing.T) {
 		}
 	}
 	for name, e := range c.Programs {
-		if e.About == "" || len(e.Version) == 0 || len(e.Help) == 0 || len(e.Needs) == 0 || len(e.Interactive) == 0 {
+		if e.About == "" || len(e.Version) == 0 || len(e.Interactive) == 0 || e.Output != formatACP && (len(e.Help) == 0 || len(e.Needs) == 0) { // a protocol needs no flags
 			t.Errorf("%s lacks about, version, help, needs or interactive", name)
 		}
 		if e.Prompt == promptArgv && e.LongPrompt == "" {

@@ -55,7 +55,6 @@ var dialogues = map[string]func(Spec) dialogue{
 		}
 		return c
 	},
-	formatACP: newACP,
 }
 
 // Dialogues are the names that an entry may have for the way in which its program is spoken to.

@@ -65,6 +65,7 @@ type readerOptions struct {
 	listen       func(Event) // may be nil
 	dir          string      // that the program works in
 	wholeSession bool
+	partialUsage bool
 	answer       string // the field of formatObject
 }
 

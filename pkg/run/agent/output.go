@@ -358,6 +358,9 @@ func (f *follower) take(e Event) {
 	case EventTurn:
 		f.ended = false
 	case EventUsage:
+		if f.options.partialUsage {
+			return
+		}
 		e.Usage.WholeSession = f.options.wholeSession
 		f.usage = e.Usage
 	case EventLimit:

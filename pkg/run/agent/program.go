@@ -35,7 +35,7 @@ func (p *entryProgram) Info() Info {
 	return Info{Name: p.name, Binary: e.Command[0], About: e.About, Provider: e.Provider, Status: e.Status, Checked: e.Checked, Output: e.Output,
 		Schema:   slices.ContainsFunc([][]string{e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP}, func(argv []string) bool { return mentions(argv, schemaFile) }),
 		Enforces: len(e.Schema) > 0,
-		Dialogue: e.Dialogue != "", Interrupts: e.Output == formatACP,
+		Dialogue: e.Dialogue != "" || e.Output == formatACP, Interrupts: e.Output == formatACP,
 		Resumes: e.Output == formatACP || len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden,
 		Needs: p.needs()}
 }
@@ -78,11 +78,13 @@ func (p *entryProgram) Command(s Spec) (Command, error) {
 	cmd := p.start(argv, s, text)
 	cmd.Stdin = e.Prompt == promptStdin
 	if e.Dialogue != "" {
-		if len(e.Model) > 0 {
+		cmd.dialogue = dialogues[e.Dialogue](s)
+	}
+	if e.Output == formatACP {
+		if s.mode = e.Mode; len(e.Model) > 0 {
 			s.Model = "" // its arguments say it
 		}
-		s.mode = e.Mode
-		cmd.dialogue = dialogues[e.Dialogue](s)
+		cmd.dialogue = newACP(s)
 	}
 	cmd.RestartCode, cmd.EndGrace = e.RestartCode, time.Duration(e.EndGrace)*time.Second
 	return cmd, nil
@@ -200,7 +202,7 @@ func (p *entryProgram) start(argv []string, s Spec, prompt string) Command {
 }
 
 func (p *entryProgram) Reader(s Spec) Reader {
-	return newReader(p.entry.Output, p.rules, readerOptions{listen: s.Event, dir: s.Dir, wholeSession: p.entry.SessionUsage && s.Session != "", answer: p.entry.Answer})
+	return newReader(p.entry.Output, p.rules, readerOptions{listen: s.Event, dir: s.Dir, wholeSession: p.entry.SessionUsage && s.Session != "", partialUsage: p.entry.PartialUsage, answer: p.entry.Answer})
 }
 
 // Lookup returns the adapter of that name: the catalogue's entry with the project's changes,
