@@ -49,7 +49,7 @@ type rpcError struct {
 // maxRPCID is the longest id of a message that is taken: an answer repeats it.
 const maxRPCID = 256
 
-// readRPC reads a line. A text that is no message of JSON-RPC is none.
+// readRPC reads a line. It reports whether the line is a message of JSON-RPC 2.0.
 func readRPC(line []byte) (m rpcMessage, ok bool) {
 	ok = decode(line, &m) && m.Version == "2.0" && len(m.ID) <= maxRPCID && (m.Method != "" || len(m.ID) > 0)
 	return m, ok
