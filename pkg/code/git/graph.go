@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
+	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // The marks of a commit in a walk down from two commits.
@@ -17,9 +19,46 @@ const (
 	belowBase             // it is an ancestor of a common ancestor
 )
 
+// A link is what a walk needs of a commit, which never changes.
+type link struct {
+	parents []plumbing.Hash
+	when    time.Time
+}
+
+// links caches commits: each step of a merge walks over the same ones.
+type links struct {
+	mu    sync.Mutex
+	known map[plumbing.Hash]*link
+}
+
+const mostLinks = 50_000
+
+// of reads a commit with the repository that open returns, unless it is known.
+func (l *links) of(hash plumbing.Hash, open func() (*gogit.Repository, error)) (*link, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.known[hash]; c != nil {
+		return c, nil
+	}
+	repo, err := open()
+	if err != nil {
+		return nil, err
+	}
+	commit, err := repo.CommitObject(hash)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.known) >= mostLinks || l.known == nil {
+		l.known = map[plumbing.Hash]*link{}
+	}
+	c := &link{commit.ParentHashes, commit.Committer.When}
+	l.known[hash] = c
+	return c, nil
+}
+
 // A marked commit is one that a walk has reached.
 type marked struct {
-	*object.Commit
+	*link
 	marks         int
 	waiting, base bool
 }
@@ -36,10 +75,7 @@ func (r *objects) forkOf(ctx context.Context, first, second string) (*fork, erro
 	if !isFullHash(first) || !isFullHash(second) || r.shallow() {
 		return nil, errFar
 	}
-	repo, err := r.goGit()
-	if err != nil {
-		return nil, err
-	}
+	open := sync.OnceValues(r.goGit)
 	f := &fork{commits: map[plumbing.Hash]*marked{}}
 	reach := func(hash plumbing.Hash, marks int) error {
 		c := f.commits[hash]
@@ -47,11 +83,11 @@ func (r *objects) forkOf(ctx context.Context, first, second string) (*fork, erro
 			if len(f.commits) > walkLimit || ctx.Err() != nil {
 				return errFar
 			}
-			commit, err := repo.CommitObject(hash)
+			commit, err := r.links.of(hash, open)
 			if err != nil {
 				return err
 			}
-			c = &marked{Commit: commit}
+			c = &marked{link: commit}
 			f.commits[hash] = c
 		}
 		if c.marks|marks == c.marks {
@@ -78,7 +114,7 @@ func (r *objects) forkOf(ctx context.Context, first, second string) (*fork, erro
 			c.base = true
 			marks |= belowBase
 		}
-		for _, parent := range c.ParentHashes {
+		for _, parent := range c.parents {
 			if err := reach(parent, marks); err != nil {
 				return nil, err
 			}
@@ -91,7 +127,7 @@ func (r *objects) forkOf(ctx context.Context, first, second string) (*fork, erro
 func (f *fork) newest() *marked {
 	at := 0
 	for i, c := range f.waiting {
-		if c.Committer.When.After(f.waiting[at].Committer.When) {
+		if c.when.After(f.waiting[at].when) {
 			at = i
 		}
 	}

@@ -7,10 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
 // walkLimit is how many commits are read without a process. Past it git is faster: it has the commit graph.
@@ -37,9 +33,6 @@ func (r *objects) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 }
 
 func (r *objects) isAncestor(ctx context.Context, a, b string) (bool, error) {
-	if yes, err := r.walkTo(ctx, a, b); err == nil {
-		return yes, nil
-	}
 	if f, err := r.forkOf(ctx, a, b); err == nil {
 		if all := f.bases(); len(all) == 1 {
 			return all[0] == a, nil
@@ -56,40 +49,6 @@ func (r *objects) isAncestor(ctx context.Context, a, b string) (bool, error) {
 		return false, nil
 	}
 	return false, fmt.Errorf("cannot compare commits %s and %s: %w", a, b, err)
-}
-
-// walkTo looks for a among b and the newest of its ancestors. An error means that git has to be asked.
-func (r *objects) walkTo(ctx context.Context, a, b string) (bool, error) {
-	if !isFullHash(a) || !isFullHash(b) {
-		return false, errFar
-	}
-	repo, err := r.goGit()
-	if err != nil {
-		return false, err
-	}
-	oldest, err := repo.CommitObject(plumbing.NewHash(a))
-	if err != nil {
-		return false, err
-	}
-	from, err := repo.CommitObject(plumbing.NewHash(b))
-	if err != nil {
-		return false, err
-	}
-	found, seen, older := false, 0, 0
-	err = object.NewCommitIterCTime(from, nil, nil).ForEach(func(commit *object.Commit) error {
-		if commit.Hash == plumbing.NewHash(a) {
-			found = true
-			return storer.ErrStop
-		}
-		if commit.Committer.When.Before(oldest.Committer.When) {
-			older++ // clocks differ between machines, so that one older commit proves nothing
-		}
-		if seen++; seen > walkLimit || older > olderLimit || ctx.Err() != nil {
-			return errFar
-		}
-		return nil
-	})
-	return found, err
 }
 
 // MergeBase returns the best common ancestor of two commits, or ErrNotFound.

@@ -72,6 +72,7 @@ type runner struct {
 type objects struct {
 	runner
 	contained contained
+	links     links
 }
 
 // references reads refs, remotes and the list of worktrees.
