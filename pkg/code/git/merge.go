@@ -128,7 +128,7 @@ func (r *Repo) UpdateRef(ctx context.Context, ref, new, old string) error {
 }
 
 // MoveBranch moves a branch from old to new by compare-and-swap and deletes a ref that is at new, both or neither;
-// ErrRefMoved if one of them is elsewhere.
+// ErrRefMoved if one of them is elsewhere. The ref may be missing.
 func (r *Repo) MoveBranch(ctx context.Context, branch, new, old, ref string) error {
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -144,8 +144,13 @@ func (r *Repo) MoveBranch(ctx context.Context, branch, new, old, ref string) err
 	if err := plainRevs(new, old); err != nil {
 		return err
 	}
-	_, err = s.change(ctx, call{dir: s.place.Root, args: []string{"update-ref", "-m", "liza", "--stdin"},
-		stdin: fmt.Sprintf("option no-deref\nupdate %s %s %s\noption no-deref\ndelete %s %s\n", branches+branch, new, old, ref, new)})
+	moves := fmt.Sprintf("option no-deref\nupdate %s %s %s\n", branches+branch, new, old)
+	if _, err := s.refValue(ctx, ref); err == nil {
+		moves += fmt.Sprintf("option no-deref\ndelete %s %s\n", ref, new)
+	} else if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	_, err = s.change(ctx, call{dir: s.place.Root, args: []string{"update-ref", "-m", "liza", "--stdin"}, stdin: moves})
 	return s.explainRef(ctx, "update", branches+branch, old, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -137,10 +138,28 @@ func (s *session) dropFolder(ctx context.Context, path string, entry *Worktree) 
 	if entry == nil {
 		return nil
 	}
+	admin := s.namedBy(entry.Path)
 	return s.removeFolder(entry.Path, func() error {
+		if admin != "" {
+			return s.removeEntry(admin)
+		}
 		_, err := s.git(ctx, "worktree", "remove", "--force", "--force", entry.Path) // twice: also one with the lock of a claim
 		return err
 	})
+}
+
+// removeEntry removes git's folder of a worktree whose files are gone, as git worktree remove does, without its processes. A
+// kill leaves the entry whole, or none: it is moved out of git's sight first.
+func (s *session) removeEntry(admin string) error {
+	aside := filepath.Join(s.place.CommonDir, "liza", removedMark+"entry")
+	if err := safefile.RemoveTree(aside); err != nil {
+		return err
+	}
+	if err := os.Rename(admin, aside); err != nil {
+		return err
+	}
+	_ = os.Remove(filepath.Dir(admin)) // if this was the last one
+	return safefile.RemoveTree(aside)
 }
 
 // deleteBranch removes the task branch of id if its tip is reachable from another ref.

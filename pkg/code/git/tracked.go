@@ -12,8 +12,11 @@ import (
 	"strings"
 	"time"
 
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"liza/pkg/base/safefile"
 )
@@ -91,6 +94,56 @@ func (r *objects) ListCommit(ctx context.Context, commit string) ([]Listed, erro
 	return list, nil
 }
 
+// Files lists the files of a commit, by its full hash, like ListCommit, but without their sizes, and without a process unless
+// go-git cannot read it.
+func (r *objects) Files(ctx context.Context, commit string) ([]Listed, error) {
+	list, err := r.filesOf(commit)
+	if err != nil {
+		return r.ListCommit(ctx, commit)
+	}
+	return list, nil
+}
+
+func (r *objects) filesOf(commit string) (list []Listed, err error) {
+	if !isFullHash(commit) {
+		return nil, errUnsure
+	}
+	repo, err := r.goGit()
+	if err != nil {
+		return nil, err
+	}
+	c, err := repo.CommitObject(plumbing.NewHash(commit))
+	if err != nil {
+		return nil, err
+	}
+	tree, err := c.Tree()
+	if err != nil {
+		return nil, err
+	}
+	err = listTree(repo, tree, "", &list)
+	return list, err
+}
+
+// listTree adds the files of a tree. (The walker of go-git takes a folder that it cannot read for the end of all.)
+func listTree(repo *gogit.Repository, tree *object.Tree, folder string, list *[]Listed) error {
+	for _, e := range tree.Entries {
+		if e.Mode == filemode.Dir {
+			inner, err := repo.TreeObject(e.Hash)
+			if err == nil {
+				err = listTree(repo, inner, folder+e.Name+"/", list)
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		runs := e.Mode == filemode.Executable
+		regular := runs || e.Mode == filemode.Regular || e.Mode == filemode.Deprecated
+		*list = append(*list, Listed{Path: folder + e.Name, Regular: regular, Submodule: e.Mode == filemode.Submodule, Object: e.Hash.String(), Runs: runs})
+	}
+	return nil
+}
+
 // ReadObjects reads objects by their names, all in one git process.
 func (r *objects) ReadObjects(ctx context.Context, objects []string) (map[string]string, error) {
 	if len(objects) == 0 {
@@ -129,6 +182,9 @@ func (r *Repo) ChangedIn(ctx context.Context, dir, commit string) ([]string, err
 		if err != nil {
 			return nil, about("changes since "+commit, err)
 		}
+		if list, err := r.changedWithoutHelp(ctx, dir, admin, commit); err == nil {
+			return list, nil
+		}
 		t, err := r.help(ctx, dir, admin, wish{head: commit, since: commit})
 		if err != nil {
 			return nil, about("changes since "+commit, err)
@@ -141,6 +197,29 @@ func (r *Repo) ChangedIn(ctx context.Context, dir, commit string) ([]string, err
 		return nil, about("changes since "+commit, err)
 	}
 	return fields(out), nil
+}
+
+// changedWithoutHelp is ChangedIn for a worktree whose tracked files are surely those of its HEAD, as they are until a run has
+// changed one. The error says that the helper has to look.
+func (r *Repo) changedWithoutHelp(ctx context.Context, dir, admin, commit string) ([]string, error) {
+	_, head, err := r.headOf(ctx, admin)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := r.treeOf(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(admin, "index")
+	if idx, _, err := readIndex(file); err != nil || !isIndexOf(idx, tree) || !unchanged(dir, file, tree, false) {
+		return nil, errUnsure
+	}
+	changes, err := r.compare(ctx, commit, head)
+	var names []string
+	for _, c := range changes {
+		names = append(names, c.Path)
+	}
+	return names, err
 }
 
 // The differences of a file of the main checkout from HEAD.

@@ -34,10 +34,8 @@ func unchanged(dir, file, tree string, all bool) bool {
 	if err != nil || len(tree) != 2*sha1.Size {
 		return false
 	}
-	if all { // of a part that is not known there is no entry
-		if idx.Cache == nil || len(idx.Cache.Entries) == 0 || idx.Cache.Entries[0].Path != "" || idx.Cache.Entries[0].Hash.String() != tree {
-			return false
-		}
+	if all && !isIndexOf(idx, tree) {
+		return false
 	}
 	entries := make(map[string]*index.Entry, len(idx.Entries))
 	for _, e := range idx.Entries {
@@ -62,6 +60,11 @@ func unchanged(dir, file, tree string, all bool) bool {
 		return nil
 	})
 	return err == nil && seen == len(entries)
+}
+
+// isIndexOf reports whether an index is surely that of a tree. Git leaves parts that it does not know out of the cache of trees.
+func isIndexOf(idx *index.Index, tree string) bool {
+	return idx.Cache != nil && len(idx.Cache.Entries) > 0 && idx.Cache.Entries[0].Path == "" && idx.Cache.Entries[0].Hash.String() == tree
 }
 
 // readIndex reads an index of bounded size, and when it was written.

@@ -29,13 +29,8 @@ func (j *job) check(ctx context.Context, candidate string) (failed, log string, 
 	if err := j.clearCheck(ctx, path); err != nil {
 		return "", "", err
 	}
-	if len(j.Checks)+len(j.Setup)+len(j.Hooks) == 0 {
-		// The script is looked up in the candidate itself; without it nothing is checked out.
-		if _, err := j.Repo.ReadFile(ctx, candidate, Script); errors.Is(err, git.ErrNotFound) {
-			return "", "", nil
-		} else if err != nil {
-			return "", "", err
-		}
+	if checks, err := j.hasChecks(ctx, candidate); err != nil || !checks {
+		return "", "", err // nothing is checked out
 	}
 	if j.Waits != nil {
 		if err := j.Waits(ctx, candidate); err != nil {
@@ -73,6 +68,18 @@ func (j *job) check(ctx context.Context, candidate string) (failed, log string, 
 				"something else writes there, or the checks do: stop it, then try again", j.name, j.rel(path), names)
 		}
 	}
+}
+
+// hasChecks reports whether there is a command to run on the candidate: one that is configured, or the script in the candidate.
+func (j *job) hasChecks(ctx context.Context, candidate string) (bool, error) {
+	if len(j.Checks)+len(j.Setup)+len(j.Hooks) > 0 {
+		return true, nil
+	}
+	_, err := j.Repo.ReadFile(ctx, candidate, Script)
+	if errors.Is(err, git.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // checkOnce checks the candidate out and runs the commands there. changed are the tracked files that differ from their state

@@ -63,6 +63,30 @@ func TestTheUsersCheckoutIsNotTouched(t *testing.T) {
 	}
 }
 
+// A candidate has a ref while it is checked. Where nothing is checked there is none, also when an earlier merge left one.
+func TestACandidateHasARefWhileItIsChecked(t *testing.T) {
+	t.Parallel()
+	for _, checks := range [][]string{nil, {"true"}} {
+		p := verbtest.New(t)
+		p.Config.Integration.Checks = checks
+		p.Approved("task-1")
+		p.Git(p.Dir, "update-ref", "refs/liza/candidate/task-1", "main")
+		m, refs := merger(p), ""
+		m.At = func(point string) {
+			if point == "M5" {
+				refs = p.Git(p.Dir, "for-each-ref", "refs/liza/candidate")
+			}
+		}
+		if _, err := m.Task(t.Context(), "task-1"); err != nil {
+			t.Fatal(err)
+		}
+		if (refs != "") != (checks != nil) || strings.Contains(refs, p.Git(p.Dir, "rev-parse", "main")) {
+			t.Errorf("with the checks %q the refs are %q", checks, refs)
+		}
+		p.Sound()
+	}
+}
+
 // P-112, P-116: the branch moved without a conflict; two processes merge at once.
 func TestTwoMergersAtOnce(t *testing.T) {
 	t.Parallel()

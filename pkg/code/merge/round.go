@@ -298,11 +298,17 @@ func (j *job) remade(ctx context.Context, candidate, message string) (string, er
 // Unverified is the trailer of a merge that no check verified.
 const Unverified = "Liza-Checks: red before and after, not verified"
 
-// try gives the candidate its ref and runs the checks on it (M4, M5).
+// try runs the checks on the candidate (M4, M5).
 func (j *job) try(ctx context.Context, candidate string) (failed, log string, err error) {
 	j.at("M4")
-	// The ref comes before the checks, which may take an hour: git collects commits that nothing names.
-	if err := j.setCandidate(ctx, candidate); err != nil {
+	// The checks may take an hour, and git collects commits that nothing names. Without checks the branch names it at once.
+	checks, err := j.hasChecks(ctx, candidate)
+	if err == nil && checks {
+		err = j.setCandidate(ctx, candidate)
+	} else if err == nil {
+		err = j.deleteCandidate(ctx, j.name) // of a merge that was killed when there were checks
+	}
+	if err != nil {
 		return "", "", err
 	}
 	j.at("M5")

@@ -116,7 +116,7 @@ func trackedAtTop(ctx context.Context, d *verb.Service) (names []string) {
 	if err != nil {
 		return nil // nothing is shown rather than all of it
 	}
-	files, err := d.Board.Repo.ListCommit(ctx, at.Commit)
+	files, err := d.Board.Repo.Files(ctx, at.Commit)
 	if err != nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func merged(ctx context.Context, d *verb.Service) (files []string) {
 	if err != nil || tip == "" {
 		return nil
 	}
-	list, _ := d.Board.Repo.ListCommit(ctx, tip)
+	list, _ := d.Board.Repo.Files(ctx, tip)
 	for _, f := range list {
 		files = append(files, f.Path)
 	}

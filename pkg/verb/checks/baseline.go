@@ -451,7 +451,7 @@ func (c *Checks) CheckNow(ctx context.Context, s *blackboard.State, task string)
 	if out.Commit, err = c.toCheck(ctx, s, task); err != nil {
 		return out, err
 	}
-	files, err := c.board.Repo.ListCommit(ctx, out.Commit)
+	files, err := c.board.Repo.Files(ctx, out.Commit)
 	if err != nil {
 		return out, err
 	}
@@ -491,7 +491,7 @@ func (c *Checks) BaseChecks(ctx context.Context, s *blackboard.State, run bool) 
 	if head, err = c.branch.TipHere(ctx, s); err != nil {
 		return nil, "", err
 	}
-	files, err := c.board.Repo.ListCommit(ctx, head)
+	files, err := c.board.Repo.Files(ctx, head)
 	if err != nil {
 		return nil, head, err
 	}

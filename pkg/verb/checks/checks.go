@@ -81,7 +81,7 @@ func (c *Checks) RunChecks(ctx context.Context, s *blackboard.State, t *blackboa
 	if err != nil {
 		return fail(err)
 	}
-	files, err := c.board.Repo.ListCommit(ctx, t.ReviewCommit)
+	files, err := c.board.Repo.Files(ctx, t.ReviewCommit)
 	if err != nil {
 		return fail(err)
 	}
@@ -317,7 +317,7 @@ const mostLacks = 12
 // go.work above it, submodules, and what git ignores or does not track.
 func (p *Place) Lacks(ctx context.Context) (paths, texts []string, err error) {
 	root := p.service.board.Project.Root
-	files, err := p.service.board.Repo.ListCommit(ctx, p.Commit)
+	files, err := p.service.board.Repo.Files(ctx, p.Commit)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -64,7 +64,7 @@ func (v *Service) misplaced(ctx context.Context, t *blackboard.Task, in VerdictI
 	if len(places) == 0 || t.ReviewCommit == "" || !t.ChangesFiles() {
 		return ""
 	}
-	list, err := v.Board.Repo.ListCommit(ctx, t.ReviewCommit)
+	list, err := v.Board.Repo.Files(ctx, t.ReviewCommit)
 	if err != nil {
 		return ""
 	}

@@ -211,7 +211,7 @@ func (v Reviews) filesOf(ctx context.Context, t *blackboard.Task) map[string]boo
 	if t == nil || !t.ChangesFiles() || t.ReviewCommit == "" {
 		return names
 	}
-	list, err := v.verbs.Board.Repo.ListCommit(ctx, t.ReviewCommit)
+	list, err := v.verbs.Board.Repo.Files(ctx, t.ReviewCommit)
 	if err != nil {
 		return names
 	}
