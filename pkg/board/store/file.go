@@ -66,7 +66,7 @@ type File struct {
 
 	last   *version // version that was read or written last
 	coming *version // version that this process is writing to the file
-	proven [2]known // versions of the last writes by their records, the newest first
+	proven [4]known // versions of the last writes by their records
 	merged *merged  // result for the old copy that was read last
 
 	watcher  *Watcher

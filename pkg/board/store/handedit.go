@@ -440,13 +440,21 @@ func put(path string, data []byte) error {
 
 func sumOf(data []byte) string { return hexSum(sha256.Sum256(data)) }
 
-// prove remembers a version that the record of the last write is of.
+// prove remembers a version that a record of a write is of. Readers are some writes behind, and prove older ones again.
 func (f *File) prove(rec record, v *version) {
 	f.mu.Lock()
-	if f.proven[0].sha256 != rec.SHA256 {
-		f.proven = [2]known{{rec.SHA256, v}, f.proven[0]}
+	if !slices.ContainsFunc(f.proven[:], func(k known) bool { return k.sha256 == rec.SHA256 }) {
+		copy(f.proven[1:], f.proven[:])
+		f.proven[0] = known{rec.SHA256, v}
 	}
 	f.mu.Unlock()
+}
+
+// wrote reports whether a version is one of those that this process wrote last.
+func (f *File) wrote(v *version) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.coming != nil && f.coming.doc == v.doc || slices.ContainsFunc(f.proven[:], func(k known) bool { return k.version != nil && k.version.doc == v.doc })
 }
 
 // keepConflict stores one side of a conflict, once, and returns its path. A side that cannot be stored must not be

@@ -45,8 +45,8 @@ func (f *File) judge(v *version, rec record) (previous *version, found []blackbo
 		f.prove(rec, v)
 		return nil, nil
 	}
-	if own := f.putting(); own != nil && v.doc == own.doc && v.base.Revision > rec.Revision {
-		return nil, nil // what this process is just writing, before there is a record of it
+	if v.base.Revision > rec.Revision && f.wrote(v) {
+		return nil, nil // this process writes it just now, or has since the record was read
 	}
 	if rec.SHA256 != "" {
 		previous = f.written(rec)
