@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -46,6 +47,14 @@ func (s *State) Fork() *State {
 	c.tasks = slices.Clone(s.tasks)
 	c.owned = map[*Task]bool{}
 	return &c
+}
+
+// Join takes over what was changed in a fork of s, with its entries after those of s. The fork must not be used any more.
+func (s *State) Join(fork *State) {
+	owned, entries := s.owned, append(s.entries, fork.entries...)
+	*s = *fork
+	maps.Copy(s.owned, owned)
+	s.entries = entries
 }
 
 // stateCopier is made with the first copy: most commands only read.

@@ -1,8 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"liza/pkg/base/yamldoc"
@@ -102,6 +106,138 @@ type Op struct {
 	// certain and valid, with the tasks that the change removes, and again if the write is repeated. If it fails nothing is
 	// written.
 	Ahead func(gone []Gone) error
+}
+
+// A Group is the store of a team in one process. Changes that its members ask for while one of them writes are written together:
+// the file grows by one revision, with the entries of each. What is refused leaves no trace in what the others change.
+type Group struct {
+	*File
+
+	turn   chan struct{} // held by the member that writes
+	mu     sync.Mutex
+	asking []*request
+}
+
+// A request is a change that waits to be written.
+type request struct {
+	ctx      context.Context
+	op       Op
+	change   func(*blackboard.State) error
+	err      error
+	panicked any
+	done     chan struct{} // closed when err is known
+}
+
+// Grouped returns a Group for a board in a file, and any other store as it is.
+func Grouped(s Store) Store {
+	if f, ok := s.(*File); ok {
+		return &Group{File: f, turn: make(chan struct{}, 1)}
+	}
+	return s
+}
+
+// Update is File.Update.
+func (g *Group) Update(ctx context.Context, op Op, change func(*blackboard.State) error) error {
+	if op.Adopt || op.Ahead != nil { // these mean the whole write
+		return g.File.Update(ctx, op, change)
+	}
+	r := &request{ctx: ctx, op: op, change: change, done: make(chan struct{})}
+	g.mu.Lock()
+	g.asking = append(g.asking, r)
+	g.mu.Unlock()
+	select {
+	case <-r.done: // by another member
+	case g.turn <- struct{}{}:
+		g.write()
+		<-g.turn
+	case <-ctx.Done():
+		if g.forget(r) {
+			return fmt.Errorf("cannot write %s: %w", short(g.o.Path), ctx.Err())
+		}
+	}
+	<-r.done
+	if r.panicked != nil {
+		panic(r.panicked)
+	}
+	return r.err
+}
+
+// forget takes back a request that nobody writes yet.
+func (g *Group) forget(r *request) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := slices.Index(g.asking, r)
+	if at >= 0 {
+		g.asking = slices.Delete(g.asking, at, at+1)
+	}
+	return at >= 0
+}
+
+// write writes all that was asked for until now.
+func (g *Group) write() {
+	g.mu.Lock()
+	all := g.asking
+	g.asking = nil
+	g.mu.Unlock()
+	defer func() {
+		for _, r := range all {
+			close(r.done)
+		}
+	}()
+	switch len(all) {
+	case 0: // the member before has written it
+		return
+	case 1:
+		g.alone(all[0])
+		return
+	}
+	var invalid *InvalidError
+	var syntax *yamldoc.SyntaxError
+	err := g.File.Update(context.WithoutCancel(all[0].ctx), all[0].op, func(s *blackboard.State) error { return together(s, all) })
+	switch {
+	case err == nil:
+	case errors.As(err, &invalid) && !errors.As(err, &syntax): // what one of them changes is against a rule
+		for _, r := range all {
+			g.alone(r)
+		}
+	default:
+		for _, r := range all {
+			r.err = err
+		}
+	}
+}
+
+func (g *Group) alone(r *request) {
+	defer func() { r.panicked = recover() }()
+	r.err = g.File.Update(r.ctx, r.op, r.change)
+}
+
+// together carries the changes out one after the other, each on a fork of what those before have made.
+func together(s *blackboard.State, all []*request) error {
+	none := true
+	for _, r := range all {
+		fork := s.Fork()
+		if r.apply(fork); errors.Is(r.err, ErrUnchanged) {
+			r.err = nil
+		} else if r.err == nil && r.panicked == nil {
+			s.Join(fork)
+			none = false
+		}
+	}
+	if none {
+		return ErrUnchanged
+	}
+	return nil
+}
+
+func (r *request) apply(s *blackboard.State) {
+	defer func() { r.panicked = recover() }()
+	if r.err = r.ctx.Err(); r.err == nil {
+		r.err = r.change(s)
+	}
+	for i, e := range s.Entries() {
+		s.Entries()[i].Agent = cmp.Or(e.Agent, r.op.Agent)
+	}
 }
 
 // ErrUnchanged is returned by a change function that changed nothing.

@@ -20,6 +20,7 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/agent/scripted"
@@ -262,6 +263,7 @@ func newFactory(ctx context.Context, e *Env, cliName, model, scenario string) (*
 		return nil, err
 	}
 	service.Board.Caller.As = ""
+	service.Board.Store = store.Grouped(service.Board.Store)
 	e.forges().hide(ctx, service)
 	liza, err := e.System.Liza()
 	if err != nil {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/worktree"
 )
@@ -129,6 +131,7 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 		return false, w, err
 	}
 	if w, idle := s.nothingTo(st, s.look(hard, st)); idle {
+		s.offerReview()
 		return false, w, nil
 	}
 	c, err := s.Service.Reviews.ClaimReview(hard, s.Task)
@@ -138,18 +141,116 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 	if err != nil {
 		return false, waiting{}, s.claimRefused(soft, hard, err)
 	}
+	return true, waiting{}, s.reviewAll(soft, hard, c)
+}
+
+// reviewAll works on a review, then on those that were claimed with the verdict of the one before.
+func (s *Supervisor) reviewAll(soft, hard context.Context, c verb.Claimed) error {
 	s.failed.claims.end()
 	for {
 		s.member.tell(Reviews, c.Task, "reviews %s", blackboard.ShortCommit(c.Commit))
 		err := s.work(soft, hard, c.Task)
 		if s.reviews == nil || err != nil || soft.Err() != nil { // what was claimed besides is given back by the next step, or the end
 			s.reviews = nil
-			return true, waiting{}, err
+			return err
 		}
 		c, s.reviews = *s.reviews, nil
 		s.Service.ReviewClaimed(hard, &c)
 	}
 }
+
+// An offer is that of a reviewer with nothing to do: the write by which a coder of the team hands work in claims the review for it.
+type offer struct {
+	mu     sync.Mutex // held by the coder that writes just now
+	open   bool
+	agent  string
+	id     board.Identity
+	token  string // of the registration of id
+	may    func(*blackboard.State, *blackboard.Task) string
+	review *verb.Claimed // that was claimed
+}
+
+// offerReview makes the offer of a reviewer. It ends with the next step of the reviewer.
+func (s *Supervisor) offerReview() {
+	if !s.Team || s.Running == nil || s.Once || s.OneRun || s.Task != "" || s.Interactive != nil {
+		return
+	}
+	if s.offer == nil {
+		s.offer = &offer{}
+		s.Running.addOffer(s.offer)
+	}
+	o, caller := s.offer, s.Service.Board.Caller
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.token != caller.Token {
+		id, err := s.Service.Board.Identify()
+		if err != nil {
+			return
+		}
+		o.agent, o.id, o.token = s.ID, id, caller.Token
+	}
+	o.may, o.open = s.Service.Board.May, true
+}
+
+// withdraw ends the offer of a reviewer, and returns the review that was claimed for it.
+func (s *Supervisor) withdraw() (review *verb.Claimed) {
+	if s.offer == nil {
+		return nil
+	}
+	s.offer.mu.Lock()
+	defer s.offer.mu.Unlock()
+	review, s.offer.review, s.offer.open = s.offer.review, nil, false
+	return review
+}
+
+// handTo lets the write that hands the work of u in also claim the next review, for a reviewer of the team that has nothing to do.
+func (s *Supervisor) handTo(ctx context.Context, st *blackboard.State, u *unit) {
+	if s.Running == nil || !s.Running.offered() {
+		return
+	}
+	review, claim, err := u.board.ReviewFor(ctx, st.Task(u.task))
+	if err != nil {
+		return
+	}
+	var to *offer // whose lock is held
+	f := &board.Following{}
+	free := func() {
+		if to != nil {
+			to.mu.Unlock()
+		}
+		to = nil
+	}
+	f.Change = func(st *blackboard.State, _ transition.Actor) error {
+		if to == nil {
+			to = s.Running.takeOffer()
+		}
+		if to == nil {
+			return errNoReviewer
+		}
+		if st.Stopped[to.agent] != nil { // it has not seen it yet
+			free()
+			return errNoReviewer
+		}
+		claimed := false
+		defer func() {
+			if !claimed {
+				free()
+			}
+		}()
+		err := claim(st, to.id.Actor(st), func(t *blackboard.Task) string { return to.may(st, t) })
+		claimed = err == nil
+		return err
+	}
+	f.Ended = func() {
+		if f.Done {
+			to.open, to.review = false, review
+		}
+		free()
+	}
+	u.board.Board.Then(f)
+}
+
+var errNoReviewer = errors.New("no reviewer waits")
 
 // look says why there is nothing to claim, nil when there may be something. Who works on one task only is told by the claim.
 func (s *Supervisor) look(ctx context.Context, st *blackboard.State) error {

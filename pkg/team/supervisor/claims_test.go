@@ -35,7 +35,7 @@ func TestAMomentWithoutWorkIsNotWrittenDown(t *testing.T) {
 	now := time.Date(2026, 1, 19, 14, 0, 0, 0, time.UTC)
 	s := &Supervisor{ID: "coder-1", Service: verb.New(&board.Session{Now: func() time.Time { return now }}, worktree.Local), idleSince: now.Add(-100 * time.Millisecond)}
 	st := &blackboard.State{Agents: map[string]*blackboard.Agent{"coder-1": {Status: blackboard.AgentIdle}}}
-	if again := s.showWaiting(t.Context(), st, waiting{why: "nothing to claim"}); again != 200*time.Millisecond {
-		t.Errorf("it looks again in %s, want 200ms", again)
+	if again := s.showWaiting(t.Context(), st, waiting{why: "nothing to claim"}); again != 900*time.Millisecond {
+		t.Errorf("it looks again in %s, want 900ms", again)
 	}
 }

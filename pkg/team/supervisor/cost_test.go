@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
 	"liza/pkg/board/store"
 	"liza/pkg/code/git/gittest"
 	"liza/pkg/run/agent"
@@ -20,10 +21,10 @@ import (
 // What a merged task may cost, start and end of the team included: writes of the board, processes of git that Liza starts, and
 // runs of agent programs, each of which has one reaper.
 const (
-	mostWrites   = 9
-	mostGit      = 17
+	mostWrites   = 8
+	mostGit      = 12
 	runsOfATask  = 2
-	costOfTasks  = 10
+	costOfTasks  = 20
 	costOfCoders = 2
 )
 
@@ -58,7 +59,8 @@ func TestAMergedTaskCostsFewWritesAndFewProcesses(t *testing.T) {
 	team := newTeam(t)
 	writes, runs, views := map[string]int{}, map[string]int{}, 0
 	var mu sync.Mutex
-	counts := func(s store.Store) store.Store { return counted{s, &mu, writes, &views} }
+	kept := store.Grouped(team.Store)
+	counts := func(store.Store) store.Store { return counted{kept, &mu, writes, &views} }
 	start := func(ctx context.Context, a agent.Adapter, s agent.Spec) agent.Result {
 		mu.Lock()
 		runs[s.Role]++
@@ -112,6 +114,54 @@ func TestAMergedTaskCostsFewWritesAndFewProcesses(t *testing.T) {
 	}
 	if n := total(runs); n > runsOfATask*costOfTasks {
 		t.Errorf("%d runs for %d tasks; at most %d each", n, costOfTasks, runsOfATask)
+	}
+}
+
+// The write that hands work in claims the review for a reviewer of the team that waits, under the reviewer's name.
+func TestAWaitingReviewerGetsTheReviewWithTheSubmission(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t)
+	for _, id := range []string{"task-1", "task-2"} {
+		team.AddTask(id)
+	}
+	coder, reviewer := team.member(blackboard.RoleCoder), team.member(blackboard.RoleReviewer)
+	coder.Start = func(ctx context.Context, a agent.Adapter, s agent.Spec) agent.Result {
+		watching, enough := context.WithCancel(ctx)
+		defer enough()
+		for range team.Store.Watch(watching) {
+			if e := team.State().Agents["code-reviewer-1"]; e != nil && e.Status == blackboard.AgentWaiting {
+				break
+			}
+		}
+		return team.start(ctx, a, s)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	all := &supervisor.Team{Service: team.Service(""), Until: "goal", Members: []*supervisor.Supervisor{coder, reviewer}}
+	if err := all.Run(ctx, ctx); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := history.Journal{Path: team.Project.Journal()}.Read(history.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submitted, with := map[int]any{}, 0
+	for _, e := range entries {
+		switch e.Action {
+		case blackboard.ActionReadyForReview:
+			submitted[e.Rev] = e.Extra["run"]
+		case blackboard.ActionReviewClaimed:
+			run, together := submitted[e.Rev]
+			if together {
+				with++
+			}
+			if e.Agent != "code-reviewer-1" || together && e.Extra["run"] == run {
+				t.Errorf("the review is claimed by %s in the run %v, beside one of the coder %v", e.Agent, e.Extra["run"], run)
+			}
+		}
+	}
+	if len(submitted) != 2 || with == 0 { // once it may have been looking at the board just then
+		t.Errorf("%d of %d submissions claimed a review", with, len(submitted))
 	}
 }
 

@@ -64,6 +64,7 @@ func (s *Supervisor) leave(cause error) error {
 	// Not the context of the work, which has ended by now.
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	s.withdraw() // what was claimed with it is released below
 	if s.lease.lost() || s.Service.Board.Caller.Token == "" {
 		return nil // the registration is another's now, or none was made
 	}
@@ -229,7 +230,7 @@ const waitShown = 5 * time.Second
 
 // waitTold is how long an agent has nothing to do before the board says so: in a team at work most find
 // something a moment later, and each of these writes would wake all others.
-const waitTold = 300 * time.Millisecond
+const waitTold = time.Second
 
 // showWaiting writes what the agent waits for, when that is new: a wait is not a transition
 // and must not wake everybody else again and again. It returns in what time the reason may

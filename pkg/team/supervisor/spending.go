@@ -85,6 +85,38 @@ type Running struct {
 	mu   sync.Mutex
 	runs map[string]*running // by agent
 	seen map[string]seen     // by task
+
+	offers []*offer // one for each reviewer that has been idle
+}
+
+func (l *Running) addOffer(o *offer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.offers = append(l.offers, o)
+}
+
+// takeOffer returns an open offer, locked, or nil.
+func (l *Running) takeOffer() *offer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range l.offers {
+		if o.mu.TryLock() {
+			if o.open {
+				return o
+			}
+			o.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// offered reports whether there is an open offer.
+func (l *Running) offered() bool {
+	o := l.takeOffer()
+	if o != nil {
+		o.mu.Unlock()
+	}
+	return o != nil
 }
 
 // seen are the files that a task had changed at a time.

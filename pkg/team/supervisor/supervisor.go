@@ -67,6 +67,7 @@ type Supervisor struct {
 
 	reserved *verb.Reservation // the next task of a coder, with the end of the one before
 	reviews  *verb.Claimed     // the next review of a reviewer, likewise
+	offer    *offer            // of a reviewer of a team; nil: it has not been idle
 
 	adopted *adopted // the run that it goes on with, with its registration; nil: it has none
 
@@ -266,6 +267,10 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if a := s.adopted; a != nil {
 		s.adopted = nil
 		return true, waiting{}, s.goOn(soft, hard, a)
+	}
+	if c := s.withdraw(); c != nil {
+		s.Service.ReviewClaimed(hard, c)
+		return true, waiting{}, s.reviewAll(soft, hard, *c)
 	}
 	if err := s.recover(hard); err != nil {
 		return false, waiting{}, err

@@ -341,18 +341,16 @@ func (s *Supervisor) beginNext(ctx context.Context, u *unit) (begun func()) {
 			if done() {
 				s.reviews = r
 			}
-			u.board.Board.Then(nil)
+			u.board.Board.ThenNothing()
 		}
 	}
+	s.handTo(ctx, st, u)
 	r, done, err := u.board.ReserveNext(ctx)
-	if err != nil {
-		return none
-	}
 	return func() {
-		if done() {
+		if err == nil && done() {
 			s.reserved = r
 		}
-		u.board.Board.Then(nil)
+		u.board.Board.ThenNothing()
 	}
 }
 

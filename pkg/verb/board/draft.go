@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"slices"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
@@ -10,7 +11,15 @@ import (
 // A draft holds changes of the board that wait for the next write, so that one write has both. A nil draft holds nothing.
 type draft struct {
 	changes []func(*blackboard.State, transition.Actor) error
-	follow  func(*blackboard.State, transition.Actor) error
+	follow  []*Following
+}
+
+// A Following is a change that comes last in a write that lets it.
+type Following struct {
+	Change func(*blackboard.State, transition.Actor) error
+	Ended  func() // if set, called after the write, of whatever end, in which Change had succeeded
+
+	Done bool // it is on the board
 }
 
 // Drafting returns a copy of b that collects what is given to Later. The copy is for one goroutine.
@@ -30,14 +39,11 @@ func (b *Session) Later(ctx context.Context, op string, change func(*blackboard.
 	return nil
 }
 
-// Then makes change part of the first write of b that lets it: it comes last, and what it refuses, altering nothing, is not done.
-// A later call takes the place of an earlier one; nil takes it back.
-func (b *Session) Then(change func(*blackboard.State, transition.Actor) error) {
-	b.draft.follow = change
-}
+// Then makes f part of the first write of b that lets it: it comes last, and what it refuses, altering nothing, is not done.
+func (b *Session) Then(f *Following) { b.draft.follow = append(b.draft.follow, f) }
 
-// Followed reports whether nothing is left of what was given to Then.
-func (b *Session) Followed() bool { return b.draft == nil || b.draft.follow == nil }
+// ThenNothing takes back what has not been done.
+func (b *Session) ThenNothing() { b.draft.follow = nil }
 
 // Write writes, as op, the changes that no other write has taken along.
 func (b *Session) Write(ctx context.Context, op string) error {
@@ -59,18 +65,34 @@ func (w *draft) apply(s *blackboard.State, a transition.Actor) error {
 	return nil
 }
 
-// then carries out what comes last, and reports whether that was done.
-func (w *draft) then(s *blackboard.State, a transition.Actor) bool {
-	return w != nil && w.follow != nil && w.follow(s, a) == nil
+// then carries out what comes last, and returns what was done.
+func (w *draft) then(s *blackboard.State, a transition.Actor) (did []*Following) {
+	if w == nil {
+		return nil
+	}
+	for _, f := range w.follow {
+		if f.Change(s, a) == nil {
+			did = append(did, f)
+		}
+	}
+	return did
 }
 
-func (w *draft) written(followed bool) {
+// ended says after a write whether it was made, and what followed it.
+func (w *draft) ended(written bool, did []*Following) {
 	if w == nil {
 		return
 	}
-	if w.changes = nil; followed {
-		w.follow = nil
+	if written {
+		w.changes = nil
 	}
+	for _, f := range did {
+		f.Done = written
+		if f.Ended != nil {
+			f.Ended()
+		}
+	}
+	w.follow = slices.DeleteFunc(w.follow, func(f *Following) bool { return f.Done })
 }
 
 // foresee gives a state that was read the changes of the draft. One that is refused will be refused when it is written.

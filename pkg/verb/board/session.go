@@ -309,7 +309,10 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 			return b.Vault().forgetSecrets(over)
 		}
 	}
-	take, drafted, followed := b.Orphans().NewTakeover(), false, false
+	take, drafted := b.Orphans().NewTakeover(), false
+	var did []*Following
+	written := false
+	defer func() { b.draft.ended(written, did) }()
 	err := take.Try(ctx, func() error {
 		return b.Breaker().Watched().Update(ctx, op, func(s *blackboard.State) error {
 			b.Prepare(s)
@@ -321,10 +324,10 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 			if err := change(s, id.Actor(s)); err != nil {
 				return err
 			}
-			followed = b.draft.then(s, id.Actor(s))
-			if b.Run != nil {
+			if b.Run != nil { // what follows is not of this run
 				nameRun(b.Run(), s.Entries())
 			}
+			did = b.draft.then(s, id.Actor(s))
 			if b.Vault().keepsSecrets() {
 				over = endSecrets(s)
 			}
@@ -332,9 +335,7 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 			return take.replaced(before, s)
 		})
 	})
-	if err == nil && drafted {
-		b.draft.written(followed)
-	}
+	written = err == nil && drafted
 	return err
 }
 

@@ -97,13 +97,15 @@ func TestWhatFollowsAWriteWaitsUntilItCanBeDone(t *testing.T) {
 	ctx := context.Background()
 	d, kept := verbtest.OnMemory(t, verbtest.Board(verbtest.Task("a", blackboard.Unclaimed)))
 	b := d.Board.Drafting()
-	b.Then(func(s *blackboard.State, _ transition.Actor) error {
+	ended := 0
+	f := &board.Following{Ended: func() { ended++ }, Change: func(s *blackboard.State, _ transition.Actor) error {
 		if !strings.Contains(s.Find("a").Title, "2") {
 			return errRefused
 		}
 		s.Task("a").Title += "!"
 		return nil
-	})
+	}}
+	b.Then(f)
 	for _, c := range []struct {
 		write, want string
 		followed    bool
@@ -111,16 +113,16 @@ func TestWhatFollowsAWriteWaitsUntilItCanBeDone(t *testing.T) {
 		if err := b.Update(ctx, "test", titled("a", c.write)); err != nil {
 			t.Fatal(err)
 		}
-		if title, _ := titleOf(t, kept, "a"); title != c.want || b.Followed() != c.followed {
-			t.Errorf("after the write of %s the board has %q, followed %t; want %q, %t", c.write, title, b.Followed(), c.want, c.followed)
+		if title, _ := titleOf(t, kept, "a"); title != c.want || f.Done != c.followed {
+			t.Errorf("after the write of %s the board has %q, followed %t; want %q, %t", c.write, title, f.Done, c.want, c.followed)
 		}
 	}
-	b.Then(titled("a", "?"))
-	b.Then(nil)
+	b.Then(&board.Following{Change: titled("a", "?")})
+	b.ThenNothing()
 	if err := b.Update(ctx, "test", titled("a", "4")); err != nil {
 		t.Fatal(err)
 	}
-	if title, _ := titleOf(t, kept, "a"); title != "12!34" || !d.Board.Followed() {
+	if title, _ := titleOf(t, kept, "a"); title != "12!34" || ended != 1 {
 		t.Errorf("the board has %q; want 12!34: what was taken back does not follow", title)
 	}
 }

@@ -59,8 +59,9 @@ func (v *Service) ReserveNext(ctx context.Context) (r *Reservation, done func() 
 	if err != nil {
 		return nil, nil, err
 	}
-	v.Board.Then(take)
-	return r, v.Board.Followed, nil
+	next := &board.Following{Change: take}
+	v.Board.Then(next)
+	return r, func() bool { return next.Done }, nil
 }
 
 // ClaimReserved is a claim from its second phase on: the former holder's process is stopped, its work saved, the worktree provided and set up.
@@ -267,11 +268,11 @@ func (v *Service) claimFailed(ctx context.Context, r *Reservation, cause error) 
 // ClaimReview gives the caller the named review, or the next one for id "".
 func (v Reviews) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 	take := v.verbs.Board.Orphans().NewTakeover()
-	r, claim, err := v.verbs.reviewOf(ctx, id, take)
+	r, claim, err := v.verbs.reviewOf(ctx, id, take, nil)
 	if err != nil {
 		return *r, err
 	}
-	if err := take.Try(ctx, func() error { return v.verbs.Board.Update(ctx, "claim-review", claim) }); err != nil {
+	if err := take.Try(ctx, func() error { return v.verbs.Board.Update(ctx, "claim-review", v.verbs.asItself(claim)) }); err != nil {
 		return *r, err
 	}
 	v.verbs.ReviewClaimed(ctx, r)
@@ -281,12 +282,26 @@ func (v Reviews) ClaimReview(ctx context.Context, id string) (Claimed, error) {
 // ReviewNext makes the claim of the next review a part of the next write of d, which ends the caller's review: a draft. done reports whether it took
 // place; then ReviewClaimed goes on. A review that another reviewer left unfinished is not taken in this way.
 func (v *Service) ReviewNext(ctx context.Context) (r *Claimed, done func() bool, err error) {
-	r, claim, err := v.reviewOf(ctx, "", nil)
+	r, claim, err := v.reviewOf(ctx, "", nil, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	v.Board.Then(claim)
-	return r, v.Board.Followed, nil
+	next := &board.Following{Change: v.asItself(claim)}
+	v.Board.Then(next)
+	return r, func() bool { return next.Done }, nil
+}
+
+// A reviewClaim claims a review for an agent that may take some tasks only; nil: all.
+type reviewClaim func(s *blackboard.State, a transition.Actor, may func(*blackboard.Task) string) error
+
+// asItself is the claim of the caller.
+func (v *Service) asItself(claim reviewClaim) func(*blackboard.State, transition.Actor) error {
+	return func(s *blackboard.State, a transition.Actor) error { return claim(s, a, v.mayTake(s)) }
+}
+
+// ReviewFor returns the claim of the next review for another agent of this process, to be made by the write that hands task in.
+func (v *Service) ReviewFor(ctx context.Context, task *blackboard.Task) (*Claimed, reviewClaim, error) {
+	return v.reviewOf(ctx, "", nil, task)
 }
 
 // ReviewClaimed completes the claim of a review, outside of the board.
@@ -300,8 +315,8 @@ func (v *Service) ReviewClaimed(ctx context.Context, r *Claimed) {
 }
 
 // reviewOf returns the claim of the named review, or of the next one, to be written by claim. Without take no review is claimed that somebody has
-// left unfinished.
-func (v *Service) reviewOf(ctx context.Context, id string, take interface{ Need(*board.Orphan) error }) (r *Claimed, claim func(*blackboard.State, transition.Actor) error, err error) {
+// left unfinished. The task coming, if not nil, is about to be ready for review.
+func (v *Service) reviewOf(ctx context.Context, id string, take interface{ Need(*board.Orphan) error }, coming *blackboard.Task) (r *Claimed, claim reviewClaim, err error) {
 	r = &Claimed{}
 	if err := v.Board.FollowSettings(ctx); err != nil {
 		return r, nil, err
@@ -317,14 +332,17 @@ func (v *Service) reviewOf(ctx context.Context, id string, take interface{ Need(
 	if err != nil {
 		return r, nil, err
 	}
+	if coming != nil {
+		spec[coming.SpecRef] = v.Board.SpecHash(coming.SpecRef)
+	}
 	in := v.Board.Input()
-	return r, func(s *blackboard.State, a transition.Actor) error {
+	return r, func(s *blackboard.State, a transition.Actor, may func(*blackboard.Task) string) error {
 		now := v.Board.Now()
 		if _, err := transition.Identify(s, a, now); err != nil {
 			return err
 		}
 		in := in
-		in.MayTake = v.mayTake(s)
+		in.MayTake = may
 		chosen := id
 		if id == "" {
 			t, why := transition.NextReview(s, a, in, now)
