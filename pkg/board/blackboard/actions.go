@@ -132,6 +132,7 @@ const (
 // Orders to one agent.
 const (
 	ActionAgentStopped   Action = "agent_stopped"   // a person stopped an agent
+	ActionAgentAttached  Action = "agent_attached"  // a person goes on with its claim in a terminal
 	ActionAgentRestarted Action = "agent_restarted" // a person lets it work again
 )
 

@@ -280,6 +280,7 @@ type Stop struct {
 	At      Time   `yaml:"at"`                // when
 	Reason  string `yaml:"reason,omitempty"`  // why |  | the person gave none
 	Restart bool   `yaml:"restart,omitempty"` // its supervisor removes the entry when the run has ended, and goes on | restart
+	Attach  bool   `yaml:"attach,omitempty"`  // the run ends, and registration and claim are left to the process in a person's terminal | attach
 }
 
 // String says who stopped the agent, since when and why.

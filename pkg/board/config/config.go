@@ -133,6 +133,7 @@ type CustomAgent struct {
 	Resume        []string   `key:"resume"`
 	ResumeCommand []string   `key:"resume_command"`
 	Interactive   []string   `key:"interactive"`
+	Reopen        []string   `key:"interactive_resume"`
 	MCP           []string   `key:"mcp"`
 	Schema        []string   `key:"schema"`
 	RootEnv       Names      `key:"root_env"`

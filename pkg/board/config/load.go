@@ -106,7 +106,7 @@ func (c *Config) atHome(environment []string) {
 		}
 	}
 	for _, a := range c.Agents.Custom {
-		for _, words := range [][]string{a.Command, a.ResumeCommand, a.Interactive, a.Version, a.Help} {
+		for _, words := range [][]string{a.Command, a.ResumeCommand, a.Interactive, a.Reopen, a.Version, a.Help} {
 			for i, word := range words {
 				if strings.HasPrefix(word, "~/") && home != "" {
 					words[i] = home + word[1:]

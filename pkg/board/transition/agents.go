@@ -233,6 +233,51 @@ func RestartAgent(s *blackboard.State, id, task, reason string, a Actor, now tim
 	return nil
 }
 
+// AttachAgent asks the supervisor of a coder at work to end the run, and to leave registration and claim to the process of a person.
+func AttachAgent(s *blackboard.State, id string, a Actor, now time.Time) error {
+	e := s.Agents[id]
+	live, _ := s.Liveness(id, now, a.Facts)
+	switch {
+	case e == nil:
+		return refuse("G01", ExitRefused, "liza status", "agent '%s' is not registered", id)
+	case e.Role != blackboard.RoleCoder || e.Child == nil || e.Child.Task == "" || holds(s, id, e, "") == "":
+		return refuse("G01", ExitRefused, "liza status", "%s runs no program for a task of its own now", id)
+	case e.Host != a.Facts.Host:
+		return refuse("G01", ExitRefused, "liza status", "%s works on %s: attach there", id, e.Host)
+	case live != blackboard.Alive:
+		return refuse("G01", ExitRefused, "liza run", "the supervisor of %s does not answer", id)
+	}
+	setStop(s, id, &blackboard.Stop{Restart: true, Attach: true}, a, now)
+	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionAgentAttached, Task: e.Child.Task, Detail: id + ": " + a.name() + " goes on in a terminal", Extra: via(a)})
+	return nil
+}
+
+// LeaveAgent leaves the registration of the actor to who attaches to it: no process has it until TakeAgent.
+func LeaveAgent(s *blackboard.State, a Actor, now time.Time) error {
+	e, err := own(s, a, now, nil)
+	if err == nil {
+		e.PID, e.PIDStart, e.TokenHash = 0, 0, ""
+	}
+	return err
+}
+
+// LeftFor reports whether the registration of an agent was left to who attaches to it.
+func LeftFor(s *blackboard.State, id string) bool {
+	stop, e := s.Stopped[id], s.Agents[id]
+	return stop != nil && stop.Attach && e != nil && e.TokenHash == ""
+}
+
+// TakeAgent gives a registration that was left to the process and the token of by. Claim and generation stay.
+func TakeAgent(s *blackboard.State, id string, by *blackboard.Agent, a Actor, now time.Time) error {
+	if !LeftFor(s, id) {
+		return refuse("G01", ExitRefused, "liza status", "%s was not left to anybody", id)
+	}
+	delete(s.Stopped, id)
+	e := s.Agents[id]
+	e.PID, e.PIDStart, e.Terminal, e.Settings, e.TokenHash = by.PID, by.PIDStart, by.Terminal, by.Settings, by.TokenHash
+	return Beat(s, Actor{ID: id, TokenHash: e.TokenHash, Facts: a.Facts}, now)
+}
+
 func setStop(s *blackboard.State, id string, stop *blackboard.Stop, a Actor, now time.Time) {
 	if s.Stopped == nil {
 		s.Stopped = map[string]*blackboard.Stop{}

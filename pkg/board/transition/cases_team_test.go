@@ -301,3 +301,32 @@ func TestRunsLeaveTheirTraces(t *testing.T) {
 		want(t, "its claim", x.Attempts[len(x.Attempts)-1].ClaimSeq, 1)
 	})
 }
+
+// The registration that a person attaches to is left by its supervisor first; claim and generation stay, and what the former process
+// writes is refused.
+func TestAPersonAttachesToACoderAtWork(t *testing.T) {
+	t.Parallel()
+	b := talking(t)
+	e := b.Agents["coder-1"]
+	here := person
+	here.Facts.Host, here.Facts.BootID, here.Facts.Running = e.Host, e.BootID, func(int, int64) (bool, bool) { return true, true }
+	by := &blackboard.Agent{PID: 99, TokenHash: "sha256:new"}
+	elsewhere := here
+	elsewhere.Facts.Host = "another"
+	for want, act := range map[string]func() error{
+		"'coder-7' is not registered":     func() error { return AttachAgent(b.State, "coder-7", here, b.now) },
+		"coder-2 runs no program":         func() error { return AttachAgent(b.State, "coder-2", here, b.now) },
+		"coder-1 works on":                func() error { return AttachAgent(b.State, "coder-1", elsewhere, b.now) },
+		"coder-1 was not left to anybody": func() error { return TakeAgent(b.State, "coder-1", by, here, b.now) },
+	} {
+		b.refused("G01", ExitRefused, want, act)
+	}
+	generation, seq := e.Generation, b.Task("x").ClaimSeq
+	b.must(AttachAgent(b.State, "coder-1", here, b.now))
+	b.refused("G01", ExitRefused, "coder-1 was not left to anybody", func() error { return TakeAgent(b.State, "coder-1", by, here, b.now) })
+	former := supervisorOf("coder-1")
+	b.must(LeaveAgent(b.State, former, b.now))
+	b.must(TakeAgent(b.State, "coder-1", by, here, b.now))
+	want(t, "what it is", fmt.Sprint(e.PID, e.Generation, len(b.Stopped), b.Task("x").AssignedTo, b.Task("x").ClaimSeq), fmt.Sprint(99, generation, 0, "coder-1", seq))
+	b.refused("G02", ExitLeaseLost, "no longer coder-1", func() error { return Beat(b.State, former, b.now) })
+}

@@ -22,6 +22,7 @@ type agentOptions struct {
 	cli, model, id, scenario string
 	role, task               string
 	once, interactive        bool
+	attach                   bool // go on with the claim of the agent id
 }
 
 func agentCommand(env *Env, o *agentOptions) *urfave.Command {
@@ -75,7 +76,7 @@ func (o *agentOptions) run(ctx context.Context) error {
 		return err
 	}
 	s := c.supervisor(role)
-	s.ID, s.Task, s.Once = id, o.task, o.once
+	s.ID, s.Task, s.Once, s.Attach = id, o.task, o.once, o.attach
 	if o.interactive {
 		if s.Interactive, err = o.terminal(c); err != nil {
 			return err

@@ -298,3 +298,94 @@ func TestInteractiveNeedsATerminalAndAProgramThatOpensInOne(t *testing.T) {
 	x.wait("set agents.plain.interactive")
 	refused("", []byte(x.text()), err)
 }
+
+// P-186: the run of a coder ends, and its conversation goes on in the terminal of a person, under the same claim; its supervisor takes
+// other work. Who leaves decides what becomes of the claim.
+func TestAPersonGoesOnWithTheConversationOfAnAgent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		types  string
+		status blackboard.Status
+		held   bool
+	}{
+		"submitted":  {"s\r", blackboard.ReadyForReview, false},
+		"kept":       {"k\r", blackboard.Unclaimed, true},
+		"given back": {"g\r", blackboard.Unclaimed, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := verbtest.New(t)
+			p.AddTask("task-1")
+			verbtest.Write(t, filepath.Join(p.Project.Liza, "talk.sh"), `
+case "$*" in
+*"--again talk-1 From here on a person works with you"*)
+  echo "the talk goes on"
+  read -r answer
+  echo "$answer" > hello.txt
+  git add -A
+  git commit -q -m 'Say hello' ;;
+*)
+  echo '{"type":"start","session_id":"talk-1"}'
+  echo half > half.txt
+  git add -A
+  git commit -q -m 'Half of it'
+  touch "$LIZA_ROOT/.liza/begun"
+  exec tail -f /dev/null ;;
+esac
+`)
+			script := filepath.Join(p.Project.Liza, "talk.sh")
+			verbtest.Write(t, filepath.Join(p.Project.Liza, "config.yaml"), "agents:\n  default: talk\n  talk: {command: [sh, "+script+"], output: json-lines, resume: [--again, '{{.Session}}'], "+
+				"interactive: [sh, "+script+", '{{.Prompt}}'], interactive_resume: [sh, "+script+", --again, '{{.Session}}', '{{.Prompt}}']}\n")
+			first := openTTY(t)
+			supervisor := first.run(p.Dir, "liza-agent", "coder")
+			first.until("the run begins", func() bool {
+				_, err := os.Stat(filepath.Join(p.Project.Liza, "begun"))
+				return err == nil && p.State().Agents["coder-1"].Child != nil
+			})
+			before := p.State().Task("task-1")
+			x := openTTY(t)
+			cmd := x.run(p.Dir, "liza", "attach", "coder-1")
+			x.wait("the talk goes on")
+			x.until("the run is on the board", func() bool { return p.State().Agents["coder-1"].Child != nil })
+			first.wait("a person goes on with its work in a terminal")
+			st := p.State()
+			if now := st.Task("task-1"); now.Status != blackboard.Claimed || now.AssignedTo != "coder-1" || now.ClaimSeq != before.ClaimSeq || now.ClaimGeneration != before.ClaimGeneration || len(st.Stopped) > 0 {
+				t.Errorf("it is not the same claim: %s of %s, %d after %d, stopped %v", now.Status, now.AssignedTo, now.ClaimSeq, before.ClaimSeq, st.Stopped)
+			}
+			if e := st.Agents["coder-1"]; e.PID != cmd.Process.Pid {
+				t.Errorf("coder-1 is process %d, want %d", e.PID, cmd.Process.Pid)
+			}
+			first.until("its supervisor is another agent", func() bool { e := p.State().Agents["coder-2"]; return e != nil && e.PID == supervisor.Process.Pid })
+			_ = supervisor.Process.Signal(os.Interrupt) // it would take what is given back
+			_ = supervisor.Wait()
+			x.types("hello\r")
+			x.wait("[g]ive it back")
+			x.types(c.types)
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("liza attach ended with %v; the terminal shows\n%s", err, x.text())
+			}
+			task := p.State().Task("task-1")
+			if task.Status != c.status || (task.Hold != nil) != c.held {
+				t.Errorf("task-1 is %s, held: %+v\n%s", task.Status, task.Hold, x.text())
+			}
+			if log := p.Git(p.Dir, "log", "--all", "--format=%s"); !strings.Contains(log, "Half of it") || !strings.Contains(log, "Say hello") {
+				t.Errorf("these commits are there: %s", log)
+			}
+		})
+	}
+}
+
+// Who attaches to an agent whose supervisor does not answer changes nothing.
+func TestNobodyAttachesToWhatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	p := talks(t, "read -r answer\n")
+	p.Must(p.Service("coder-1").Claim(t.Context(), "task-1"))
+	x := openTTY(t)
+	cmd := x.run(p.Dir, "liza", "attach", "coder-1") // it runs no program
+	x.wait("Following coder-1")
+	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cmd.Wait()
+	if st := p.State(); len(st.Stopped) > 0 || st.Task("task-1").AssignedTo != "coder-1" {
+		t.Errorf("got %+v", st.Task("task-1"))
+	}
+}

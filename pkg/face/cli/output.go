@@ -217,15 +217,21 @@ func lastLines(data []byte, n int) []byte {
 	return data
 }
 
-type attachOptions struct{ env *Env }
+type attachOptions struct {
+	env    *Env
+	follow bool
+}
 
 func newAttach(env *Env) *urfave.Command {
 	o := &attachOptions{env: env}
 	return &urfave.Command{
-		Name: "attach", Category: "look", ArgsUsage: "AGENT", Usage: "follow one agent over its runs, and write to it",
-		Description: "Shows what the agent's programs say and do, run after run, until Ctrl-C. On a terminal, a line that you type becomes a note for the task that\n" +
-			"the agent works on, or for the planner; it says when the agent gets it. The agent goes on when you leave." +
-			examples("liza attach coder-1", "liza attach planner-1") + exitsText(0, 1, 2, 3, 4, 130),
+		Name: "attach", Category: "look", ArgsUsage: "AGENT", Usage: "go on with an agent's work in this terminal, or follow it",
+		Description: "On a terminal, a coder's run under way ends, and its conversation goes on here, with you: in the same worktree and sandbox, under the same claim,\n" +
+			"if the program can resume one in a terminal. When you leave it you are asked: submit, keep, or give back. The agent takes other work meanwhile.\n" +
+			"With --follow, and for all other agents, you see what the programs say and do, run after run, until Ctrl-C. A line that you type becomes a note for\n" +
+			"the task that the agent works on, or for the planner; it says when the agent gets it. The agent goes on when you leave." +
+			examples("liza attach coder-1", "liza attach --follow planner-1") + exitsText(0, 1, 2, 3, 4, 130),
+		Flags:  []urfave.Flag{flag("follow", "leave the agent its work, and look", &o.follow)},
 		Action: env.do(o.run),
 	}
 }
@@ -245,6 +251,9 @@ func (o *attachOptions) run(ctx context.Context, args []string) error {
 		}
 		return notThere(s, agent)
 	}
+	if went, err := o.goOn(ctx, s, agent); went || err != nil {
+		return err
+	}
 	env.System.Lasting()
 	if env.StdinTerminal && env.inside == nil {
 		fmt.Fprintf(env.System.Stderr, "Following %s; a line that you type becomes a note to it. Ctrl-C leaves, and the agent goes on.\n", agent)
@@ -255,6 +264,28 @@ func (o *attachOptions) run(ctx context.Context, args []string) error {
 		fmt.Fprint(env.System.Stdout, t.Text(e))
 	}
 	return &errDone{130}
+}
+
+// goOn takes a coder's work over in this terminal, if its program can go on there.
+func (o *attachOptions) goOn(ctx context.Context, s *blackboard.State, id string) (went bool, err error) {
+	e := s.Agents[id]
+	if o.follow || !o.env.StdinTerminal || !o.env.Terminal || o.env.inside != nil || e.Role != blackboard.RoleCoder || e.Child == nil || e.Child.Task == "" {
+		return false, nil
+	}
+	c, err := newFactory(ctx, o.env, e.Child.CLI, "", "")
+	if err != nil {
+		return false, err
+	}
+	adapter, err := c.adapter(e.Child.CLI)
+	if err != nil {
+		return false, err
+	}
+	if info := adapter.Info(); !info.Interactive || !info.Resumes {
+		fmt.Fprintf(o.env.System.Stderr, "%s cannot resume a conversation in a terminal.\n", e.Child.CLI)
+		return false, nil
+	}
+	fmt.Fprintf(o.env.System.Stderr, "The run of %s ends, and its conversation goes on here; next: liza attach --follow %s, to look only\n", id, id)
+	return true, (&agentOptions{env: o.env, cli: e.Child.CLI, id: id, role: "coder", task: e.Child.Task, interactive: true, attach: true}).run(ctx)
 }
 
 // typed makes notes of the lines that a person types.

@@ -15,10 +15,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
@@ -41,7 +43,7 @@ type runOptions struct {
 	planners, coders, reviewers int
 	timeout                     time.Duration
 	plain, quiet                bool // quiet: without a look at the machine
-	keep                        bool
+	keep, detach                bool
 }
 
 func newRun(env *Env) *urfave.Command {
@@ -51,8 +53,9 @@ func newRun(env *Env) *urfave.Command {
 		Usage: "run the whole team until the goal is complete",
 		Description: "Starts planners, coders and reviewers in one process. They claim tasks, work in worktrees under .worktrees/, review, and merge approved\n" +
 			"work into the integration branch. Your checkout is not touched. On a terminal a block at the bottom\n" +
-			"says what each agent does and what waits for you. The first Ctrl-C lets running agents finish, the second stops them." +
-			examples("liza run --cli claude", "liza run --coders 3 --until sprint --timeout 2h", "liza run --keep") + exitsText(0, 1, 2, 3, 5, 7, 130),
+			"says what each agent does and what waits for you. The first Ctrl-C lets running agents finish, the second stops them.\n" +
+			"With --detach the team goes on without this terminal, and you are told how to look at it, stop it and come back." +
+			examples("liza run --cli claude", "liza run --coders 3 --until sprint --timeout 2h", "liza run --keep --detach") + exitsText(0, 1, 2, 3, 5, 7, 130),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "cli", Usage: "agent program", DefaultText: "agents.default", Destination: &o.cli},
 			&urfave.StringFlag{Name: "model", Usage: "model of the agent program", Destination: &o.model},
@@ -64,8 +67,20 @@ func newRun(env *Env) *urfave.Command {
 			flag("keep", "go on after the goal: wait for the next one, and carry out what is scheduled", &o.keep),
 			&urfave.BoolFlag{Name: "plain", Usage: "plain lines without colour and without the live block", Destination: &o.plain},
 			&urfave.StringFlag{Name: "scenario", Usage: "scenario of the scripted agent (sets --cli scripted)", Destination: &o.scenario},
+			&urfave.BoolFlag{Name: "detach", Usage: "go on without this terminal", Destination: &o.detach},
 		},
-		Action: func(ctx context.Context, c *urfave.Command) error { return o.run(ctx, c.IsSet) },
+		Action: func(ctx context.Context, c *urfave.Command) error {
+			if !o.detach {
+				return o.run(ctx, c.IsSet)
+			}
+			args := []string{"--plain"}
+			for _, name := range c.LocalFlagNames() {
+				if name != "detach" && name != "plain" && c.IsSet(name) {
+					args = append(args, fmt.Sprintf("--%s=%v", name, c.Value(name)))
+				}
+			}
+			return env.detach(ctx, args)
+		},
 	}
 }
 
@@ -143,6 +158,54 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		return err
 	}
 	return o.finish(context.WithoutCancel(ctx), ctx, c, began, err)
+}
+
+// detach starts a team in a session of its own, waits until it works or has ended, and says how to look at it, stop it and come back.
+func (e *Env) detach(ctx context.Context, args []string) error {
+	d, err := e.System.Service(ctx)
+	if err != nil {
+		return err
+	}
+	liza, err := e.System.Liza()
+	if err != nil {
+		return err
+	}
+	path := d.Board.Project.OutputAgent("team")
+	if err := safefile.MakeFolder(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	_ = os.Rename(path, path+".1") // of the team before, if there was one
+	log, err := safefile.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot open the log of the team: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(liza, append([]string{"-C", d.Board.Project.Root, "run"}, args...)...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = e.System.Dir, e.System.Environ, &syscall.SysProcAttr{Setsid: true}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("cannot start the team: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for changes := d.Board.Store.Watch(ctx); ; {
+		s, err := d.Board.View(ctx)
+		if err == nil && slices.ContainsFunc(slices.Collect(maps.Values(s.Agents)), func(a *blackboard.Agent) bool { return a != nil && a.PID == cmd.Process.Pid }) {
+			break
+		}
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return &errDone{130}
+		case <-ended: // its reason is the last that it says
+			if text, err := safefile.Read(path); err == nil {
+				_, _ = e.System.Stderr.Write(text)
+			}
+			return &errDone{cmd.ProcessState.ExitCode()}
+		}
+	}
+	pid := cmd.Process.Pid
+	return e.Print(map[string]any{"pid": pid, "log": path}, "the team works without this terminal, as process %d\nlook:  liza top, liza status, tail -f %s\nstop:  liza abort, or kill -INT %d to let running programs finish\ntake over a coder's work here:  liza attach AGENT\n", pid, path, pid)
 }
 
 func goalStatus(s *blackboard.State) string {

@@ -41,6 +41,7 @@ type Entry struct {
 	Resume        []string          `yaml:"resume"`
 	ResumeCommand []string          `yaml:"resume_command"`
 	Interactive   []string          `yaml:"interactive"`
+	Reopen        []string          `yaml:"interactive_resume"`
 	MCP           []string          `yaml:"mcp"`
 	Schema        []string          `yaml:"schema"`
 	Env           map[string]string `yaml:"env"`
@@ -123,7 +124,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 		for _, err := range e.spoken().problems() {
 			errs = append(errs, fmt.Errorf("%s.%v", name, err))
 		}
-		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP, e.Schema, []string{e.LongPrompt}) {
+		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.Reopen, e.MCP, e.Schema, []string{e.LongPrompt}) {
 			for _, p := range placeholder().FindAllString(text, -1) {
 				if !slices.Contains(placeholders, p) {
 					errs = append(errs, fmt.Errorf("%s: %s is not known", name, p))
@@ -255,7 +256,7 @@ func (e Entry) at(root string) Entry {
 	if root == "" {
 		return e
 	}
-	for _, argv := range []*[]string{&e.Command, &e.ResumeCommand, &e.Interactive, &e.Version, &e.Help} {
+	for _, argv := range []*[]string{&e.Command, &e.ResumeCommand, &e.Interactive, &e.Reopen, &e.Version, &e.Help} {
 		*argv = argumentsAt(root, *argv, true)
 	}
 	for _, more := range []*[]string{&e.Model, &e.Resume, &e.MCP, &e.Schema} {

@@ -103,12 +103,16 @@ func (p *entryProgram) Interactive(s Spec) (Command, error) {
 		}
 		text = "Read the file " + s.PromptFile + " and do exactly what it says."
 	}
-	argv := slices.Clone(e.Interactive)
-	if s.Session != "" {
+	argv, at := slices.Clone(e.Interactive), 1
+	switch {
+	case s.Session == "":
+	case len(e.Reopen) > 0:
+		argv, at = slices.Clone(e.Reopen), 2
+	default:
 		argv = slices.Insert(argv, 1, e.Resume...)
 	}
-	argv = slices.Insert(argv, 1, p.tools(s)...)
-	return p.start(p.withModel(argv, s, 1), s, text), nil
+	argv = slices.Insert(argv, at, p.tools(s)...)
+	return p.start(p.withModel(argv, s, at), s, text), nil
 }
 
 // tools are the arguments that tell the program of Liza's server, if it takes any, and those that

@@ -167,6 +167,25 @@ func (s *Supervisor) goOn(soft, hard context.Context, a *adopted) error {
 	return s.workOn(soft, hard, a.Task, a)
 }
 
+// leaveToPerson leaves registration and claim to the process of a person who attaches, and goes on as another agent.
+func (s *Supervisor) leaveToPerson(ctx context.Context) error {
+	err := s.Service.Board.Update(ctx, "leave", func(st *blackboard.State, a transition.Actor) error {
+		return transition.LeaveAgent(st, a, s.Service.Board.Now())
+	})
+	if err != nil {
+		return err
+	}
+	s.member.say("", "a person goes on with its work in a terminal")
+	s.forgetRegistration()
+	if s.Once {
+		return errComplete
+	}
+	return &transition.Refusal{Exit: transition.ExitLeaseLost, Message: "its work is a person's now", Next: "liza status"}
+}
+
+// attachedText is what a program is told whose conversation a person goes on with.
+const attachedText = "From here on a person works with you in this conversation, in their terminal. Worktree, task and rules are the same. Say in two sentences where you are, then wait for their words."
+
 // resume is launch for a run that was adopted.
 func (l *launcher) resume(ctx context.Context, a *adopted, st *blackboard.State, u *unit) (*run, error) {
 	r := &run{adopted: true, number: a.Number, mark: a.Mark, before: a.Before, task: a.Task, git: a.Git, sandbox: a.Sandbox,

@@ -29,6 +29,15 @@ func (s *Supervisor) register(ctx context.Context) error {
 		program = c.name
 		return c.name, c.model
 	}
+	if s.Attach {
+		started := s.Service.Board.Now()
+		r, err := s.Service.Agents.Attach(ctx, verb.RegisterInput{ID: s.ID, PID: s.PID, PIDStart: s.PIDStart, Terminal: s.Terminal, Settings: config.Handed(s.Environ)})
+		if err != nil {
+			return gaveUp(s.Task, err)
+		}
+		s.entered(ctx, s.ID, r.Token, started)
+		return nil
+	}
 	if s.Service.Board.Caller.Token == "" {
 		if done, err := s.adopt(ctx); done || err != nil {
 			return err
@@ -152,7 +161,7 @@ func (s *Supervisor) watchOrders(ctx context.Context, abort context.CancelCauseF
 			return
 		}
 		if st != nil {
-			s.lease.ordered(st.Revision, st.Stopped[s.ID] != nil)
+			s.lease.ordered(st.Revision, st.Stopped[s.ID])
 		}
 	}
 }
@@ -173,7 +182,7 @@ func (s *Supervisor) obeyStop(ctx context.Context, st *blackboard.State) (*black
 		s.member.say("", "begins again")
 		stop = st.Stopped[s.ID]
 	}
-	s.lease.ordered(st.Revision, stop != nil)
+	s.lease.ordered(st.Revision, stop)
 	if stop == nil {
 		return st, waiting{}, nil
 	}
@@ -392,7 +401,7 @@ type leaseKeeper struct {
 	isLost  bool
 	run     string // correlation id of the run that is under way
 	seen    int    // revision of the board that stopped is from
-	stopped bool   // a person stopped this agent
+	stopped error  // why a person stopped this agent; nil: nobody did
 }
 
 // runID and setRun are about the run that is under way.
@@ -411,20 +420,29 @@ func (l *leaseKeeper) setRun(id string) {
 // errLost is the cause with which work under a lost lease ends.
 var errLost = errors.New("the lease was lost")
 
+// errAttached is the cause with which work ends that a person goes on with in a terminal.
+var errAttached = errors.New("a person attaches to the agent")
+
 // errStopped is the cause with which work ends when a person stops the agent.
 var errStopped = errors.New("a person stopped the agent")
 
 // ordered notes whether a person has stopped the agent at a revision of the board; work under way ends then. An
 // older revision than the last one says nothing: who reads the board does so beside each other.
-func (l *leaseKeeper) ordered(revision int, stopped bool) {
+func (l *leaseKeeper) ordered(revision int, stop *blackboard.Stop) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if revision < l.seen {
 		return
 	}
-	l.seen, l.stopped = revision, stopped
-	if stopped && l.lose != nil {
-		l.lose(errStopped)
+	l.seen, l.stopped = revision, nil
+	if stop != nil {
+		l.stopped = errStopped
+		if stop.Attach {
+			l.stopped = errAttached
+		}
+	}
+	if l.stopped != nil && l.lose != nil {
+		l.lose(l.stopped)
 	}
 }
 
@@ -436,8 +454,8 @@ func (l *leaseKeeper) guard(ctx context.Context) (context.Context, context.Cance
 	switch {
 	case l.isLost:
 		lose(errLost)
-	case l.stopped:
-		lose(errStopped)
+	case l.stopped != nil:
+		lose(l.stopped)
 	}
 	l.mu.Unlock()
 	return work, func() {

@@ -117,7 +117,9 @@ func (p *prompts) brief(ctx context.Context, kind role.Kind, st *blackboard.Stat
 		}
 	}
 	b.warnings = append(b.warnings, p.gather(ctx, &in)...)
-	b.Prompt, err = prompt.Build(in)
+	if b.Prompt, err = prompt.Build(in); u != nil && u.attached && b.resumed != nil {
+		b.Text = attachedText
+	}
 	b.Text = p.Service.Board.Mask(b.Text)
 	return b, err
 }

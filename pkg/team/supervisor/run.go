@@ -113,6 +113,7 @@ type unit struct {
 	shorten    *prompt.Shorten          // of a summarizer
 	claim      string                   // the claim of the run before
 	due        []transition.Trigger     // of a planner
+	attached   bool                     // a person goes on with talk in a terminal
 	adopted    *adopted                 // what its first run is; nil: that is begun
 }
 

@@ -32,6 +32,7 @@ type Supervisor struct {
 	Task     string // the one task that it may work on; "" any
 	Once     bool   // end after one unit of work
 	OneRun   bool   // and after one run of the program: the claim is given back (step)
+	Attach   bool   // go on with the claim of ID, whose supervisor leaves it to this one; with Interactive and Task
 	Team     bool   // part of `liza run`: it does not end for idleness
 	Terminal string
 	PID      int
@@ -271,6 +272,9 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 	if c := s.withdraw(); c != nil {
 		s.Service.ReviewClaimed(hard, c)
 		return true, waiting{}, s.reviewAll(soft, hard, *c)
+	}
+	if s.Attach {
+		return true, waiting{}, s.work(soft, hard, s.Task)
 	}
 	if err := s.recover(hard); err != nil {
 		return false, waiting{}, err

@@ -70,8 +70,8 @@ func (s *Supervisor) workOn(soft, hard context.Context, task string, a *adopted)
 			return &transition.Refusal{Exit: transition.ExitLeaseLost, Message: "the lease was lost while the agent worked", Next: "liza status"}
 		case hard.Err() != nil:
 			return ErrAborted
-		case errors.Is(context.Cause(guarded), errStopped):
-			return errStopped
+		case errors.Is(context.Cause(guarded), errStopped), errors.Is(context.Cause(guarded), errAttached):
+			return context.Cause(guarded)
 		}
 		return err
 	}
@@ -79,9 +79,17 @@ func (s *Supervisor) workOn(soft, hard context.Context, task string, a *adopted)
 		_ = u.board.Board.Write(context.WithoutCancel(hard), "checks") // that its claim is over says the claim
 		if errors.Is(err, errStopped) {
 			err = s.member.releaseAll(hard, "a person stopped "+s.ID)
+		} else if errors.Is(err, errAttached) {
+			err = s.leaveToPerson(hard)
 		}
 	}()
-	if a == nil {
+	if s.Attach {
+		s.Attach = false
+		if st, err := s.Service.Board.View(guarded); err == nil && st.Task(task) != nil {
+			u.talk, u.with = transition.Conversation(st.Task(task), s.ID, s.CLI), s.CLI
+			u.attached = u.talk != nil
+		}
+	} else if a == nil {
 		if again, err := s.submitAgain(guarded, task); again || err != nil {
 			return ended(err)
 		}

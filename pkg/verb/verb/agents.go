@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
@@ -96,6 +97,49 @@ func (g Agents) Adopt(ctx context.Context, in RegisterInput, run string) (out Ad
 	})
 	return Adopted{token, runToken}, err
 }
+
+// Attach takes a coder at work over from its supervisor, for a person's terminal: the run ends there, and its registration with the
+// claim goes on in this process.
+func (g Agents) Attach(ctx context.Context, in RegisterInput) (out Registered, err error) {
+	by, token, err := g.verbs.Board.NewRegistration(true)
+	if err != nil {
+		return out, err
+	}
+	by.PID, by.PIDStart, by.Terminal, by.Settings = in.PID, in.PIDStart, in.Terminal, in.Settings
+	if _, _, err = g.order(ctx, "take over", AgentOrder{Agent: in.ID}, func(s *blackboard.State, a transition.Actor) error {
+		return transition.AttachAgent(s, in.ID, a, g.verbs.Board.Now())
+	}); err != nil {
+		return out, err
+	}
+	waiting, stop := context.WithTimeout(ctx, attachWait)
+	defer stop()
+	for changes := g.verbs.Board.Store.Watch(waiting); ; {
+		s, err := g.verbs.Board.View(waiting)
+		if err != nil || transition.LeftFor(s, in.ID) {
+			break
+		}
+		select {
+		case <-changes:
+		case <-waiting.Done():
+		}
+	}
+	err = g.verbs.Board.Update(context.WithoutCancel(ctx), "take", func(s *blackboard.State, a transition.Actor) error {
+		err := transition.TakeAgent(s, in.ID, by, a, g.verbs.Board.Now())
+		if stop := s.Stopped[in.ID]; err != nil && stop != nil && stop.Attach { // it goes on as it was
+			delete(s.Stopped, in.ID)
+			return nil
+		}
+		out = Registered{Agent: in.ID, Token: token}
+		return err
+	})
+	if err == nil && out.Token == "" {
+		err = transition.Refuse(transition.ExitRefused, "liza status", "the supervisor of %s did not leave its work within %s", in.ID, attachWait)
+	}
+	return out, err
+}
+
+// attachWait is how long a supervisor may take to end its run and leave it.
+const attachWait = 2 * time.Minute
 
 // Unregister removes the caller's registration; --as names it for a person.
 func (g Agents) Unregister(ctx context.Context, id string, force bool) error {

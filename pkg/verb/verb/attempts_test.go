@@ -183,6 +183,12 @@ var others = []attempt{
 	{name: "StopAgent, by an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Agents.StopAgent(ctx, verb.AgentOrder{Agent: "coder-1"})
 	}},
+	{name: "Attach, by an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return d.Agents.Attach(ctx, verb.RegisterInput{ID: "coder-1"})
+	}},
+	{name: "Attach", call: func(ctx context.Context, d *vs) (any, error) { // which runs no program
+		return d.Agents.Attach(ctx, verb.RegisterInput{ID: "coder-1"})
+	}},
 	{name: "RestartAgent", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Agents.RestartAgent(ctx, verb.AgentOrder{Agent: "coder-1", Task: "unclaimed"})
 	}},
