@@ -119,6 +119,7 @@ func newInit(env *Env) *urfave.Command {
 			if err != nil {
 				return err
 			}
+			env.System.RememberProject(done.Root)
 			if at.Board != "" {
 				done.Board = at.String()
 				env.introduce(ctx, done.Root)

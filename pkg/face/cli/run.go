@@ -99,6 +99,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		return err
 	}
 	c.service.Board.Held.Memory = true
+	o.env.System.RememberProject(c.service.Board.Project.Root)
 	s, err := c.service.Board.View(ctx)
 	if err != nil {
 		return err

@@ -218,6 +218,7 @@ func notification(system string, a watch.Alert) []string {
 type topOptions struct {
 	env  *Env
 	view string
+	all  bool
 }
 
 func newTop(env *Env) *urfave.Command {
@@ -227,13 +228,18 @@ func newTop(env *Env) *urfave.Command {
 		Description: "Board, agents with what each does now, what waits for you, log, graph, alerts, costs and timeline, live; enter opens a task, d its diff,\n" +
 			"o the output of its agent. Keys do what the commands do: answer, approve, reject, note, hold, pause, release and so on; the last line names what is possible,\n" +
 			"? explains all keys. The mouse selects, opens and scrolls." +
-			examples("liza top", "liza top --view kiso") + exitsText(0, 1, 2, 130),
-		Flags:  []urfave.Flag{viewFlag(&o.view)},
-		Action: env.do(o.run),
+			examples("liza top", "liza top --view kiso", "liza top --all") + exitsText(0, 1, 2, 130),
+		Flags: []urfave.Flag{viewFlag(&o.view), flag("all", "list all your projects; enter opens one", &o.all)},
+		Action: env.do(func(ctx context.Context, _ []string) error {
+			if o.all {
+				return o.runAll(ctx)
+			}
+			return o.run(ctx, &env.System)
+		}),
 	}
 }
 
-func (o *topOptions) run(ctx context.Context, _ []string) error {
+func (o *topOptions) run(ctx context.Context, system *assembly.Environment) error {
 	if err := checkView(o.view); err != nil {
 		return err
 	}
@@ -241,8 +247,8 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 	if !env.Terminal || !env.StdinTerminal || env.JSON {
 		return usagef("liza status", "liza top needs a terminal")
 	}
-	env.System.Watches = true
-	d, err := env.System.Service(ctx)
+	system.Watches = true
+	d, err := system.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -250,7 +256,7 @@ func (o *topOptions) run(ctx context.Context, _ []string) error {
 	if _, err := source.State(ctx); err != nil {
 		return err
 	}
-	env.System.Lasting()
+	system.Lasting()
 	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.VerbsOf(d), Now: env.System.Now, Mask: d.Board.Mask, In: env.System.Stdin, Out: env.direct.out, Environ: env.System.Environ,
 		Explain: func(err error) tui.Problem {
 			r := explainOffline(err)

@@ -1,7 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
@@ -50,4 +53,65 @@ func (b builder) gaveUp() []GaveUp {
 		list = append(list, g)
 	}
 	return list
+}
+
+// A Project is one of this person's projects in a list of them.
+type Project struct {
+	Root    string `json:"root"`
+	Name    string `json:"name"`
+	Goal    string `json:"goal,omitempty"`
+	Status  string `json:"status"`
+	AtWork  int    `json:"at_work"`           // agents that work on a task
+	Waiting string `json:"waiting,omitempty"` // what waits for the person
+	Next    string `json:"next,omitempty"`    // what begins by itself next
+}
+
+// waitWords are the kinds of what waits for a person, as a list of projects counts them.
+var waitWords = []struct{ kind, word string }{{"question", "question"}, {"blocked", "blocked task"}, {"merge_approval", "merge to approve"}, {"draft", "plan to review"},
+	{"hold", "task on hold"}, {"control", "order that stops it"}, {"breaker", "open breaker"}, {"integration", "question of the branch"}, {"goal", "next goal"}}
+
+// ProjectOf returns the line of a project whose board is v.
+func ProjectOf(root string, v View) Project {
+	p := Project{Root: root, Name: filepath.Base(root), Goal: prose.OneLine(v.Goal.Description, 120), Status: cmp.Or(v.Goal.Status, "no goal")}
+	if len(v.Control) > 0 {
+		p.Status += ", " + strings.ToLower(v.Control[0].Name)
+	}
+	for _, a := range v.Agents {
+		if a.Task != "" && a.Liveness == string(blackboard.Alive) {
+			p.AtWork++
+		}
+	}
+	n := map[string]int{}
+	for _, w := range v.Waiting {
+		n[w.Kind] += max(1, len(w.Questions))
+	}
+	var list []string
+	for _, w := range waitWords {
+		if n[w.kind] > 0 {
+			list = append(list, prose.Count(n[w.kind], w.word))
+		}
+	}
+	if len(v.Wrong) > 0 {
+		list = []string{"an invalid board"}
+	}
+	p.Waiting = strings.Join(list, ", ")
+	if len(v.Schedules) > 0 {
+		p.Next = v.Schedules[0]
+	}
+	return p
+}
+
+// Lines returns the project in lines of at most width columns.
+func (p Project) Lines(width int) []string {
+	head := plain(p.Name) + "  " + p.Status
+	if p.AtWork > 0 {
+		head += fmt.Sprintf(", %d at work", p.AtWork)
+	}
+	lines := []string{Fit(head, width)}
+	for _, l := range []struct{ name, text string }{{"goal", p.Goal}, {"you", p.Waiting}, {"next", p.Next}, {"in", p.Root}} {
+		if l.text != "" {
+			lines = append(lines, Fit(fmt.Sprintf("  %-5s %s", l.name, plain(l.text)), width))
+		}
+	}
+	return lines
 }

@@ -6,7 +6,11 @@ package assembly
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -158,6 +162,60 @@ func (e *Environment) Keys() string {
 		return ""
 	}
 	return filepath.Join(home, ".local", "state", "liza")
+}
+
+// projects is the folder in which each project of this person has a file with its path: no lock, so it keeps nobody waiting.
+func (e *Environment) projects() string {
+	if dir := e.Keys(); dir != "" {
+		return filepath.Join(dir, "projects")
+	}
+	return ""
+}
+
+// RememberProject lists a project as one of this person. Where that cannot be written the project is not listed.
+func (e *Environment) RememberProject(root string) {
+	dir := e.projects()
+	name := sha256.Sum256([]byte(root))
+	file := filepath.Join(dir, hex.EncodeToString(name[:8]))
+	if dir == "" || e.Within != nil {
+		return
+	}
+	if at, err := safefile.Read(file); err == nil && string(at) == root {
+		return
+	}
+	if safefile.MakeFolder(dir, 0o700) == nil {
+		_ = safefile.Replace(file, []byte(root), 0o600)
+	}
+}
+
+// maxProjects is how many projects are listed.
+const maxProjects = 200
+
+// Projects are the folders of this person's projects, sorted. Those that are gone are forgotten.
+func (e *Environment) Projects() (roots []string) {
+	dir := e.projects()
+	entries, _ := os.ReadDir(dir) // without it there are none
+	for _, entry := range entries[:min(len(entries), maxProjects)] {
+		file := filepath.Join(dir, entry.Name())
+		root, err := safefile.Read(file)
+		if err != nil || !filepath.IsAbs(string(root)) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(string(root), ".liza")); errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(file)
+			continue
+		}
+		roots = append(roots, string(root))
+	}
+	slices.Sort(roots)
+	return roots
+}
+
+// In returns the environment of the same person in another project.
+func (e *Environment) In(root string) *Environment {
+	at := *e
+	at.Root, at.As, at.Within, at.host, at.closing, at.Watches = root, "", nil, "", nil, true
+	return &at
 }
 
 // zone is the name of the person's time zone, "" when the machine does not tell it.

@@ -100,7 +100,8 @@ func (h head) progress() line {
 	}
 	if len(v.Schedules) > 0 {
 		first, _, _ := strings.Cut(v.Schedules[0], ",")
-		add(faint, clean(first))
+		_, when, _ := strings.Cut(first, ": ")
+		add(faint, clean(when))
 	}
 	if len(v.Wrong) > 0 {
 		add(bad, "the board is invalid")
