@@ -123,20 +123,26 @@ func (t *Task) Given(s *State, tree string) []*Approval {
 	return list
 }
 
+// ProgramName returns the name of an agent program without that of its account: claude of claude@work.
+func ProgramName(cli string) string {
+	name, _, _ := strings.Cut(cli, "@")
+	return name
+}
+
 // ProgramOf returns the agent program of the agent's run on the task: of the present run, else of the latest one, else the
 // program that the agent starts.
 func (s *State) ProgramOf(t *Task, agent string) string {
 	e := s.Agents[agent]
 	if e != nil && e.Child != nil && e.Child.Task == t.ID && e.Child.CLI != "" {
-		return e.Child.CLI
+		return ProgramName(e.Child.CLI)
 	}
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
 		if a := t.Attempts[i]; a.Agent == agent && a.CLI != "" {
-			return a.CLI
+			return ProgramName(a.CLI)
 		}
 	}
 	if e != nil {
-		return e.CLI
+		return ProgramName(e.CLI)
 	}
 	return ""
 }
@@ -204,7 +210,7 @@ func (s *State) NobodyLeft(t *Task) string {
 		a := s.Agents[id]
 		switch {
 		case a.Role != RoleReviewer || id == t.AssignedTo || t.HasApprovalBy(id):
-		case a.CLI != "" && used.Has(a.CLI):
+		case a.CLI != "" && used.Has(ProgramName(a.CLI)):
 			same++
 		default:
 			return ""

@@ -149,7 +149,8 @@ type CustomAgent struct {
 	Mode          string     `key:"mode" is:"name"`
 	ExitCodes     Names      `key:"exit_codes" is:"finished|crashed|context_full|stopped|reask|unusable|quota|rate_limit|overloaded|network"`
 	Signatures    Signatures `key:"signatures"`
-	Sandbox       Sandbox    `key:"sandbox"` // SandboxOf puts it together with that of the project
+	Accounts      Names      `key:"accounts"` // folder of settings of each account
+	Sandbox       Sandbox    `key:"sandbox"`  // SandboxOf puts it together with that of the project
 }
 
 // Signatures are regular expressions that recognise the end of a run, by class.

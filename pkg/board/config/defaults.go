@@ -135,6 +135,7 @@ func (r Review) Severity(check string) string {
 // other values replaced.
 func (c *Config) SandboxOf(program string) Sandbox {
 	out := c.Sandbox
+	program, _, _ = strings.Cut(program, "@") // its account
 	own := c.Agents.Custom[program].Sandbox
 	c.overlay(reflect.ValueOf(&out).Elem(), reflect.ValueOf(own), "agents."+program+".sandbox")
 	return out

@@ -106,6 +106,11 @@ func (c *Config) atHome(environment []string) {
 		}
 	}
 	for _, a := range c.Agents.Custom {
+		for account, folder := range a.Accounts {
+			if strings.HasPrefix(folder, "~/") && home != "" {
+				a.Accounts[account] = home + folder[1:]
+			}
+		}
 		for _, words := range [][]string{a.Command, a.ResumeCommand, a.Interactive, a.Reopen, a.Version, a.Help} {
 			for i, word := range words {
 				if strings.HasPrefix(word, "~/") && home != "" {

@@ -297,8 +297,8 @@ func Wrote(t *blackboard.Task) blackboard.List {
 	var names blackboard.List
 	for _, a := range t.Attempts {
 		coder := a.Kind == string(blackboard.RoleCoder) || a.Kind == ""
-		if coder && a.CLI != "" && a.Commit != "" && a.Commit != t.BaseCommit && !names.Has(a.CLI) {
-			names = append(names, a.CLI)
+		if name := blackboard.ProgramName(a.CLI); coder && name != "" && a.Commit != "" && a.Commit != t.BaseCommit && !names.Has(name) {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -169,6 +169,9 @@ func (b builder) agents() []Agent {
 		live, why := b.s.Liveness(id, b.f.Now, b.f.Process)
 		row := Agent{ID: id, Role: string(a.Role), Status: a.Status, Liveness: string(live), Why: why, Task: a.CurrentTask, CLI: a.CLI, WaitsFor: a.WaitingFor,
 			ContextPercent: a.ContextPercent}
+		if a.Child != nil {
+			row.CLI = cmp.Or(accountOf(a.Child.CLI), row.CLI)
+		}
 		if stop := b.s.Stopped[id]; stop != nil {
 			row.Stopped = stop.String()
 			row.WaitsFor = row.Stopped + "; next: liza restart " + id

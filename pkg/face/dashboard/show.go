@@ -273,7 +273,7 @@ func attempts(t *blackboard.Task) []string {
 		if a.CostCents != nil {
 			cost = a.CostCents.Dollars()
 		}
-		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s%s%s", a.Seq, a.Agent, cmp.Or(a.Role, a.Kind), cmp.Or(a.Outcome, a.Action), age(a.Seconds), cost, prose.After(", ", a.Sandbox), prose.After(", ", rungOf(t, i)),
+		list = append(list, plain(fmt.Sprintf("%d. %s %s %s, %s, %s%s%s%s%s", a.Seq, a.Agent, cmp.Or(a.Role, a.Kind), cmp.Or(a.Outcome, a.Action), age(a.Seconds), cost, prose.After(", ", accountOf(a.CLI))+prose.After(", ", a.Sandbox), prose.After(", ", rungOf(t, i)),
 			prose.After(": ", a.Summary), aside("saved: ", a.Attic))))
 	}
 	return list
@@ -357,4 +357,12 @@ func LogLine(e blackboard.Entry) string {
 	}
 	line := fmt.Sprintf("%s %s %s %s %s", pad(string(e.Timestamp), 20), pad(plain(e.Agent), 15), pad(plain(string(e.Action)), 18), pad(cmp.Or(plain(e.Task), "-"), 10), plain(e.Detail))
 	return strings.TrimRight(line+prose.After("  ", strings.Join(extra, " ")), " ")
+}
+
+// accountOf is a program with its account, "" for one that has none.
+func accountOf(cli string) string {
+	if cli == blackboard.ProgramName(cli) {
+		return ""
+	}
+	return cli
 }

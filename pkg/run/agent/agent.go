@@ -197,18 +197,19 @@ type Info struct {
 	Name        string
 	Binary      string
 	About       string
-	Provider    string // whose models it uses; "" = it depends on the model
-	Status      string // measured, documented, unverified; "" = the project's own
-	Checked     string // the version that was measured
-	Output      string // its reader
-	Resumes     bool   // Spec.Session is of use
-	Schema      bool   // Spec.SchemaFile is of use
-	Enforces    bool   // Spec.Schema and Spec.StrictSchemaFile are
-	Dialogue    bool   // Spec.Spoken is of use
-	Interrupts  bool   // a text that is said while it works ends its turn
-	Interactive bool   // it can be opened in a terminal with the prompt ready
-	Overridden  bool   // the project has changed keys of the built-in entry
-	Needs       Needs  // where it is contained
+	Provider    string   // whose models it uses; "" = it depends on the model
+	Status      string   // measured, documented, unverified; "" = the project's own
+	Checked     string   // the version that was measured
+	Output      string   // its reader
+	Resumes     bool     // Spec.Session is of use
+	Schema      bool     // Spec.SchemaFile is of use
+	Enforces    bool     // Spec.Schema and Spec.StrictSchemaFile are
+	Dialogue    bool     // Spec.Spoken is of use
+	Interrupts  bool     // a text that is said while it works ends its turn
+	Interactive bool     // it can be opened in a terminal with the prompt ready
+	Overridden  bool     // the project has changed keys of the built-in entry
+	Accounts    []string // NAME@ACCOUNT is the program with the settings of one
+	Needs       Needs    // where it is contained
 }
 
 // Command is how to start a program.

@@ -55,6 +55,7 @@ type Entry struct {
 	SessionUsage  bool              `yaml:"session_usage"`
 	PartialUsage  bool              `yaml:"partial_usage"`
 	Sandbox       Needs             `yaml:"sandbox"`
+	Accounts      map[string]string `yaml:"accounts"` // a project's only: folder of settings of each account
 
 	ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
 	Signatures map[string][]string `yaml:"signatures"` // class → regular expressions
@@ -226,6 +227,7 @@ func (e Entry) over(base Entry) Entry {
 		}
 	}
 	out.Env, out.RootEnv, out.ExitCodes = added(base.Env, e.Env), added(base.RootEnv, e.RootEnv), added(base.ExitCodes, e.ExitCodes)
+	out.Accounts = e.Accounts
 	out.Signatures = map[string][]string{}
 	for _, class := range classes {
 		if own := slices.Concat(e.Signatures[class], base.Signatures[class]); len(own) > 0 {

@@ -35,6 +35,35 @@ type Needs struct {
 
 	Args     []string `yaml:"args"`
 	Measured bool     `yaml:"measured"`
+
+	account map[string]string // variables that name the folder of an account
+}
+
+// AccountHome names the folder of an account for a program that has no variable of its own for it.
+const AccountHome = "LIZA_ACCOUNT_HOME"
+
+// ofAccount returns the needs with the settings of an account: of the files of the person that the program may use, those in its
+// folder of settings, which is that of the account.
+func (n Needs) ofAccount(folder string) Needs {
+	if len(n.Folders) == 0 {
+		n.Folders, n.Read = map[string]string{AccountHome: ".account"}, []string{".account"}
+	}
+	n.account = map[string]string{}
+	for name := range n.Folders {
+		n.account[name] = folder
+	}
+	own := func(list []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(p string) bool {
+			for _, of := range n.Folders {
+				if strings.HasPrefix(p+"/", of+"/") {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	n.Read, n.Login, n.Keep, n.Copy = own(n.Read), own(n.Login), own(n.Keep), own(n.Copy)
+	return n
 }
 
 // TrustedFolder stands for the path of a folder in Needs.Trust.
@@ -122,6 +151,7 @@ type Access struct {
 // folder is changed to that. It looks at no file.
 func (n Needs) In(home, inside string, environ []string) Access {
 	values := n.passed(environ)
+	maps.Copy(values, n.account)
 	a := Access{Hosts: slices.Clone(n.Hosts), Quiet: slices.Clone(n.Quiet)}
 	place := func(list []string, below, outside *[]string) {
 		for _, p := range list {

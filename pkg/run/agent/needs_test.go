@@ -174,3 +174,41 @@ func TestNeedsThatCannotBeAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestARunHasTheSettingsOfItsAccountOnly(t *testing.T) {
+	t.Parallel()
+	options := Options{Custom: map[string]Entry{"claude": {Accounts: map[string]string{"work": "/home/ada/acc/work", "own": "/srv/own"}}, "mine": {Command: []string{"mine"}, Prompt: "stdin", Output: "text", Accounts: map[string]string{"a": "/srv/a"}}}}
+	access := func(name string) Access {
+		t.Helper()
+		a, err := Lookup(name, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Info().Name != name {
+			t.Errorf("%s is called %s", name, a.Info().Name)
+		}
+		return a.Info().Needs.In("/home/ada", "/private/home", []string{"CLAUDE_CONFIG_DIR=/home/ada/.claude", "HOME=/home/ada"})
+	}
+	for name, want := range map[string]struct{ login, env string }{
+		"claude@work": {"acc/work/.credentials.json", "CLAUDE_CONFIG_DIR=/private/home/acc/work"},
+		"claude@own":  {"/srv/own/.credentials.json", "CLAUDE_CONFIG_DIR=/srv/own"},
+		"claude":      {".claude/.credentials.json", "CLAUDE_CONFIG_DIR=/private/home/.claude"},
+		"mine@a":      {"/srv/a", "LIZA_ACCOUNT_HOME=/srv/a"},
+	} {
+		a := access(name)
+		files := slices.Concat(a.Read, a.Write, a.Keep, a.HomeRead, a.HomeLogin, a.HomeKeep, a.HomeCopy)
+		if !slices.Contains(files, want.login) || !slices.Contains(a.Env, want.env) {
+			t.Errorf("%s: files %v, environment %v, want %s and %s", name, files, a.Env, want.login, want.env)
+		}
+		for _, f := range files {
+			if _, account, ofOne := strings.Cut(name, "@"); ofOne && (strings.Contains(f, ".claude") && !strings.Contains(f, account+"/") || strings.Contains(f, "acc/") && account != "work" || strings.Contains(f, "/srv/own") && account != "own") {
+				t.Errorf("%s may use %s", name, f)
+			}
+		}
+	}
+	for _, name := range []string{"claude@nobody", "mine@", "codex@work"} {
+		if _, err := Lookup(name, options); err == nil || !strings.Contains(err.Error(), "has no account") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

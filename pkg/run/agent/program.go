@@ -26,7 +26,8 @@ type entryProgram struct {
 	name       string
 	entry      Entry
 	rules      *rules
-	root       bool // running as root
+	root       bool   // running as root
+	account    string // folder of its settings; "": the person's own
 	overridden bool
 }
 
@@ -37,7 +38,7 @@ func (p *entryProgram) Info() Info {
 		Enforces: len(e.Schema) > 0,
 		Dialogue: e.Dialogue != "" || e.Output == formatACP, Interrupts: e.Output == formatACP,
 		Resumes: e.Output == formatACP || len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden,
-		Needs: p.needs()}
+		Accounts: slices.Sorted(maps.Keys(e.Accounts)), Needs: p.needs()}
 }
 
 // needs are those of the entry with those of all programs. A variable that the entry sets is one that the program needs, also
@@ -46,6 +47,9 @@ func (p *entryProgram) needs() Needs {
 	n := p.entry.Sandbox
 	for _, set := range []map[string]string{p.entry.Env, p.entry.RootEnv, n.Set} {
 		n.Env = slices.Concat(n.Env, slices.Sorted(maps.Keys(set)))
+	}
+	if p.account != "" {
+		n = n.ofAccount(p.account)
 	}
 	return n.and(builtin().Common.Sandbox)
 }
@@ -198,6 +202,8 @@ func (p *entryProgram) start(argv []string, s Spec, prompt string) Command {
 	}
 	if s.Contain != nil {
 		env = added(env, p.entry.Sandbox.Set)
+	} else { // there the sandbox says where the folder is
+		env = added(env, p.needs().account)
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		cmd.Env = append(cmd.Env, name+"="+env[name])
@@ -211,15 +217,18 @@ func (p *entryProgram) Reader(s Spec) Reader {
 
 // Lookup returns the adapter of that name: the catalogue's entry with the project's changes,
 // or the project's own.
+//
+// NAME@ACCOUNT is the program with the settings of one of its accounts.
 func Lookup(name string, o Options) (Adapter, error) {
+	name, account, ofOne := strings.Cut(name, "@")
 	own, isOwn := o.Custom[name]
 	own = own.at(o.Root)
 	base, isBuiltin := builtin().Programs[name]
 	switch {
 	case isBuiltin:
-		return newProgram(name, own.over(base), isOwn)
+		return newAccount(name, account, ofOne, own.over(base), isOwn)
 	case isOwn:
-		return newProgram(name, own.over(Entry{Prompt: promptStdin, Output: formatText, RestartCode: restartCode}), false)
+		return newAccount(name, account, ofOne, own.over(Entry{Prompt: promptStdin, Output: formatText, RestartCode: restartCode}), false)
 	case name == Scripted:
 		return newScripted(o)
 	}
@@ -241,6 +250,24 @@ func newScripted(o Options) (Adapter, error) {
 		return nil, fmt.Errorf("cannot find the scenario file %s: %v", o.Scenario, err)
 	}
 	return scripted{liza: o.Liza, scenario: scenario}, nil
+}
+
+// newAccount is newProgram with the settings of an account, if one is named.
+func newAccount(name, account string, named bool, e Entry, overridden bool) (Adapter, error) {
+	for other, folder := range e.Accounts {
+		if !programName().MatchString(other) || !filepath.IsAbs(folder) {
+			return nil, fmt.Errorf("cannot use the agent program %q: agents.%s.accounts: %s: %q is not a name with an absolute path, or one that begins with ~/", name, name, other, folder)
+		}
+	}
+	folder := e.Accounts[account]
+	if named && folder == "" {
+		return nil, fmt.Errorf("cannot use the agent program %q: it has no account %q (agents.%s.accounts)", name, account, name)
+	}
+	made, err := newProgram(name, e, overridden)
+	if p, ok := made.(*entryProgram); ok && named {
+		p.name, p.account = name+"@"+account, folder
+	}
+	return made, err
 }
 
 func newProgram(name string, e Entry, overridden bool) (Adapter, error) {

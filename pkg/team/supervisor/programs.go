@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,15 +109,16 @@ func (ps *programs) known(name string) bool {
 // another one than those that wrote the work, where the policy wants that.
 func (ps *programs) choose(st *blackboard.State, kind role.Kind, r *role.Role, t *blackboard.Task) choice {
 	main := ps.first(kind, r, t)
-	options := []choice{main}
+	options := ps.accounts(main)
+	main.name = options[0].name
 	fallback := ps.Service.Board.Config().Agents.Fallback
 	names := fallback.For(r.Name)
 	if names == nil {
 		names = fallback.For(string(kind))
 	}
 	for _, name := range names {
-		if name != main.name && ps.known(name) {
-			options = append(options, choice{name: name, place: main.place})
+		if blackboard.ProgramName(main.name) != name && ps.known(name) {
+			options = append(options, ps.accounts(choice{name: name, place: main.place})...)
 		}
 	}
 	for _, c := range options {
@@ -132,6 +134,19 @@ func (ps *programs) choose(st *blackboard.State, kind role.Kind, r *role.Role, t
 	return main
 }
 
+// accounts are the choices of a program with several accounts, in the order of their names.
+func (ps *programs) accounts(c choice) (all []choice) {
+	if a, err := ps.Adapter(c.name); err == nil && a != nil && !strings.Contains(c.name, "@") {
+		for _, account := range a.Info().Accounts {
+			all = append(all, choice{name: c.name + "@" + account, model: c.model, place: c.place})
+		}
+	}
+	if all == nil {
+		all = []choice{c}
+	}
+	return all
+}
+
 // waits says why a program may not be started for a run.
 func (ps *programs) waits(st *blackboard.State, kind role.Kind, name string, t *blackboard.Task) waiting {
 	if kind == role.Reviewer && t != nil && ps.Service.Board.Config().Policy.ReviewerOtherCLI {
@@ -141,7 +156,7 @@ func (ps *programs) waits(st *blackboard.State, kind role.Kind, name string, t *
 			}
 		}
 	}
-	if kind == role.Reviewer && t != nil && t.UsedPrograms().Has(name) {
+	if kind == role.Reviewer && t != nil && t.UsedPrograms().Has(blackboard.ProgramName(name)) {
 		return waiting{why: fmt.Sprintf("%s has approved %s already, and another program has to review it (review.quorum)", name, t.ID)}
 	}
 	if until, reason := transition.PausedUntil(st, name, ps.Service.Board.Now()); !until.IsZero() {
@@ -153,7 +168,7 @@ func (ps *programs) waits(st *blackboard.State, kind role.Kind, name string, t *
 // sameProvider says why a program may not judge what another one wrote: it is the same, or the
 // same provider's (policy.reviewer_other_cli).
 func (ps *programs) sameProvider(author, reviewer string) string {
-	if author == reviewer {
+	if author == blackboard.ProgramName(reviewer) {
 		return fmt.Sprintf("%s wrote the work, and another program has to review it (policy.reviewer_other_cli)", author)
 	}
 	if p := ps.provider(author); p != "" && p == ps.provider(reviewer) {
