@@ -126,3 +126,71 @@ func BenchmarkSpawn(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkTell times a text from the start of the command to the input of the program that runs, and, by turns, the start of a
+// command that does nothing, in the same process tree.
+func BenchmarkTell(b *testing.B) {
+	dir := b.TempDir()
+	liza := filepath.Join(dir, "liza")
+	if err := norace.Build(dir, "liza/cmd/liza", "liza/cmd/liza-agent", "liza/cmd/liza-spawn"); err != nil {
+		b.Fatal(err)
+	}
+	p := verbtest.New(b)
+	p.Merges(300)
+	p.AddTask("task-1")
+	heard := filepath.Join(p.Project.Liza, "heard")
+	if err := syscall.Mkfifo(heard, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	verbtest.Write(b, filepath.Join(p.Project.Liza, "talk.sh"), `
+exec 3> "$LIZA_ROOT/.liza/heard"
+while read -r line; do
+  echo . >&3
+  printf '%s\n' "$line" | sed 's/}$/,"isReplay":true}/'
+done
+`)
+	verbtest.Write(b, filepath.Join(p.Project.Liza, "config.yaml"), "agents:\n  talk: {command: [sh, "+p.Project.Liza+"/talk.sh], output: claude-stream-json, dialogue: claude-stream-json}\n")
+	supervisor := exec.Command(liza+"-agent", "--cli", "talk", "--once", "coder", "task-1")
+	supervisor.Dir, supervisor.Env = p.Dir, append(os.Environ(), "XDG_STATE_HOME="+p.StateHome(), "LIZA_SANDBOX=open")
+	if err := supervisor.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		process(b, p.Dir, liza, "abort")
+		_ = supervisor.Wait()
+	})
+	ear, err := os.Open(heard)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer ear.Close()
+	hear := func() {
+		if _, err := ear.Read(make([]byte, 2)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	hear() // the prompt
+	var texts, floor []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		cmd := exec.Command(liza, "tell", "task-1", "a text")
+		cmd.Dir, cmd.Env = p.Dir, supervisor.Env
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		hear()
+		texts = append(texts, time.Since(began))
+		if err := cmd.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		took, _ := process(b, p.Dir, liza, "version")
+		floor = append(floor, took)
+	}
+	slices.Sort(texts)
+	slices.Sort(floor)
+	text, bare := texts[len(texts)/2], floor[len(floor)/2]
+	b.ReportMetric(float64(text.Microseconds())/1000, "ms-to-input")
+	b.ReportMetric(float64(bare.Microseconds())/1000, "ms-bare-command")
+	b.ReportMetric(float64(text)/float64(bare), "ratio")
+	b.ReportMetric(0, "ns/op")
+}

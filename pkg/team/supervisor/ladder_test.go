@@ -17,7 +17,11 @@ import (
 func (c *clockwork) climber(ran *[]string, ends ...agent.Result) *supervisor.Supervisor {
 	c.Config.Models = map[string]config.Model{"coder": {Name: "one:a", Ladder: []string{"one:a", "two:b", "two:default"}}}
 	return c.programs(blackboard.RoleCoder, unknown("one", "two"), func(program string, spec agent.Spec) agent.Result {
-		*ran = append(*ran, strings.TrimSpace(program+" "+spec.Model))
+		now := strings.TrimSpace(program + " " + spec.Model)
+		if last := len(*ran) - 1; spec.Session != "" && (last < 0 || (*ran)[last] != now) {
+			c.TB.Errorf("%s goes on in the conversation %s of the rung before", now, spec.Session)
+		}
+		*ran = append(*ran, now)
 		return ends[min(len(*ran), len(ends))-1]
 	})
 }
@@ -39,6 +43,7 @@ func TestTheNextRungTakesOver(t *testing.T) {
 			inBubble(t, func(c *clockwork) {
 				c.task("task-1")
 				var ran []string
+				x.end.Session = "talk-1" // which no other rung goes on with
 				s := c.climber(&ran, x.end)
 				soft, end := context.WithTimeout(context.Background(), 10*time.Minute)
 				defer end()
