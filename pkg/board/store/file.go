@@ -68,6 +68,7 @@ type File struct {
 	coming *version // version that this process is writing to the file
 	proven [4]known // versions of the last writes by their records
 	merged *merged  // result for the old copy that was read last
+	syntax broken   // text that was read last and cannot be parsed
 
 	watcher  *Watcher
 	recorded struct { // the record that was read last
@@ -82,6 +83,12 @@ type File struct {
 type known struct {
 	sha256  string
 	version *version
+}
+
+// broken is why a text cannot be parsed, and its stamp; a zero one is of none. Everybody in a team asks for it again and again.
+type broken struct {
+	stamp safefile.Stamp
+	err   error
 }
 
 // judgement is the result of the search for forged approvals in one version.
@@ -119,9 +126,23 @@ func (f *File) read() (*version, error) {
 			return last, nil
 		}
 	}
+	f.mu.Lock()
+	was := f.syntax
+	f.mu.Unlock()
+	if was.err != nil {
+		if now, err := safefile.StampOf(f.o.Path); err == nil && now == was.stamp {
+			return nil, was.err
+		}
+	}
 	v, err := f.load(f.o.Path, f.reader, last, f.putting())
 	if err != nil {
-		return nil, f.unreadable(err)
+		err = f.unreadable(err)
+		if v != nil && v.still {
+			f.mu.Lock()
+			f.syntax = broken{v.stamp, err}
+			f.mu.Unlock()
+		}
+		return nil, err
 	}
 	if v.base.Version != "1" {
 		return nil, &VersionError{Path: f.o.Path, Version: string(v.base.Version)}

@@ -447,3 +447,31 @@ tasks:
 		t.Errorf("the file is\n%s", text)
 	}
 }
+
+// A text that cannot be parsed is parsed once, however many ask for it. What replaces it is read.
+func TestABrokenTextIsParsedOnce(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.create(3)
+	f, whole := p.open(), p.read(p.path())
+	p.write(p.path(), whole+"\n\t{")
+	long := time.Now().Add(-time.Minute) // its stamp can be trusted
+	must(t, os.Chtimes(p.path(), long, long))
+	var first error
+	for range 2 {
+		_, err := f.View(t.Context())
+		var invalid *store.InvalidError
+		if !errors.As(err, &invalid) {
+			t.Fatalf("a broken text gives %v", err)
+		}
+		if first == nil {
+			first = err
+		} else if first != err {
+			t.Error("it was parsed again")
+		}
+	}
+	p.write(p.path(), whole)
+	if _, err := f.View(t.Context()); err != nil {
+		t.Errorf("the mended text is not read: %v", err)
+	}
+}
