@@ -19,15 +19,22 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 export CGO_ENABLED ?= 0
 # The race detector needs cgo. A program with it sleeps for a second before it ends, and tests start hundreds of them.
 QUICKLY := CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory
-# The race detector does not look at these in `make test`, but in `make race`: packages that neither start goroutines nor synchronize any, and tests that take many cases, much text or a
+# Memory of tests is garbage a moment later, and to find it is dear with the detector.
+SELDOM := GOGC="$${GOGC-400}"
+# The detector does not look at what these do in `make test`: they read texts and memory of their own, and start no goroutine. Nor does it check pointers of the package unsafe. `make race` has both.
+UNWATCHED := gopkg.in/yaml.v3 regexp regexp/syntax path path/filepath internal/filepathlite internal/stringslite internal/abi unicode unicode/utf8
+WATCHED := -race -gcflags=all=-d=checkptr=0 $(UNWATCHED:%=-gcflags=%=-race=false)
+# The race detector does not look at these in `make test`, but in `make race`: packages that neither start goroutines nor synchronize any (a sync.OnceValue apart), and tests that take many cases, much text or a
 # killed process through one goroutine, in code that other tests of the package run with it. There it takes three to ten times as long. Each test runs once; pkg/plain_test.go holds that, and that none of them starts a goroutine.
 PLAIN_PACKAGES := pkg cmd/liza-spawn cmd/liza-telemetry protocols pkg/board/transition pkg/board/blackboard/audit pkg/board/seal pkg/run/agent/scripted pkg/run/policy pkg/code/forge \
-	pkg/code/project pkg/verb/checks pkg/verb/importer pkg/verb/outcome pkg/verb/sprint pkg/verb/landing pkg/team/findings pkg/team/maintain pkg/team/wall
+	pkg/code/project pkg/verb/checks pkg/verb/importer pkg/verb/outcome pkg/verb/sprint pkg/verb/landing pkg/team/findings pkg/team/maintain pkg/team/wall pkg/team/move pkg/base/prose \
+	pkg/board/breaker pkg/run/prompt pkg/run/role pkg/run/exitcmd pkg/run/skill pkg/run/toolchain pkg/run/checklist pkg/verb/plan pkg/verb/integration pkg/verb/replay pkg/face/dashboard
 PLAIN_TESTS := FuzzMerge3 FuzzMergeTexts FuzzPatch TestFilesChangedAtRandomAreMerged TestRandomStoriesAreMerged TestRandomChangesSayTheSameInBothModes \
 	TestTheFastReaderAgreesOnDamagedTexts TestLargeTextsAreReadFast \
 	TestOneWordAmongAHundredThousandEntriesIsFound TestTheChainHoldsWhateverLizaDoes \
 	TestEveryRecentRevisionCanBePutBack TestWhatIsWrittenIsReadFastAndExactly FuzzFast TestReadingAChangeCostsWhatChangedHoweverLargeTheBoardIs \
 	TestClientsKilledAtAnyTimeLoseNothing TestAClientKilledAfterAnyStepLosesNothingAndKeepsNoLock \
+	TestACommandOfGitThatFailsIsNeverTakenForDone TestFileMemoryAndPostgresDoTheSame TestMuchOutputDoesNotGrowMemory TestOfVeryMuchOutputTheEndIsKept \
 	TestWhatIsFoundWithoutGitIsWhatGitSays TestWhatIsTooLargeWhenItIsUnpackedIsNotTakenOver \
 	TestATrainComesToWhatMergingOneAfterTheOtherDoes TestALongTrainIsNarrowedDownWithinItsBound TestAMergeWhoseGitFailsSaysSoAndIsEndedByTheNext TestAKilledTrainConverges \
 	TestASyncWhoseGitFailsSaysSoAndIsEndedByTheNext TestLostWorkWhoseSecondMergeFailsIsMergedByTheNext TestACleanUpWhoseGitFailsSaysSo \
@@ -48,10 +55,9 @@ demo: ## a whole sprint on a fresh example repository, with scripted agents (DEM
 	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
 test: ## all tests, with the race detector and in random order
-	scripts/in-memory go test -shuffle=on $(PLAIN_PACKAGES:%=./%)
-	scripts/in-memory go test -shuffle=on -run "^($$PLAIN)\$$" $$(grep -rlE --include='*_test.go' "^func ($$PLAIN)\(" pkg | xargs -n 1 dirname | sort -u | sed 's|^|./|')
-	@# The YAML library has no goroutines, and reading with the detector is a seventh of what tests of the board take.
-	$(QUICKLY) go test -race -gcflags='gopkg.in/yaml.v3=-race=false' -shuffle=on -timeout 22m -skip "^($$PLAIN)\$$" $$(go list ./... | grep -vxF "$$(printf '%s\n' $(PLAIN_PACKAGES:%=liza/%))")
+	$(SELDOM) scripts/in-memory go test -shuffle=on $(PLAIN_PACKAGES:%=./%)
+	$(SELDOM) scripts/in-memory go test -shuffle=on -run "^($$PLAIN)\$$" $$(grep -rlE --include='*_test.go' "^func ($$PLAIN)\(" pkg | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	$(SELDOM) $(QUICKLY) go test $(WATCHED) -shuffle=on -timeout 22m -skip "^($$PLAIN)\$$" $$(go list ./... | grep -vxF "$$(printf '%s\n' $(PLAIN_PACKAGES:%=liza/%))")
 
 check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package imports, links to specs, form of commits, plain words, sleeps in tests
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi

@@ -495,6 +495,9 @@ func variables(environ []string) map[string]string {
 // concern.
 func Handed(environ []string) map[string]string {
 	there, handed := variables(environ), map[string]string{}
+	if len(there) == 0 {
+		return handed
+	}
 	for _, l := range leaves(Default()) {
 		if _, v, ok := given(there, l.key); ok && !strings.HasPrefix(l.key, "notify.") {
 			handed[l.key] = v

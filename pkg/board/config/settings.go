@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -281,21 +282,16 @@ func allOf(c *Config) []leaf {
 // walk visits the fields of a struct. written is called with the struct after one
 // of its leaves was set, so that an entry of a map gets back into its map.
 func walk(v reflect.Value, written func(reflect.Value), prefix string, out *[]leaf) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name := f.Tag.Get("key")
-		if name == "" {
-			continue
-		}
-		key := join(prefix, name)
-		if name == "*" {
+	for _, f := range keysOf(v.Type()) {
+		key := join(prefix, f.name)
+		if f.name == "*" {
 			key = prefix
 		}
-		fv, k := v.Field(i), kindOf(f)
+		fv, k := v.Field(f.at), f.kind
 		switch {
 		case k.typ.Kind() == reflect.Struct && !single(k.typ):
 			walk(fv, func(reflect.Value) { written(v) }, key, out)
-		case k.typ.Kind() == reflect.Map && fv.Len() == 0 && name != "*":
+		case k.typ.Kind() == reflect.Map && fv.Len() == 0 && f.name != "*":
 			*out = append(*out, leaf{key: key, kind: k, get: func() reflect.Value { return fv }})
 		case k.typ.Kind() == reflect.Map:
 			walkMap(fv, k, key, out)
@@ -304,6 +300,30 @@ func walk(v reflect.Value, written func(reflect.Value), prefix string, out *[]le
 		}
 	}
 }
+
+// A keyed is a field of a struct that has a key.
+type keyed struct {
+	name string
+	at   int
+	kind kind
+}
+
+// keysOf returns the fields of t that have keys. Tags are read once for each type: every command walks the settings.
+func keysOf(t reflect.Type) []keyed {
+	if known, ok := keysKnown.Load(t); ok {
+		return known.([]keyed)
+	}
+	var fields []keyed
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Tag.Get("key") != "" {
+			fields = append(fields, keyed{f.Tag.Get("key"), i, kindOf(f)})
+		}
+	}
+	keysKnown.Store(t, fields)
+	return fields
+}
+
+var keysKnown sync.Map // []keyed by reflect.Type
 
 func walkMap(m reflect.Value, k kind, key string, out *[]leaf) {
 	elem := k.of(k.typ.Elem())

@@ -90,6 +90,21 @@ func TestASubmoduleAndASeparateGitDirAreTheirOwnRoot(t *testing.T) {
 	}
 }
 
+func TestAGitThatWasReplacedByAnOldOneIsNoticed(t *testing.T) {
+	f := newFixture(t)
+	f.open(f.dir)
+	old := t.TempDir()
+	if err := os.WriteFile(filepath.Join(old, "git"), []byte("#!/bin/sh\necho git version 2.37.9\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", old)
+	for range 2 {
+		if _, err := Open(t.Context(), f.dir); !errors.Is(err, ErrVersion) {
+			t.Errorf("with git 2.37.9 in the path: %v, want ErrVersion", err)
+		}
+	}
+}
+
 func TestAMissingOrOldGitIsNamedWithTheVersionNeeded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

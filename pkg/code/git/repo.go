@@ -8,11 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -185,7 +187,19 @@ func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
 	return r, nil
 }
 
+// newGit is the file of the git command that was found to be recent enough: a process asks each only once.
+var newGit atomic.Value
+
 func (r *runner) checkVersion(ctx context.Context) error {
+	identity := ""
+	if path, err := exec.LookPath("git"); err == nil {
+		if file, err := os.Stat(path); err == nil {
+			identity = fmt.Sprint(path, file.Size(), file.ModTime())
+		}
+	}
+	if identity != "" && identity == newGit.Load() {
+		return nil
+	}
 	out, err := r.read(ctx, "", "version")
 	if err != nil {
 		return err
@@ -194,6 +208,7 @@ func (r *runner) checkVersion(ctx context.Context) error {
 	if !recentEnough(version) {
 		return fmt.Errorf("cannot use git %s: %w", version, ErrVersion)
 	}
+	newGit.Store(identity)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"liza/pkg/verb/board"
 )
@@ -30,6 +31,7 @@ type Field struct {
 
 	Type  reflect.Type
 	index []int
+	faces []string // the faces that have it; none: all
 }
 
 // A Kind is the form of a field's value on the command line.
@@ -61,11 +63,20 @@ func (f Field) Kind() Kind {
 
 // Fields returns the fields of the input for a face.
 func (v *Verb) Fields(face Face) []Field {
+	return slices.DeleteFunc(slices.Clone(fieldsOf(v.input)), func(f Field) bool {
+		return len(f.faces) > 0 && !slices.Contains(f.faces, string(face)) || slices.Contains(v.Without, f.Name)
+	})
+}
+
+// fieldsOf returns the fields of an input. Its tags are read once.
+func fieldsOf(input reflect.Type) []Field {
+	if known, ok := fieldsKnown.Load(input); ok {
+		return known.([]Field)
+	}
 	var list []Field
-	for _, f := range reflect.VisibleFields(v.input) {
+	for _, f := range reflect.VisibleFields(input) {
 		name, more, _ := strings.Cut(f.Tag.Get("json"), ",")
-		faces := f.Tag.Get("faces")
-		if name == "" || name == "-" || faces != "" && !slices.Contains(strings.Split(faces, ","), string(face)) || slices.Contains(v.Without, name) {
+		if name == "" || name == "-" {
 			continue
 		}
 		x := Field{Name: name, Arg: f.Tag.Get("arg"), Option: f.Tag.Get("option"), Word: f.Tag.Get("word"), Help: f.Tag.Get("help"), Unset: f.Tag.Get("unset"), Default: f.Tag.Get("default"),
@@ -82,10 +93,16 @@ func (v *Verb) Fields(face Face) []Field {
 		if values := f.Tag.Get("values"); values != "" {
 			x.Values = strings.Split(values, ",")
 		}
+		if faces := f.Tag.Get("faces"); faces != "" {
+			x.faces = strings.Split(faces, ",")
+		}
 		list = append(list, x)
 	}
+	fieldsKnown.Store(input, list)
 	return list
 }
+
+var fieldsKnown sync.Map // []Field by reflect.Type
 
 func wordOf(t reflect.Type, comma bool) string {
 	if t.Kind() == reflect.Pointer {
