@@ -103,6 +103,9 @@ func wait(ctx context.Context, q queue, l *flock.Flock) error {
 	if err := q.wait(ctx); err != nil {
 		return err
 	}
+	if err := ctx.Err(); err != nil { // a call that is left behind could open the file again when its folder is gone
+		return err
+	}
 	return await(ctx, func() error { return again(l.Lock) }, func(err error) {
 		if err == nil {
 			_ = l.Unlock()
