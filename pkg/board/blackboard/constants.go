@@ -217,6 +217,7 @@ const (
 	AlertImmediateDiscovery    AlertKind = "IMMEDIATE_DISCOVERY"
 	AlertSystemAmbiguity       AlertKind = "SYSTEM_AMBIGUITY"
 	AlertSpecChanged           AlertKind = "SPEC_CHANGED"
+	AlertOverlap               AlertKind = "OVERLAP"
 	AlertPlannerStuck          AlertKind = "PLANNER_STUCK"
 	AlertNoAgent               AlertKind = "NO_AGENT"
 	AlertRoleUnusable          AlertKind = "ROLE_UNUSABLE"

@@ -19,7 +19,7 @@ func (Review) OneLine() {}
 
 // Shorten removes fields from a finished task that only work on it needs, or that repeat other fields.
 func (t *Task) Shorten() {
-	t.ResolvedRole, t.SpecHash, t.ReviewSpecHash = nil, "", ""
+	t.ResolvedRole, t.SpecHash, t.ReviewSpecHash, t.Changes = nil, "", "", nil
 	if o := t.LastOutcome; o != nil && (o.Summary == "" || slices.ContainsFunc(t.Attempts, func(a *Attempt) bool { return a.Summary == o.Summary })) {
 		t.LastOutcome = nil
 	}

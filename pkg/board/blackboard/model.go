@@ -94,6 +94,8 @@ type Task struct {
 	AcceptanceCriteria List          `yaml:"acceptance_criteria,omitempty"` // further criteria beside done_when | create | there are none
 	DependsOn          List          `yaml:"depends_on,omitempty"`          // ids of tasks that must be MERGED before a claim | create, supersede, unblock | it waits for none
 	Plan               string        `yaml:"plan,omitempty"`                // id of the plan that made it | plan apply, create | made without a plan
+	AttemptOf          string        `yaml:"attempt_of,omitempty"`          // id of the first of several attempts at the same work, of which one goes on | create | it is the only attempt
+	CLI                string        `yaml:"cli,omitempty"`                 // agent program of its coders | create | the configuration decides
 	AfterPlan          bool          `yaml:"after_plan,omitempty"`          // claimable when every other task of the plan is terminal | plan apply
 
 	Prefer string `yaml:"prefer,omitempty"` // coder that gets it while that one is registered and idle | land | any coder may take it
@@ -106,6 +108,7 @@ type Task struct {
 	Worktree        string    `yaml:"worktree,omitempty"`         // .worktrees/<id> | claim; merge, unblock clear it | no worktree
 	Host            string    `yaml:"host,omitempty"`             // host that has the worktree | claim | never claimed, or the board is a file of one host
 	BaseCommit      string    `yaml:"base_commit,omitempty"`      // integration head at the claim | claim | never claimed, or given back
+	Changes         List      `yaml:"changes,omitempty"`          // files that its work differs in from its base, at most 100 | supervisors of running coders, while others are at work; the end of the task clears it | nothing was seen yet
 	RestartFrom     string    `yaml:"restart_from,omitempty"`     // commit at which the next claim's worktree begins | answer, resubmit, restep; the next claim clears it | it begins at the integration head
 	Epoch           int       `yaml:"epoch,omitempty"`            // how often it was begun from nothing | rerun (+1) | read as 1
 	FixOnto         string    `yaml:"fix_onto,omitempty"`         // integration head that an integration fix must contain | claim of INTEGRATION_FAILED | no integration fix

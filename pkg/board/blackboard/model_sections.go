@@ -506,6 +506,7 @@ var settings = map[string]any{
 	"sprint_tokens":              0,
 	"day_cost_cents":             0,
 	"pre_execution_checkpoint":   "warn",
+	"overlap":                    "tell",
 	"tests_required":             true,
 	"integration_check_timeout":  900,
 	"alert_checkpoint_stale":     1800,

@@ -189,7 +189,7 @@ func (c *Config) climbable(name string) (expected, found string) {
 	}
 	for _, rung := range m.Ladder {
 		program, _, _ := strings.Cut(rung, ":")
-		if _, own := c.Agents.Custom[program]; !own && program != "scripted" && !slices.Contains(builtinPrograms, program) {
+		if !c.HasProgram(program) {
 			return "rungs of programs that there are", strconv.Quote(rung)
 		}
 	}
@@ -559,4 +559,10 @@ func nodeOf(text string, k kind) *yaml.Node {
 		return str(text)
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(text)}
+}
+
+// HasProgram reports whether name is an agent program: of the project, or built in.
+func (c *Config) HasProgram(name string) bool {
+	_, own := c.Agents.Custom[name]
+	return own || name == "scripted" || slices.Contains(builtinPrograms, name)
 }

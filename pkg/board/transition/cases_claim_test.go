@@ -1,6 +1,7 @@
 package transition
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -582,4 +583,85 @@ func TestATaskIsLeftToTheCoderItPrefers(t *testing.T) {
 	want(t, "what coder-1 is given before coder-2 has registered", next("coder-1"), "")
 	b.now = b.now.Add(time.Minute)
 	want(t, "what coder-1 is given when coder-2 does not come", next("coder-1"), "x")
+}
+
+// Every pair of statuses: the later task in work is told of earlier work that is not merged, and of nothing else.
+func TestTheLaterOfTwoTasksIsToldOfTheirCommonFiles(t *testing.T) {
+	t.Parallel()
+	for _, own := range blackboard.Statuses {
+		for _, other := range blackboard.Statuses {
+			for _, x := range []struct {
+				name            string
+				setting         blackboard.Settings
+				changes, others blackboard.List
+				first           bool // the other one was claimed first
+				want            bool
+			}{
+				{"the later one", nil, blackboard.List{"a", "b"}, blackboard.List{"b", "c"}, true, own == blackboard.Claimed},
+				{"the earlier one", nil, blackboard.List{"a", "b"}, blackboard.List{"b", "c"}, false, own == blackboard.Claimed && other != blackboard.Claimed},
+				{"other files", nil, blackboard.List{"a"}, blackboard.List{"b"}, true, false},
+				{"nothing seen", nil, nil, blackboard.List{"b"}, true, false},
+				{"off", blackboard.Settings{"overlap": "off"}, blackboard.List{"b"}, blackboard.List{"b"}, true, false},
+			} {
+				b := team(t)
+				b.Config = x.setting
+				at := func(id string, st blackboard.Status, minute int, files blackboard.List) {
+					task := b.add(id)
+					task.Status, task.Changes = st, files
+					task.History = append(task.History, &blackboard.HistoryEntry{Time: ahead(minute), Event: blackboard.HistoryClaimed})
+				}
+				minutes := map[bool]int{true: 1, false: 3}
+				at("own", own, 2, x.changes)
+				at("other", other, minutes[x.first], x.others)
+				counts := other == blackboard.Claimed || other == blackboard.ReadyForReview || other == blackboard.Approved
+				got := Overlaps(b.State, b.Task("own"))
+				if want := x.want && counts; (len(got) == 1) != want {
+					t.Errorf("%s, %s beside %s: %v", x.name, own, other, got)
+				} else if want && (got[0].Other.ID != "other" || !slices.Equal(got[0].Files, blackboard.List{"b"})) {
+					t.Errorf("%s, %s beside %s: %v", x.name, own, other, got)
+				}
+			}
+		}
+	}
+}
+
+// With overlap: wait what is not begun waits for what is, for an hour at most; nothing that is begun waits.
+func TestATaskWaitsForTheFilesOfAnotherOne(t *testing.T) {
+	t.Parallel()
+	for _, other := range append(slices.Clone(blackboard.Statuses), "reserved") {
+		begun := other == "reserved" || slices.Contains([]blackboard.Status{blackboard.Claimed, blackboard.ReadyForReview, blackboard.Rejected, blackboard.Approved, blackboard.IntegrationFailed}, other)
+		for _, x := range []struct {
+			setting string
+			own     blackboard.Status
+			files   blackboard.List
+			age     time.Duration
+			held    bool
+			waits   bool
+		}{
+			{"wait", blackboard.Unclaimed, blackboard.List{"a/**"}, time.Minute, false, begun},
+			{"wait", blackboard.Unclaimed, blackboard.List{"a/**"}, time.Hour, false, false},
+			{"wait", blackboard.Unclaimed, blackboard.List{"b"}, time.Minute, false, false},
+			{"wait", blackboard.Unclaimed, blackboard.List{"a/**"}, time.Minute, true, false},
+			{"wait", blackboard.Rejected, blackboard.List{"a/**"}, time.Minute, false, false},
+			{"tell", blackboard.Unclaimed, blackboard.List{"a/**"}, time.Minute, false, false},
+			{"off", blackboard.Unclaimed, blackboard.List{"a/**"}, time.Minute, false, false},
+		} {
+			b := team(t)
+			b.Config = blackboard.Settings{"overlap": x.setting}
+			own := b.add("own")
+			own.Status, own.Files = x.own, x.files
+			o := b.add("other")
+			o.Status, o.Changes = other, blackboard.List{"a/x"}
+			if other == "reserved" {
+				o.Status, o.Claiming = blackboard.Unclaimed, &blackboard.Claiming{By: "coder-2", Expires: ahead(120)}
+			}
+			if x.held {
+				o.Hold = &blackboard.Hold{By: "ada"}
+			}
+			got := waitsForOverlap(b.State, own, indexed(b.State, Input{}), claimableSince(b.State, own, indexed(b.State, Input{})).Add(x.age))
+			if (got != nil) != x.waits {
+				t.Errorf("%s, %s for %s of age %s, %s: %v", x.setting, x.own, x.files, x.age, other, got)
+			}
+		}
+	}
 }

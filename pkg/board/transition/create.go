@@ -142,13 +142,13 @@ var fieldsKnown = Guard{"G16", "priority is 0 or more, the kind is known, and th
 // The effects of specs/protocol.md#4.1 and specs/protocol.md#4.3. What an event is given is copied: the state shares
 // nothing with its input, so that an Update may run again.
 
-var enterScope = Effect{"the fields given, created; sprint.scope.planned gets the task, unless it replaces others or is stretch", func(m *move) {
+var enterScope = Effect{"the fields given, created; sprint.scope.planned gets the task, unless it replaces others, is stretch, or is not the first of its attempts", func(m *move) {
 	t := m.task
 	t.Created = blackboard.TimeOf(m.now)
 	m.state.AddTasks(t)
 	m.detail = t.TitleText()
 	scope := m.state.Sprint.EnsureScope()
-	if !scope.Stretch.Has(t.ID) && !scope.Planned.Has(t.ID) && len(t.Supersedes) == 0 {
+	if !scope.Stretch.Has(t.ID) && !scope.Planned.Has(t.ID) && len(t.Supersedes) == 0 && (t.AttemptOf == "" || t.AttemptOf == t.ID) {
 		scope.Planned = append(scope.Planned, t.ID)
 	}
 }}

@@ -105,7 +105,7 @@ func (m *move) fail(agent string) {
 
 var clearBlock = Effect{"E-UNBLOCK", func(m *move) {
 	t := m.task
-	if m.rule.Event != evSupersede && m.rule.Event != evAbandon {
+	if m.rule.Event != evSupersede && m.rule.Event != evAbandon && m.rule.Event != evPick {
 		t.BlockedReason = ""
 	}
 	t.BlockedKind, t.BlockedQuestions, t.Attempted, t.Halt = "", nil, nil, nil

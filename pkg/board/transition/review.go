@@ -10,11 +10,11 @@ import (
 // reviewRules are the rows of claim_review and review_release.
 var reviewRules = []Rule{
 	{ID: "T13", Event: evClaimReview, From: from(blackboard.ReadyForReview), Who: SReviewer, When: nobodyReviews,
-		Needs:   needs(sprintRuns, notHeld, specExists, reviewFree, notAuthor, reviewerFree, reviewersDecide, notApprovedBefore),
+		Needs:   needs(sprintRuns, notHeld, specExists, reviewFree, notAuthor, reviewerFree, reviewersDecide, notApprovedBefore, attemptsIn),
 		Does:    does(grantReview),
 		History: records(blackboard.HistoryReviewClaimed), Log: names(blackboard.ActionReviewClaimed)},
 	{ID: "T13", Event: evClaimReview, From: from(blackboard.ReadyForReview), Who: SReviewer, When: somebodyReviews,
-		Needs:   needs(sprintRuns, notHeld, specExists, reviewFree, notAuthor, reviewerFree, reviewersDecide, notApprovedBefore),
+		Needs:   needs(sprintRuns, notHeld, specExists, reviewFree, notAuthor, reviewerFree, reviewersDecide, notApprovedBefore, attemptsIn),
 		Does:    does(lapseReviewer, endLapsedReview, grantReview),
 		History: records(blackboard.HistoryLeaseExpired, blackboard.HistoryReviewClaimed), Log: names(blackboard.ActionReviewClaimed)},
 	{ID: "T18", Event: evReviewRelease, From: from(blackboard.ReadyForReview), Who: ByReviewer | SReviewer, When: verdictStuck,

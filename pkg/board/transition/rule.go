@@ -102,6 +102,7 @@ const (
 	evRetarget          Event = "retarget"
 	evSupersede         Event = "supersede"
 	evAbandon           Event = "abandon"
+	evPick              Event = "pick"
 	evHold              Event = "hold"
 	evUnhold            Event = "unhold"
 	evRelease           Event = "release"

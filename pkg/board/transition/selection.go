@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 )
 
@@ -33,6 +34,12 @@ func NextTask(s *blackboard.State, a Actor, in Input, now time.Time) (task *blac
 			continue
 		}
 		if t.Prefer != "" && t.Prefer != a.ID && awaits(s, t, now) {
+			continue
+		}
+		if o := waitsForOverlap(s, t, in, now); o != nil {
+			if len(refusals) < shownReasons {
+				refusals = append(refusals, fmt.Sprintf("%s waits for %s (%s), whose files are its own", t.ID, o.ID, o.Status))
+			}
 			continue
 		}
 		if err := claimable(s, t, a, in, now); err != nil {
@@ -197,10 +204,110 @@ func overlaps(t *blackboard.Task, busy blackboard.List) bool {
 	})
 }
 
-// fileHints returns the task's files, else the files that its intents name.
+// overlapWait is how long a task waits for others with the same files. What waits is not begun, and what is waited for is, so two never
+// wait for each other.
+const overlapWait = time.Hour
+
+// waitsForOverlap returns the task that t is left unclaimed for with the setting overlap: wait, because both have the same files, or nil.
+func waitsForOverlap(s *blackboard.State, t *blackboard.Task, in Input, now time.Time) *blackboard.Task {
+	if s.Text("overlap") != "wait" || t.Status != blackboard.Unclaimed || now.Sub(claimableSince(s, t, in)) >= overlapWait {
+		return nil
+	}
+	begun := blackboard.List{string(blackboard.Claimed), string(blackboard.ReadyForReview), string(blackboard.Rejected), string(blackboard.Approved), string(blackboard.IntegrationFailed)}
+	for o := range s.Tasks() {
+		reserved := false
+		if c := o.Claiming; c != nil {
+			until, _ := c.Expires.At()
+			reserved = now.Before(until)
+		}
+		if !sameWork(o, t) && o.Hold == nil && (reserved || begun.Has(string(o.Status))) && overlaps(t, fileHints(o)) {
+			return o
+		}
+	}
+	return nil
+}
+
+// sameWork reports whether two tasks are one, or attempts at the same work.
+func sameWork(a, b *blackboard.Task) bool {
+	return a.ID == b.ID || a.AttemptOf != "" && a.AttemptOf == b.AttemptOf
+}
+
+// An Overlap names the files that a task in work and earlier work, which is not merged, both change.
+type Overlap struct {
+	Other *blackboard.Task
+	Files blackboard.List
+}
+
+func (o Overlap) String() string {
+	return fmt.Sprintf("changes the same as %s (%s): %s", o.Other.ID, o.Other.Status, prose.Few(o.Files, 5))
+}
+
+// Overlaps returns the files that t, which a coder has, and earlier work both change: work that another coder claimed before, and work that
+// was handed in and is not merged.
+func Overlaps(s *blackboard.State, t *blackboard.Task) (list []Overlap) {
+	if t.Status != blackboard.Claimed || len(t.Changes) == 0 {
+		return nil
+	}
+	for _, o := range Beside(s, t) {
+		if o.Status == blackboard.Claimed && !claimedBefore(o, t) {
+			continue
+		}
+		var both blackboard.List
+		for _, f := range o.Changes {
+			if t.Changes.Has(f) {
+				both = append(both, f)
+			}
+		}
+		if len(both) > 0 {
+			list = append(list, Overlap{o, both})
+		}
+	}
+	return list
+}
+
+// Beside returns the other tasks that change files, are in work or handed in, and are not merged; none with the setting overlap: off.
+func Beside(s *blackboard.State, t *blackboard.Task) (list []*blackboard.Task) {
+	if s.Text("overlap") == "off" {
+		return nil
+	}
+	for o := range s.Tasks() {
+		if (o.Status == blackboard.Claimed || o.Status == blackboard.ReadyForReview || o.Status == blackboard.Approved) && !sameWork(o, t) && o.ChangesFiles() {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// claimedBefore reports whether a was claimed before b. Of two claims in one second the one with the smaller id is earlier.
+func claimedBefore(a, b *blackboard.Task) bool {
+	claimed := func(t *blackboard.Task) time.Time {
+		for h := range t.Backwards() {
+			if blackboard.IsClaimEvent(h.Event) {
+				at, _ := h.Time.At()
+				return at
+			}
+		}
+		return time.Time{}
+	}
+	return cmp.Or(claimed(a).Compare(claimed(b)), cmp.Compare(a.ID, b.ID)) < 0
+}
+
+// NoteChanges stores which files tasks in work change, and reports whether the board says otherwise.
+func NoteChanges(s *blackboard.State, changes map[string]blackboard.List) (changed bool) {
+	const most = 100
+	for id, files := range changes {
+		files = files[:min(most, len(files))]
+		if t := s.Task(id); t != nil && !t.Status.Terminal() && !slices.Equal(t.Changes, files) {
+			t.Changes, changed = files, true
+		}
+	}
+	return changed
+}
+
+// fileHints returns the task's files and those that it has changed, else the files that its intents name.
 func fileHints(t *blackboard.Task) blackboard.List {
-	if len(t.Files) > 0 {
-		return t.Files
+	if files := slices.Concat(t.Files, t.Changes); len(files) > 0 {
+		return files
 	}
 	var files blackboard.List
 	for _, h := range t.History {

@@ -15,7 +15,7 @@ type situation struct {
 	make   func(*board)
 }
 
-var situations = slices.Concat(free, onHoldToo())
+var situations = slices.Concat(free, onHoldToo(), attemptsToo())
 
 // onHoldToo are the situations of each status once more, on hold by a person.
 func onHoldToo() []situation {
@@ -28,6 +28,31 @@ func onHoldToo() []situation {
 			s.make(b)
 			b.must(HoldTask(b.State, "x", person, Input{Reason: "wait"}, b.now))
 		}})
+	}
+	return list
+}
+
+// attemptsToo are the situations of each open status once more, as one of two attempts: the other is handed in and under review.
+func attemptsToo() []situation {
+	var list []situation
+	for _, s := range free {
+		if slices.ContainsFunc(list, func(x situation) bool { return x.status == s.status }) || s.status == "" || s.status.Terminal() {
+			continue
+		}
+		for _, reviewer := range []string{"code-reviewer-1", "code-reviewer-2"} {
+			list = append(list, situation{s.name + ", one of two attempts, " + reviewer + " has the other", s.status, func(b *board) {
+				s.make(b)
+				if b.Task("aside") == nil {
+					b.add("aside")
+				}
+				b.claim("aside", "coder-2")
+				b.submit("aside", 7)
+				if b.Agents[reviewer].CurrentTask == "" {
+					b.claimReview("aside", reviewer)
+				}
+				b.Task("x").AttemptOf, b.Task("aside").AttemptOf = "x", "x"
+			}})
+		}
 	}
 	return list
 }
@@ -254,6 +279,9 @@ var trials = []trial{
 	}},
 	{"supersede", evSupersede, func(b *board, a Actor) error {
 		return Supersede(b.State, "x", a, Input{Reason: "too large", By: blackboard.List{"aside"}}, b.now)
+	}},
+	{"pick", evPick, func(b *board, a Actor) error {
+		return Pick(b.State, "aside", []string{"x"}, a, nil, Input{Reason: "it is simpler"}, b.now)
 	}},
 	{"abandon", evAbandon, func(b *board, a Actor) error {
 		_, err := Abandon(b.State, "x", a, Input{Reason: "not wanted"}, b.now)

@@ -53,6 +53,11 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		}
 		entry, what, _ = dashboard.Find(s, args[0])
 	}
+	if t, ok := entry.(*blackboard.Task); ok {
+		if err := d.Board.Apart(s, t); err != nil {
+			return err
+		}
+	}
 	result := map[string]any{"kind": what, what: dashboard.Plain(entry)}
 	body := dashboard.TaskText(s, args[0])
 	if t, ok := entry.(*blackboard.Task); ok && o.view != "liza" {

@@ -126,11 +126,31 @@ func (b builder) task(t *blackboard.Task) Task {
 	if t.Status == blackboard.Blocked {
 		row.BlockedKind, row.BlockedReason = string(t.BlockedFor()), t.BlockedReason
 	}
+	row.Tries = tries(b.s, t)
 	row.Note = note(t, row)
+	if rivals := transition.Rivals(b.s, t); len(rivals) > 0 && row.Note == "" {
+		row.Note = fmt.Sprintf("one of %d open attempts at %s", len(rivals)+1, t.AttemptOf)
+	}
+	if o := transition.Overlaps(b.s, t); len(o) > 0 && row.Note == "" {
+		row.Note = o[0].String()
+	}
 	if d, runs := b.f.Checking[t.ID]; runs && t.Status == blackboard.Approved {
 		row.Note, row.merges = "merge: checks run, "+d.Round(time.Second).String(), true
 	}
 	return row
+}
+
+// tries are the attempts at the work of t, none when there is one.
+func tries(s *blackboard.State, t *blackboard.Task) (list []Try) {
+	if t.AttemptOf == "" {
+		return nil
+	}
+	for o := range s.Tasks() {
+		if o.AttemptOf == t.AttemptOf {
+			list = append(list, Try{o.ID, o.Status, o.CLI, cost(o.Usage), transition.Pickable(o) && len(transition.Rivals(s, o)) > 0})
+		}
+	}
+	return list
 }
 
 // note says in one line why the task does not go on.

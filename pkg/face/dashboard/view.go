@@ -132,9 +132,19 @@ type Task struct {
 	Hold          string            `json:"hold,omitempty"`
 	BlockedKind   string            `json:"blocked_kind,omitempty"`
 	BlockedReason string            `json:"blocked_reason,omitempty"`
-	Note          string            `json:"note,omitempty"` // one line that says why it does not continue
+	Note          string            `json:"note,omitempty"`  // one line that says why it does not continue
+	Tries         []Try             `json:"tries,omitempty"` // all attempts at its work, itself too, if there are several
 
 	merges bool // the checks of its merge run
+}
+
+// A Try is one of several attempts at the same work.
+type Try struct {
+	ID     string            `json:"id"`
+	Status blackboard.Status `json:"status"`
+	CLI    string            `json:"cli,omitempty"` // program that it was made for
+	Cost   Cost              `json:"cost"`
+	Pick   bool              `json:"pick,omitempty"` // a person can let it go on
 }
 
 // Agent is one row of the agents.

@@ -201,6 +201,11 @@ func (o Options) entry(ctx context.Context, id string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t := s.Task(id); t != nil {
+		if err := o.Service.Board.Apart(s, t); err != nil {
+			return nil, err
+		}
+	}
 	if entry, what, ok := dashboard.Find(s, id); ok {
 		return map[string]any{"kind": what, what: dashboard.Plain(entry)}, nil
 	}

@@ -58,6 +58,14 @@ var deciding = []*Verb{
 		return ofTask(done, "%s is %s and may be merged", done.Task, done.Status)
 	}),
 	declare(Verb{
+		Name: "pick", Group: "decide", Who: People, Usage: "choose which of several attempts goes on", Route: "/api/tasks/{task}/pick",
+		Help: "The attempt is reviewed and merged like any task; the others become SUPERSEDED by it, and what depends on them depends on it. Their work is saved under refs/liza/attic/.\n" +
+			"The attempt has to be READY_FOR_REVIEW, and none of the others CLAIMED. Without you a reviewer picks when all are handed in.",
+		Examples: []string{"liza pick task-3-2 --reason 'no new dependency'", "liza show task-3-2"}, Exits: ofPeople,
+	}, func(ctx context.Context, service *verb.Service, in verb.PickInput) (board.Done, error) {
+		return service.Reviews.Pick(ctx, in)
+	}, func(_ verb.PickInput, done board.Done) Text { return ofTask(done, "%s goes on", done.Task) }),
+	declare(Verb{
 		Name: "reject-merge", Group: "decide", Who: People, Usage: "send work that waits for a person back to its coder", Route: "/api/tasks/{task}/reject-merge",
 		Help: "The task becomes REJECTED with your reason as the point to fix; it counts as a review cycle. Your comments (liza comment) are points to fix as well, and\n" +
 			"with them no other reason is needed.",

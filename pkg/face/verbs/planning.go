@@ -149,6 +149,8 @@ type newTask struct {
 	Notify      bool              `json:"notify,omitempty" help:"send the accepted result to people"`
 	LegacyTests string            `json:"legacy_tests,omitempty" word:"WHY" help:"why tests are a task of their own"`
 	Limits      map[string]int    `json:"limits,omitempty" option:"limit" help:"limits of this task, such as max_iterations=3 or cost_cents=200"`
+	Attempts    int               `json:"attempts,omitempty" word:"N" help:"let N coders try apart from each other, 2 to 5; the best goes on"`
+	CLI         []string          `json:"cli,omitempty" list:"comma" help:"agent programs of its coders, PROGRAM or PROGRAM:MODEL, one for each attempt in turn"`
 	Stretch     bool              `json:"stretch,omitempty" help:"nice to have: into the sprint's stretch scope"`
 	NoSpecFiles bool              `json:"no_spec_files,omitempty" help:"do not look for the spec file"`
 	Draft       bool              `json:"draft,omitempty" help:"create a DRAFT; gates are checked by finalize"`
@@ -187,7 +189,7 @@ func (n newTask) task(service *verb.Service) (verb.NewTask, error) {
 	if err := knownLimits(n.Limits); err != nil {
 		return verb.NewTask{}, err
 	}
-	given := verb.NewTask{Task: t, Stretch: n.Stretch, Draft: n.Draft, Fill: n.fill}
+	given := verb.NewTask{Task: t, Stretch: n.Stretch, Draft: n.Draft, Fill: n.fill, Attempts: n.Attempts, CLI: n.CLI}
 	given.SetLimits(n.Limits)
 	return given, nil
 }

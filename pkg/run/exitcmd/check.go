@@ -134,6 +134,9 @@ func (r *ReviewExit) check(bad *problems) {
 	reason := strings.TrimSpace(r.Reason)
 	switch r.Status {
 	case ReviewOK:
+		if r.Pick != "" && reason == "" {
+			bad.add("review: pick needs a reason")
+		}
 		for _, p := range r.Prior {
 			if p.State == blackboard.PriorStillPresent {
 				bad.add("review: ok although prior point %d is STILL_PRESENT", p.N)

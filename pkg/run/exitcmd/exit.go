@@ -53,6 +53,7 @@ type ReviewExit struct {
 	Findings    []*blackboard.Finding `json:"findings,omitempty"`
 	Suggestions []string              `json:"suggestions,omitempty"`
 	Prior       []*blackboard.Prior   `json:"prior,omitempty"`
+	Pick        string                `json:"pick,omitempty"` // commit of the attempt that goes on
 }
 
 // Approves reports whether the exit command is a reviewer's approval.
@@ -418,6 +419,7 @@ var limits = map[string]Limit{
 	"ReviewExit.status":      {Words: []string{ReviewOK, ReviewNeedsFix, ReviewReplan, ReviewStuck}},
 	"ReviewExit.verdict":     {Words: []string{"PASS", "FAIL"}},
 	"ReviewExit.reason":      {Most: 4000},
+	"ReviewExit.pick":        {Most: 64},
 	"ReviewExit.inject":      {Items: 10},
 	"ReviewExit.findings":    {Items: 50},
 	"ReviewExit.suggestions": {Items: 20},

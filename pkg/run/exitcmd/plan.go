@@ -60,6 +60,8 @@ type PlanTask struct {
 	LegacyTests        string         `json:"legacy_tests,omitempty"`
 	Draft              bool           `json:"draft,omitempty"`
 	Limits             map[string]int `json:"limits,omitempty"`
+	Attempts           int            `json:"attempts,omitempty"` // how many coders try apart from each other
+	CLI                []string       `json:"cli,omitempty"`      // programs of the attempts, in turn
 }
 
 // Decision is the action for an existing task.

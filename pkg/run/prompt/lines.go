@@ -208,6 +208,7 @@ var sections = []section{
 	{name: "checks", piece: "checks", field: "Checks", heading: "Checks", limit: 3000, fenced: true, from: "review checks", text: (*Input).checks, hint: (*Input).show},
 	{name: "output", piece: "output", field: "Output", heading: "Submission", limit: 8000, fenced: true, from: "submission", text: (*Input).output, hint: (*Input).show},
 	{name: "diff", piece: "output", field: "Diff", heading: "Diff", limit: 10000, fenced: true, from: "git diff", text: func(in *Input) string { return in.Diff }, hint: (*Input).diffCommand, fit: fitDiff},
+	{name: "attempts", piece: "output", heading: "Attempts", limit: attemptsLimit, fenced: true, from: "git diff", lead: (*Input).attemptsLead, text: (*Input).attempts, hint: constant("git diff")},
 	{name: "compress", piece: "compress", field: "ToCompress", heading: "Text to shorten", fenced: true, from: "notes, facts", text: (*Input).compress, hint: constant("$LIZA_BIN log")},
 	{name: "checklist", piece: "run", heading: "Checklist", from: "Liza", text: (*Input).checklist},
 }

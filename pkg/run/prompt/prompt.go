@@ -104,6 +104,7 @@ type Input struct {
 	From, To     string   // the two sides of a submission's change
 	Diff         string   // git's diff between them
 	DiffStat     string
+	Attempts     []Attempt           // at the same work, of which a reviewer picks one
 	SpecText     string              // the whole spec file of the task, or of the goal for a planner
 	RepoTree     string              // see Tree
 	Relevant     []File              // see RelevantFiles
@@ -123,6 +124,9 @@ type Input struct {
 
 	rendered string // the role's text
 }
+
+// An Attempt is one of several at the same work, with what it changes.
+type Attempt struct{ Commit, Stat, Diff string }
 
 // Red is a check that fails without any change of an agent, with its last lines.
 type Red struct{ Check, Command, Tail string }
@@ -339,6 +343,10 @@ func (in *Input) reviewerRun(l *lines) {
 	}
 	if in.Worktree != "" {
 		l.add("Your folder is the worktree %s, to read; the project root is %s.", in.Worktree, in.Root)
+	}
+	if len(in.Attempts) > 0 {
+		l.add("The worktree is that of one of the attempts; the commits of all are in the repository.")
+		return
 	}
 	l.add("Review commit: %s. Base commit: %s. The change: `%s`.", cmp.Or(t.ReviewCommit, "unknown"), cmp.Or(t.BaseCommit, "unknown"), in.diffCommand())
 	if t.IntegrationFix && t.ApprovedCommit != "" {

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -199,7 +200,7 @@ func lastSummary(t *blackboard.Task) string {
 func (in *Input) sessionContext() string {
 	var l lines
 	for o := range in.State.Tasks() {
-		if o.ID == in.Task.ID {
+		if o.ID == in.Task.ID || o.AttemptOf != "" && o.AttemptOf == in.Task.AttemptOf { // attempts do not know of each other
 			continue
 		}
 		switch o.Status {
@@ -225,7 +226,7 @@ func (in *Input) shows(field, text string) bool {
 // What a reviewer judges: the submission, its checks, and what the coder meant to do.
 
 func (in *Input) intentLead() string {
-	if !in.Task.ChangesFiles() || in.State.Text("pre_execution_checkpoint") == "off" {
+	if !in.Task.ChangesFiles() || in.State.Text("pre_execution_checkpoint") == "off" || len(in.Attempts) > 0 {
 		return ""
 	}
 	if _, given := in.Task.LastIntent(); !given {
@@ -297,6 +298,26 @@ func (in *Input) diffCommand() string {
 		return "git log -p"
 	}
 	return "git diff " + short(in.From) + " " + short(in.To)
+}
+
+// attemptsLimit is how many bytes all attempts have that a reviewer compares.
+const attemptsLimit = 16000
+
+// attemptsLead says what is wanted of a reviewer who compares attempts. The verdict on the one that goes on is another run's.
+func (in *Input) attemptsLead() string {
+	if len(in.Attempts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d coders did this task apart from each other, and the checks have passed on each. Do not review one of them: compare them by the criteria, and pick the one that is to go on; it is reviewed on its own afterwards. "+
+		"They are in no order. End with COMPLETED and `\"review\": {\"status\": \"ok\", \"pick\": \"COMMIT\", \"reason\": \"why this one\"}`; `stuck` leaves it to a person.", len(in.Attempts))
+}
+
+func (in *Input) attempts() string {
+	var l lines
+	for _, a := range in.Attempts {
+		l.add("Attempt %s\n%s\n\n%s", short(a.Commit), strings.Trim(a.Stat, "\n"), fitDiff(in, a.Diff, attemptsLimit/len(in.Attempts)-len(a.Stat)-200, "git show "+short(a.Commit)))
+	}
+	return l.String()
 }
 
 // checklist returns the steps of every review (specs/roles-and-knowledge.md#5.2).

@@ -32,6 +32,7 @@ var Kinds = []Kind{
 	{blackboard.AlertImmediateDiscovery, Warning, "an immediate discovery is neither converted nor deferred", "", immediateDiscovery, form{alert | warn, "", ""}},
 	{blackboard.AlertSystemAmbiguity, Warning, "an agent reported that the rules are unclear, and no person has written a note since", "", systemAmbiguity, form{alert | warn, "", ""}},
 	{blackboard.AlertSpecChanged, Warning, "the spec of a task changed after its claim", "", specChanged, alerted},
+	{blackboard.AlertOverlap, Warning, "a running task changes files that earlier work changes, too, which is not merged", "", overlap, form{alert | warn, "", ""}},
 	{blackboard.AlertPlannerStuck, Error, "a trigger does not wake the planner any more", "planner_retries", plannerStuck, form{alert | warn, "", ""}},
 	{blackboard.AlertNoAgent, Warning, "there is work for a role, but no live agent of it for", "120", noAgent, alerted},
 	{blackboard.AlertRoleUnusable, Error, "a task that is not over, or the planner or reviewer, has a role that cannot be used", "", roleUnusable, alerted},

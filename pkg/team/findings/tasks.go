@@ -340,6 +340,14 @@ func specChanged(l *look) {
 	}
 }
 
+func overlap(l *look) {
+	for t := range l.State.Tasks() {
+		for _, o := range transition.Overlaps(l.State, t) {
+			l.raise(t.ID, "liza diff "+o.Other.ID, "%s", o)
+		}
+	}
+}
+
 // crashed tells of tasks whose last run ended by a crash. A blocked one says so itself.
 func crashed(l *look) {
 	const outcome = "crashed" // of an attempt whose program ended by itself without an answer

@@ -355,6 +355,10 @@ func (s *Supervisor) check(ctx context.Context, u *unit) (judge bool, err error)
 		s.member.say(u.task, "rejected: %s", c.Rejected)
 		return false, nil
 	}
+	if c.Attempt != "" {
+		s.member.say(u.task, "%s", c.Attempt)
+		return false, nil
+	}
 	var failed []string
 	for _, x := range c.Checks {
 		if x.Status == review.Failed {

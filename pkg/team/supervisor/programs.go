@@ -51,6 +51,10 @@ func (ps *programs) programFor(r *role.Role, t *blackboard.Task) (name, model st
 // first is the program of a run as its role has it, or the rung of its ladder. A reviewer is never on a lower one than the coder
 // whose work it judges, as far as its own ladder goes.
 func (ps *programs) first(kind role.Kind, r *role.Role, t *blackboard.Task) (c choice) {
+	if t != nil && t.CLI != "" && kind == role.Coder {
+		c.name, c.model, _ = strings.Cut(t.CLI, ":")
+		return c
+	}
 	m, why := ps.ladder(r, t)
 	if t == nil || m.Ladder == nil || why != "" || kind != role.Coder && kind != role.Reviewer {
 		c.name, c.model = ps.programFor(r, t)

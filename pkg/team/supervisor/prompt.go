@@ -103,6 +103,9 @@ func (p *prompts) brief(ctx context.Context, kind role.Kind, st *blackboard.Stat
 	if err := p.submission(ctx, st, t, &in); err != nil {
 		return b, err
 	}
+	if err := p.attempts(ctx, st, t, &in); err != nil {
+		return b, err
+	}
 	if u != nil {
 		in.Shorten = u.shorten
 	}
@@ -143,6 +146,30 @@ func (p *prompts) submission(ctx context.Context, st *blackboard.State, t *black
 	if err != nil {
 		return fmt.Errorf("cannot show the diff of %s: %w", t.ID, err)
 	}
+	return nil
+}
+
+// attempts lets a reviewer compare the open attempts at the same work. Who made them with which program is not in the prompt, and their order
+// is that of their commits' hashes, which is none.
+func (p *prompts) attempts(ctx context.Context, st *blackboard.State, t *blackboard.Task, in *prompt.Input) error {
+	if in.Kind != role.Reviewer || len(transition.Rivals(st, t)) == 0 {
+		return nil
+	}
+	for _, o := range append(transition.Rivals(st, t), t) {
+		if !transition.Pickable(o) {
+			continue
+		}
+		shown := prompt.Input{Kind: in.Kind}
+		if err := p.submission(ctx, st, o, &shown); err != nil {
+			return err
+		}
+		in.Attempts = append(in.Attempts, prompt.Attempt{Commit: o.ReviewCommit, Stat: shown.DiffStat, Diff: shown.Diff})
+	}
+	slices.SortFunc(in.Attempts, func(a, b prompt.Attempt) int { return strings.Compare(a.Commit, b.Commit) })
+	nameless := *t
+	nameless.ID, nameless.AssignedTo, nameless.CLI, nameless.LastOutcome, nameless.NoTests, nameless.Review, nameless.RejectionReason = t.AttemptOf, "", "", nil, nil, nil, nil
+	nameless.History, nameless.Attempts = nil, nil
+	in.Task, in.DiffStat, in.Diff, in.From, in.To = &nameless, "", "", "", ""
 	return nil
 }
 

@@ -3,8 +3,10 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/activity"
@@ -58,6 +60,9 @@ func (l *launcher) openTexts(ctx context.Context, spec *agent.Spec, r *run, task
 	within, stop := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { x.follow(within) })
+	if l.Role == blackboard.RoleCoder {
+		following.Go(func() { x.compareWork(within) })
+	}
 	return func() {
 		stop()
 		following.Wait()
@@ -187,6 +192,87 @@ func (x *texts) deliver(ctx context.Context, say func(agent.Text) error) {
 // textOf is what a program is told of a text.
 func (m *member) textOf(n *blackboard.Note) agent.Text {
 	return agent.Text{ID: n.ID, Words: m.Service.Board.Mask(prompt.Said(n))}
+}
+
+// compareWork brings to the board which files the run changes while others are at work, twice in each heartbeat, and tells it of each task
+// that changed some of them before (specs/protocol.md#13.14).
+func (x *texts) compareWork(ctx context.Context) {
+	said := map[string]bool{}
+	for {
+		st, err := x.Service.Board.View(ctx)
+		if err != nil || !sleep(ctx, st.Duration("heartbeat_interval")/2) {
+			return
+		}
+		for _, o := range x.overlaps(ctx) {
+			if said[o.Other.ID] {
+				continue
+			}
+			text := x.overlapText(ctx, o)
+			said[o.Other.ID] = x.write(ctx, func(st *blackboard.State) {
+				transition.TellRun(st, x.ID, "overlap-"+o.Other.ID, text, x.Service.Board.Now())
+			})
+		}
+	}
+}
+
+// overlaps looks at the work of the task, and at what others have handed in, and returns what the task has in common with earlier work.
+func (x *texts) overlaps(ctx context.Context) (list []transition.Overlap) {
+	st, err := x.Service.Board.View(ctx)
+	if err != nil || !x.under(st) || st.Task(x.task) == nil {
+		return nil
+	}
+	t := st.Task(x.task)
+	beside := transition.Beside(st, t)
+	if len(beside) == 0 {
+		return nil
+	}
+	changes := map[string]blackboard.List{}
+	for _, o := range append(beside, t) {
+		if o != t && (o.Status == blackboard.Claimed || x.Service.Board.Elsewhere(o)) {
+			continue // its own supervisor looks
+		}
+		p, err := x.Service.Integration.WorkOf(ctx, st, o, mostCompared)
+		if err != nil {
+			continue
+		}
+		names := blackboard.List{}
+		for _, f := range p.Files {
+			names = append(names, f.Path)
+		}
+		changes[o.ID] = names
+	}
+	if transition.NoteChanges(st.Fork(), changes) && !x.write(ctx, func(st *blackboard.State) { transition.NoteChanges(st, changes) }) {
+		return nil
+	}
+	if st, err = x.Service.Board.View(ctx); err != nil || st.Task(x.task) == nil {
+		return nil
+	}
+	return transition.Overlaps(st, st.Task(x.task))
+}
+
+const (
+	mostCompared = 4 << 20 // bytes of a diff whose files are compared
+	mostTold     = 4 << 10 // bytes of a diff that a run is told
+)
+
+// overlapText tells a run what an earlier task changes in files of its own.
+func (x *texts) overlapText(ctx context.Context, o transition.Overlap) string {
+	text := "Your work " + o.String() + ". That work came first and is merged before or together with yours: fit yours to it, do other parts first and look again, or ask when the two exclude each other."
+	st, err := x.Service.Board.View(ctx)
+	if err != nil || x.Service.Board.Elsewhere(o.Other) && o.Other.Status == blackboard.Claimed {
+		return text
+	}
+	p, err := x.Service.Integration.WorkOf(ctx, st, o.Other, mostCompared)
+	if err != nil {
+		return text
+	}
+	diff := ""
+	for _, f := range p.Files {
+		if o.Files.Has(f.Path) {
+			diff += fmt.Sprintf("\n%s (%s)\n%s", f.Path, f.Status, f.Hunks)
+		}
+	}
+	return text + " What it changes there so far:\n" + prose.Cut(diff, mostTold)
 }
 
 // write changes the board while the run is under way there, and reports whether it did.

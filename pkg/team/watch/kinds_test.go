@@ -115,6 +115,10 @@ var situations = []situation{
 		f.State.Anomalies = []*blackboard.Anomaly{{ID: "an-1", Type: "system_ambiguity", Timestamp: at(20 * minute), Details: unclear},
 			{ID: "an-2", Type: "system_ambiguity", Timestamp: at(5 * minute), Reporter: "coder-1", Details: unclear}, {ID: "an-3", Type: "trade_off", Timestamp: at(minute)}}
 	}},
+	{kind: "OVERLAP", subject: "task-1", message: "changes the same as task-2 (APPROVED): a.txt", make: func(f *findings.Observation) {
+		add(f, claimed()).Changes = blackboard.List{"a.txt", "b.txt"}
+		add(f, blackboard.Task{ID: "task-2", Status: blackboard.Approved, Changes: blackboard.List{"a.txt"}})
+	}},
 	{kind: "SPEC_CHANGED", subject: "task-1", message: "specs/vision.md changed", make: func(f *findings.Observation) { add(f, claimed()).SpecHash = "sha256:0" }},
 	{kind: "PLANNER_STUCK", subject: "BLOCKED_TASKS", message: "launched 3 times", also: []string{"BLOCKED task-1"}, make: func(f *findings.Observation) { // P-131, its alert
 		add(f, blackboard.Task{Status: blackboard.Blocked, BlockedKind: "question"})

@@ -2,6 +2,7 @@ package board
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -104,6 +105,18 @@ func (b *Session) ThisHost() string {
 // Elsewhere reports whether another host has the worktree of a task.
 func (b *Session) Elsewhere(t *blackboard.Task) bool {
 	return t != nil && t.ElsewhereThan(b.ThisHost())
+}
+
+// Apart refuses to show a coder in a run another attempt at its work: attempts are made apart from each other.
+func (b *Session) Apart(s *blackboard.State, t *blackboard.Task) error {
+	e := s.Agents[cmp.Or(b.Caller.Inside, b.Caller.AgentID)]
+	if e == nil || e.Role != blackboard.RoleCoder || t == nil || t.AttemptOf == "" {
+		return nil
+	}
+	if own := s.Task(e.CurrentTask); own != nil && own.ID != t.ID && own.AttemptOf == t.AttemptOf {
+		return Refuse("liza show "+own.ID, "%s is another attempt at your task, and attempts are made apart from each other", t.ID)
+	}
+	return nil
 }
 
 func (b *Session) AsSystem(ctx context.Context, change func(*blackboard.State)) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/review"
 	"liza/pkg/verb/board"
@@ -61,10 +62,27 @@ type Patches struct {
 // PatchesOf is what a task changes: while its coder is at work what is in its worktree, committed or not, else that of ChangeOf.
 // Of what git writes no more than most bytes are read. Agents are shown commits only.
 func (i *Branch) PatchesOf(ctx context.Context, s *blackboard.State, t *blackboard.Task, most int) (p Patches, err error) {
+	if err := i.board.Apart(s, t); err != nil {
+		return p, err
+	}
+	return i.patches(ctx, s, t, most, i.board.Caller.AgentID == "" && i.board.Caller.Inside == "")
+}
+
+// WorkOf is PatchesOf for Liza itself, which sees the worktree of a task also as a supervisor. Without a change it has no files.
+func (i *Branch) WorkOf(ctx context.Context, s *blackboard.State, t *blackboard.Task, most int) (Patches, error) {
+	p, err := i.patches(ctx, s, t, most, true)
+	var none *transition.Refusal
+	if errors.As(err, &none) {
+		err = nil
+	}
+	return p, err
+}
+
+func (i *Branch) patches(ctx context.Context, s *blackboard.State, t *blackboard.Task, most int, live bool) (p Patches, err error) {
 	if p.Base, p.Commit, err = i.sides(ctx, s, t); err != nil {
 		return p, err
 	}
-	if t.Status == blackboard.Claimed && !i.board.Elsewhere(t) && i.board.Caller.AgentID == "" && i.board.Caller.Inside == "" {
+	if live && t.Status == blackboard.Claimed && !i.board.Elsewhere(t) {
 		within, done := context.WithTimeoutCause(ctx, lookTimeout, fmt.Errorf("it takes longer than %s", lookTimeout))
 		defer done()
 		p.Live = true

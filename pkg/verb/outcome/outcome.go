@@ -297,7 +297,7 @@ func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r 
 		return out.reask(fmt.Sprintf("you changed the work that you judge, so this approval does not count: %s. The worktree is back at %.9s, what was submitted. Judge that without changing it",
 			r.Changed, t.ReviewCommit)), nil
 	case held:
-		return reviewerExit(ctx, d, t, exit, out)
+		return reviewerExit(ctx, d, s, t, exit, out)
 	case mine == "" && others:
 		return dropped(d, out, fmt.Sprintf("somebody else made it %s", t.Status)), nil
 	case mine == "":
@@ -310,11 +310,14 @@ func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r 
 // noteReason is how many characters of a rejection's reason are on the line that tells of it.
 const noteReason = 120
 
-func reviewerExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *exitcmd.Exit, out Report) (Report, error) {
+func reviewerExit(ctx context.Context, d *verb.Service, s *blackboard.State, t *blackboard.Task, exit *exitcmd.Exit, out Report) (Report, error) {
 	if exit.Action == exitcmd.Retry && exit.Handoff != nil {
 		return handOff(ctx, d, t.ID, exit.Handoff, out)
 	}
 	in := verb.VerdictInput{Task: t.ID, Verdict: verb.StuckReview, Reason: exit.Summary, Supervisor: true}
+	if r := exit.Review; exit.Action == exitcmd.Completed && r.Status != exitcmd.ReviewStuck && (r.Pick != "" || len(transition.Rivals(s, t)) > 0) {
+		return pick(ctx, d, s, t, r, out)
+	}
 	switch {
 	case exit.Action == exitcmd.Completed:
 		in = verdictOf(exit.Review, t.ID)
@@ -332,6 +335,35 @@ func reviewerExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit
 	}
 	if done.OverruledBy != "" {
 		out.Note = "approved, but overruled by the gate"
+	}
+	return out, nil
+}
+
+// pick carries out what a reviewer says who compared attempts. When the one that was under review goes on, its review follows.
+func pick(ctx context.Context, d *verb.Service, s *blackboard.State, t *blackboard.Task, r *exitcmd.ReviewExit, out Report) (Report, error) {
+	var commits []string
+	winner := ""
+	for _, o := range append(transition.Rivals(s, t), t) {
+		if transition.Pickable(o) {
+			commits = append(commits, blackboard.ShortCommit(o.ReviewCommit))
+			if len(r.Pick) >= 7 && strings.HasPrefix(o.ReviewCommit, r.Pick) {
+				winner = o.ID
+			}
+		}
+	}
+	switch {
+	case len(commits) < 2:
+		return out.reask("review.pick is for several attempts at one task; here there is one: give its verdict"), nil
+	case winner == "":
+		slices.Sort(commits)
+		return out.reask("review.pick must be the commit of the attempt that goes on: " + strings.Join(commits, ", ")), nil
+	}
+	if _, err := d.Reviews.Pick(ctx, verb.PickInput{Task: winner, Reason: r.Reason}); err != nil {
+		return out.OrReask(err)
+	}
+	out.Note = winner + " goes on: " + prose.OneLine(r.Reason, noteReason)
+	if winner == t.ID {
+		out.Effect = Continue
 	}
 	return out, nil
 }

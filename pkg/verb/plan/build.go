@@ -171,7 +171,7 @@ func cycleAmong(tasks []*blackboard.Task) string {
 // enter creates plan record and tasks. A task is created after what it depends on, and
 // is on the board in the plan's order.
 func (b *planBuild) enter(s *blackboard.State, a transition.Actor, tasks []*blackboard.Task, in transition.Input, now time.Time) {
-	begin := s.TaskCount()
+	begin, attempts := s.TaskCount(), map[*blackboard.Task][]*blackboard.Task{}
 	for pending := tasks; len(pending) > 0; {
 		var rest []*blackboard.Task
 		for _, t := range pending {
@@ -180,17 +180,27 @@ func (b *planBuild) enter(s *blackboard.State, a transition.Actor, tasks []*blac
 				continue
 			}
 			t.Plan = b.record.ID
-			if err := transition.Create(s, t, b.isDraft(t.ID), a, in, now); err != nil {
+			x := exitcmd.PlanTask{}
+			if i := slices.Index(tasks, t); i < len(b.plan.Tasks) {
+				x = b.plan.Tasks[i]
+			}
+			made, err := transition.CreateAttempts(s, t, x.Attempts, x.CLI, b.isDraft(t.ID), a, in, now)
+			if attempts[t] = made; err != nil {
 				b.bad("%s: %v", t.ID, err)
 			}
+			b.warnings = append(b.warnings, AttemptsCost(s, t, x.Attempts)...)
 		}
 		pending = rest
 	}
 	if len(b.problems) > 0 {
 		return
 	}
-	s.SetTasks(append(s.TaskList()[:begin], tasks...), nil)
+	all := s.TaskList()[:begin]
 	for _, t := range tasks {
+		all = append(all, attempts[t]...)
+	}
+	s.SetTasks(all, nil)
+	for _, t := range all[begin:] {
 		b.record.Tasks = append(b.record.Tasks, t.ID)
 	}
 }
@@ -470,4 +480,16 @@ func decideDiscovery(s *blackboard.State, a transition.Actor, x exitcmd.Decision
 		return nil
 	}
 	return err
+}
+
+// AttemptsCost says what several attempts at a task may cost.
+func AttemptsCost(s *blackboard.State, t *blackboard.Task, n int) []string {
+	if n < 2 {
+		return nil
+	}
+	text := fmt.Sprintf("%s: %d attempts, up to %d times the cost", t.ID, n, n)
+	if limit := transition.LimitOf(s, t, "cost_cents"); limit > 0 {
+		text += fmt.Sprintf(": at most %s for each, %s for all", blackboard.Amount(limit).Dollars(), blackboard.Amount(n*limit).Dollars())
+	}
+	return []string{text}
 }

@@ -63,6 +63,11 @@ func (b *planBuild) task(i int, x *exitcmd.PlanTask) *blackboard.Task {
 		n.bad("detail", "%v", err)
 	}
 	n.sizes(t)
+	for _, name := range x.CLI {
+		if name, _, _ = strings.Cut(name, ":"); !b.Config.HasProgram(name) {
+			n.bad("cli", "there is no agent program %s", name)
+		}
+	}
 	n.kind(t)
 	n.limits(t)
 	if t.Priority == nil {

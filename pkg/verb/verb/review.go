@@ -2,12 +2,14 @@ package verb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"liza/pkg/base/prose"
@@ -382,6 +384,7 @@ type Checked struct {
 	Checks   []*blackboard.Check
 	Findings []*blackboard.Finding
 	Rejected string // why there is nothing left to judge: the task was rejected without a reviewer
+	Attempt  string // of one of several attempts: why it is not judged now
 }
 
 // Check does the checks of a submission for the reviewer who has claimed it, on the exact
@@ -408,11 +411,17 @@ func (v Reviews) Check(ctx context.Context, id string) (Checked, error) {
 	err = v.verbs.Board.Later(ctx, "checks", func(s *blackboard.State, a transition.Actor) error {
 		return transition.RecordChecks(s, id, a, &blackboard.Review{Commit: t.ReviewCommit, At: blackboard.TimeOf(v.verbs.Board.Now()), Checks: out.Checks, Findings: out.Findings})
 	})
-	if err != nil || !v.verbs.Board.Config().Review.SkipAgentOnError {
+	if err != nil {
 		return out, err
 	}
 	errs := checks.ErrorsFound(out.Findings)
-	if errs == "" {
+	if rivals := transition.Rivals(s, t); len(rivals) > 0 {
+		out.Attempt, err = v.screen(ctx, t, rivals, errs)
+		if out.Attempt != "" || err != nil {
+			return out, err
+		}
+	}
+	if !v.verbs.Board.Config().Review.SkipAgentOnError || errs == "" || len(transition.Rivals(s, t)) > 0 {
 		return out, nil
 	}
 	done, err := v.Verdict(ctx, VerdictInput{Task: id, Verdict: Reject, Reason: errs, Supervisor: true, Checks: true})
@@ -431,4 +440,99 @@ func (v Reviews) cleanVerdict(in *VerdictInput) error {
 		texts = append(texts, field("--inject", &f.Detail), field("--inject", &f.Expect))
 	}
 	return v.verbs.Board.Clean(texts...)
+}
+
+// PickInput says which of several attempts goes on.
+type PickInput struct {
+	Task   string `json:"task" arg:"ATTEMPT" help:"id of the attempt that goes on"`
+	Reason string `json:"reason" help:"why"`
+}
+
+// Pick lets one of several attempts at the same work go on: the others are superseded by it, their work is saved in the attic (T44).
+func (v Reviews) Pick(ctx context.Context, in PickInput) (board.Done, error) {
+	s, err := v.verbs.Board.View(ctx)
+	if err != nil {
+		return board.Done{Task: in.Task}, err
+	}
+	t := s.Find(in.Task)
+	var losers []string
+	if t != nil {
+		for _, o := range transition.Rivals(s, t) {
+			losers = append(losers, o.ID)
+		}
+	}
+	switch {
+	case t == nil:
+		return board.Done{Task: in.Task}, board.Refuse("liza status", "no task '%s'", in.Task)
+	case losers == nil && t.AttemptOf != "" && t.Status != blackboard.Superseded:
+		return board.Done{Task: t.ID, Status: t.Status, Already: true}, nil
+	case losers == nil:
+		return board.Done{Task: t.ID}, board.Refuse("liza show "+t.ID, "%s (%s) is not one of several open attempts", t.ID, t.Status)
+	}
+	return v.pick(ctx, t.ID, losers, in.Reason)
+}
+
+// pick saves the work of losers, ends them in one write, and removes what was saved. A crash before the write leaves all as it was, one after
+// it folders that gc removes.
+func (v Reviews) pick(ctx context.Context, winner string, losers []string, reason string) (board.Done, error) {
+	b := v.verbs.Board
+	if err := b.Clean(field("--reason", &reason)); err != nil {
+		return board.Done{Task: winner}, err
+	}
+	in, saved := b.Input(), map[string]transition.Input{}
+	in.Reason = reason
+	event := func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) error {
+		return transition.Pick(s, id, losers, a, saved, in, now)
+	}
+	if done, err := v.verbs.Try(ctx, winner, in, event); err != nil {
+		return done, err
+	}
+	for _, id := range losers {
+		own := transition.Input{}
+		own.Attic, own.SaveError = v.verbs.Worktrees.Save(ctx, id, "pick")
+		saved[id] = own
+	}
+	b.Failpoint("pick.saved")
+	done, err := b.Event(ctx, "pick", winner, func(s *blackboard.State, a transition.Actor) error { return event(s, winner, a, in, b.Now()) })
+	if err == nil {
+		err = b.Write(ctx, "pick")
+	}
+	if err != nil {
+		return done, err
+	}
+	b.Failpoint("pick.applied")
+	for _, id := range losers {
+		done.Notices = append(done.Notices, id+" is over"+prose.After("; its work is in ", saved[id].Attic))
+		if err := v.verbs.Worktrees.Drop(ctx, id); err != nil {
+			done.Notices = append(done.Notices, err.Error())
+		}
+	}
+	return done, nil
+}
+
+// screen decides about one of several attempts whose checks have run, with the errors that they found. It returns why there is nothing to
+// judge now; "" when the attempts can be compared, or this one is the only one left.
+func (v Reviews) screen(ctx context.Context, t *blackboard.Task, rivals []*blackboard.Task, errs string) (why string, err error) {
+	var ids []string
+	candidate, unchecked := "", ""
+	for _, o := range rivals {
+		ids = append(ids, o.ID)
+		if transition.Pickable(o) {
+			candidate = cmp.Or(candidate, o.ID)
+			if !transition.Checked(o) {
+				unchecked = o.ID
+			}
+		}
+	}
+	switch {
+	case candidate == "":
+		_, err = v.pick(ctx, t.ID, ids, "no other attempt was handed in")
+	case errs != "":
+		why = "dropped, its checks fail: " + errs
+		_, err = v.pick(ctx, candidate, []string{t.ID}, prose.OneLine("its checks fail: "+errs, 500))
+	case unchecked != "":
+		why = "checked; the other attempt " + unchecked + " is checked next"
+		_, err = v.Verdict(ctx, VerdictInput{Task: t.ID, Verdict: StuckReview, What: "released", Reason: why})
+	}
+	return why, err
 }

@@ -18,10 +18,12 @@ import (
 
 // NewTask describes a task to create (specs/cli.md#3, add-task).
 type NewTask struct {
-	Task    blackboard.Task
-	Stretch bool
-	Draft   bool
-	Fill    bool // an id and a spec_ref that are left out become the next free number and the spec of the goal
+	Task     blackboard.Task
+	Stretch  bool
+	Draft    bool
+	Attempts int      // how many coders try; 0: one
+	CLI      []string // programs of the attempts, in turn
+	Fill     bool     // an id and a spec_ref that are left out become the next free number and the spec of the goal
 }
 
 // SetLimits gives the task limits of its own. Two of them are fields of the task, the
@@ -59,7 +61,12 @@ func (v *Service) AddTask(ctx context.Context, n NewTask) (board.Done, error) {
 	}
 	in := v.Board.Input()
 	in.RoleProblem = v.Board.Roles().NewProblem(&n.Task)
-	var doubts []string
+	for _, name := range n.CLI {
+		if name, _, _ = strings.Cut(name, ":"); !v.Board.Config().HasProgram(name) {
+			return board.Done{}, board.WrongUsage("liza help add-task", "--cli: there is no agent program %s", name)
+		}
+	}
+	var doubts, costs []string
 	done, err := v.Board.Event(ctx, "add-task", n.Task.ID, func(s *blackboard.State, a transition.Actor) error {
 		t := n.Task
 		if err := v.planRules(s, a).TaskProblem(s, &t); err != nil {
@@ -75,11 +82,12 @@ func (v *Service) AddTask(ctx context.Context, n NewTask) (board.Done, error) {
 			}
 			s.Sprint.Scope.Stretch = append(s.Sprint.Scope.Stretch, t.ID)
 		}
-		doubts = plan.Doubts(&t)
-		return transition.Create(s, &t, n.Draft, a, in, v.Board.Now())
+		doubts, costs = plan.Doubts(&t), plan.AttemptsCost(s, &t, n.Attempts)
+		_, err := transition.CreateAttempts(s, &t, n.Attempts, n.CLI, n.Draft, a, in, v.Board.Now())
+		return err
 	})
 	if err == nil {
-		done.Notices = append(done.Notices, doubts...)
+		done.Notices = append(append(done.Notices, costs...), doubts...)
 	}
 	return done, err
 }

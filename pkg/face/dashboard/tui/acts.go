@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ func actKeys() []key {
 		{names: []string{"a"}, name: "answer", help: "answer a question", can: may(func(d acts) bool { return d.question() != nil }), do: acting(acts.askAnswer)},
 		{names: []string{"m"}, name: "approve", help: "approve the merge", can: may(acts.canApprove), do: acting(acts.askApprove)},
 		{names: []string{"x"}, name: "reject", help: "send the work back to its coder, with a reason", can: may(acts.canApprove), do: acting(acts.askReject)},
+		{names: []string{"w"}, name: "pick", help: "let this attempt go on; the others are kept in the attic", can: may(acts.pickable), do: acting(acts.askPick)},
 		{names: []string{"c"}, name: "comment", help: "say something about this line to the coder", can: may(acts.canComment), do: acting(acts.askComment)},
 		{names: []string{"U"}, name: "unblock", help: "let a blocked task start over", can: may(is(blackboard.Blocked)), do: acting(acts.askUnblock)},
 		{names: []string{"f"}, name: "finalize", help: "make a draft a task that agents take", can: may(is(blackboard.Draft)), do: acting(acts.finalize)},
@@ -189,6 +191,18 @@ func (d acts) askUnblock() step {
 		_, err := d.verbs.Unblock(ctx, verb.WayOut{Task: id, Reason: reason})
 		return err
 	})
+}
+
+func (d acts) askPick() step {
+	return d.withReason("Let the attempt %s go on", "%s goes on", func(ctx context.Context, id, reason string) error {
+		_, err := d.verbs.Pick(ctx, verb.PickInput{Task: id, Reason: reason})
+		return err
+	})
+}
+
+func (d acts) pickable() bool {
+	t := d.picks()
+	return t != nil && slices.ContainsFunc(t.Tries, func(x dashboard.Try) bool { return x.ID == t.ID && x.Pick })
 }
 
 func (d acts) askHold() step {

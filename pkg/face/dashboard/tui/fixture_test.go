@@ -122,6 +122,10 @@ func (f *fake) Answer(_ context.Context, id, answer string) (verb.Answered, erro
 func (f *fake) ApproveMerge(_ context.Context, in verb.MergeDecision) (session.Done, error) {
 	return session.Done{}, f.called("approve-merge %s", in.Task)
 }
+func (f *fake) Pick(_ context.Context, in verb.PickInput) (session.Done, error) {
+	return session.Done{Task: in.Task}, f.called("pick %s %s", in.Task, in.Reason)
+}
+
 func (f *fake) RejectMerge(_ context.Context, in verb.MergeDecision) (session.Done, error) {
 	return session.Done{}, f.called("reject-merge %s %s", in.Task, in.Reason)
 }

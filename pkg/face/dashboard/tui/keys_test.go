@@ -39,6 +39,11 @@ var keyCases = map[string][]keyCase{
 	"x":     {{keys: []string{"3", "down", "down", "down", "down", "x"}, text: "no tests", call: "reject-merge task-5 no tests"}},
 	"c": {{keys: []string{"4", "down", "d", "]", "]", "c"}, text: "why?", call: "comment task-2 greet.go:12 why?", shows: "gets the comment with its next prompt"},
 		{keys: []string{"4", "down", "d", "down", "down", "down", "down", "c"}, text: "keep it", call: "comment task-2 greet.go:12 keep it"}, {keys: []string{"4", "down", "d", "c"}, text: "nice", call: "comment task-2 :0 nice"}, {keys: []string{"4", "down", "d", "]", "c"}, text: "split it", call: "comment task-2 greet.go:0 split it"}},
+	"w": {{board: func(f *fake) {
+		for i := range f.view.Tasks {
+			f.view.Tasks[i].Tries = []dashboard.Try{{ID: f.view.Tasks[i].ID, Pick: true}}
+		}
+	}, keys: []string{"down", "w"}, text: "shorter", call: "pick task-3 shorter", shows: "task-3 goes on"}},
 	"U":         {{keys: []string{"U"}, text: "go on", call: "unblock task-4 go on"}},
 	"f":         {{keys: []string{"/", "c", "o", "l", "o", "u", "enter", "f"}, call: "finalize task-7"}},
 	"i":         {{board: withKind("integration", ""), keys: []string{"i"}, text: "mine", call: "accept mine"}},

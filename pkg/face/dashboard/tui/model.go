@@ -447,6 +447,7 @@ type Verbs interface {
 	Answer(ctx context.Context, id, answer string) (verb.Answered, error)
 	ApproveMerge(ctx context.Context, in verb.MergeDecision) (session.Done, error)
 	RejectMerge(ctx context.Context, in verb.MergeDecision) (session.Done, error)
+	Pick(ctx context.Context, in verb.PickInput) (session.Done, error)
 	Release(ctx context.Context, in verb.ReleaseInput) (session.Done, error)
 	Unblock(ctx context.Context, w verb.WayOut) (session.Done, error)
 	Abandon(ctx context.Context, w verb.WayOut) (session.Done, error)

@@ -6,7 +6,7 @@ import { fold } from "./forms.js";
 import { showDiff, finding } from "./diff.js";
 import { output } from "./agents.js";
 
-const parts = [["", "Overview"], ["diff", "Diff"], ["attempts", "Attempts"], ["output", "Output"], ["history", "History"], ["fields", "Fields"]];
+const parts = [["", "Overview"], ["diff", "Diff"], ["compare", "Compare"], ["attempts", "Attempts"], ["output", "Output"], ["history", "History"], ["fields", "Fields"]];
 
 const good = ["finished", "completed", "approved", "merged", "submitted", "ok"];
 const outcome = (o) => h("span", { class: `outcome ${good.includes(o.toLowerCase()) ? "o-good" : o === "rejected" ? "o-wait" : "o-bad"}` }, words(o));
@@ -41,12 +41,24 @@ function overview(p) {
     section("What the coder means to do", list(p.intent)),
     section("Scope", p.scope && text(p.scope)),
     p.spec || p.spec_ref ? h("section", {}, h("h2", {}, "Spec ", p.spec_ref ? code(p.spec_ref) : null), p.spec ? h("pre", { dir: "auto", tabindex: "0", class: "spec" }, p.spec) : null) : null,
+    section("Attempts at this work", p.task.tries?.length ? h("ul", { class: "plain" }, p.task.tries.map((t) => h("li", {}, taskLink(t.id), " ", status(t.status), " ", [t.cli, cost(t.cost)].filter(Boolean).join(" · ")))) : null),
     section("Told", list(p.told)),
     section("Questions", list(p.questions.map((q) => q.text))),
     section("Depends on", links(p.depends_on)),
     section("Is waited for by", links(p.dependents)),
     actions(p),
   ];
+}
+
+// compare shows the attempts at the same work side by side, and lets a person pick one.
+function compare(p, place) {
+  const parts = (p.task.tries ?? []).map((t) => {
+    const diff = h("div");
+    return { end: showDiff(diff, t.id, () => board.tasks.get(t.id)?.status === "CLAIMED"), e: h("section", { "data-try": t.id }, h("h2", {}, taskLink(t.id), " ", status(t.status)), h("p", { class: "quiet" }, [t.cli, cost(t.cost)].filter(Boolean).join(" · ")),
+      t.pick ? fold("Pick …", { path: `/api/tasks/${path(t.id)}/pick`, fields: [{ name: "reason", label: "Why this one goes on" }], submit: "Pick", done: `${t.id} goes on.` }) : null, diff) };
+  });
+  place.replaceChildren(h("div", { class: "compare" }, parts.map((x) => x.e)));
+  return { again() { for (const x of parts) x.end.again(); }, close() { for (const x of parts) x.end.close(); } };
 }
 
 function attempt(a, newest) {
@@ -91,6 +103,7 @@ export function show(root, { rest }) {
         page.archived ? h("span", {}, "archived") : null),
       t.note ? text(t.note, "note") : "");
     for (const a of tabs.children) {
+      a.hidden = a.dataset.part === "compare" && !t.tries?.length;
       if (a.dataset.part === part) a.setAttribute("aria-current", "page");
       else a.removeAttribute("aria-current");
     }
@@ -100,7 +113,7 @@ export function show(root, { rest }) {
     live?.close();
     live = null;
     const draws = {
-      diff: () => { live = showDiff(body, id, () => (board.tasks.get(id) ?? page.task).status === "CLAIMED"); }, attempts: () => { live = attempts(page, body); }, output: () => { live = output(body, id); },
+      diff: () => { live = showDiff(body, id, () => (board.tasks.get(id) ?? page.task).status === "CLAIMED"); }, compare: () => { live = compare(page, body); }, attempts: () => { live = attempts(page, body); }, output: () => { live = output(body, id); },
       history: () => body.replaceChildren(history(page)),
       fields: () => body.replaceChildren(h("pre", { dir: "ltr", tabindex: "0" }, JSON.stringify(page.fields, null, 2))),
     };
