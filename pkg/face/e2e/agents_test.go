@@ -260,3 +260,39 @@ func checkSprint(t *testing.T, pr *project, s *server, b board) {
 		t.Error(err)
 	}
 }
+
+// A question is answered while the team works, and the work goes on; a change that is in conflict with another one is mended and merged.
+func TestAProgramComesThroughAQuestionAndAConflict(t *testing.T) {
+	t.Parallel()
+	tab := newTable(t, "A question and a conflict", "program\tquestions\tconflicts\tmerged\tseconds")
+	for _, p := range installed(t) {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			pr := newProject(t, newServer(t, trouble()), p, false)
+			for _, id := range []string{"first", "second"} {
+				pr.must(t, liza, "add-task", "--id", id, "--type", "docs", "--desc", "Say "+id, "--done", "same.txt says "+id, "--scope", "same.txt", "--spec", "specs/vision.md")
+			}
+			began, ended := time.Now(), make(chan string, 1)
+			go func() {
+				_, all, err := pr.run(t, sprintLimit(t), liza, "run", "--planners", "0", "--coders", "2", "--plain", "--timeout", "4m")
+				ended <- fmt.Sprint(all, err)
+			}()
+			waitFor(t, func() bool {
+				_, _, err := pr.run(t, time.Minute, liza, "answer", "q-1", "second")
+				return err == nil
+			})
+			all := <-ended
+			b := pr.board(t)
+			got := map[string]int{}
+			for _, id := range []string{"first", "second"} {
+				for _, e := range b.events(id) {
+					got[e]++
+				}
+			}
+			tab.add(p.name, got["blocked"], got["integration_failed"], got["merged"], fmt.Sprintf("%.0f", time.Since(began).Seconds()))
+			if said := pr.must(t, "git", "show", "integration:same.txt"); got["blocked"] != 1 || got["integration_failed"] != 1 || got["merged"] != 2 || said != "first\nsecond\n" {
+				t.Errorf("events %v, same.txt %q\n%s%s", got, said, all, pr.outputs(t))
+			}
+		})
+	}
+}

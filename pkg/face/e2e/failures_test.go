@@ -61,7 +61,7 @@ func TestAFailureOfTheProviderIsRecognised(t *testing.T) {
 					shown += ", it waits in silence"
 				}
 				tab.add(p.name, c.name, shown, status, fmt.Sprintf("%.0f", time.Since(began).Seconds()), len(s.seen()))
-				if want := append(slices.Clone(c.want), p.silence(c.name)...); !slices.Contains(want, outcome) {
+				if want := append(slices.Clone(c.want), append(p.silence(c.name), p.other[c.name])...); !slices.Contains(want, outcome) {
 					t.Errorf("%s is %s, want %s; liza step: %v\n%s", c.name, outcome, strings.Join(want, " or "), err, all)
 				}
 				checkFailed(t, pr, c.failure, status)

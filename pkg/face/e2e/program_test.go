@@ -34,6 +34,7 @@ type program struct {
 	files  func(url, home string) map[string]string // below the home folder
 	setup  func(url string) []string                // once, before the first run
 	silent string                                   // failures of which it says nothing while it waits
+	other  map[string]string                        // failures that it tells as another outcome
 	config string                                   // below agents.NAME: of .liza/config.yaml
 
 	// apart: the key or the URL is where the catalogue cannot know of it (in a variable of the person's own
@@ -57,6 +58,14 @@ func byACP() (all []program) {
 		p := plainPrograms[slices.IndexFunc(plainPrograms, func(p program) bool { return p.name == name })]
 		p.name, p.tools, p.config = name+"-acp", nil, ""
 		p.forgets = name == "gemini"
+		switch p.silent = ""; name {
+		case "codex":
+			p.silent = "429"
+		case "gemini": // its code for that is 500
+			p.other = map[string]string{"malformed": "overloaded"}
+		case "qwen", "opencode":
+			p.silent = "429 529 quota reset"
+		}
 		all = append(all, p)
 	}
 	return all

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 )
 
 // A way is how the model tells Liza what it has done.
@@ -104,4 +105,35 @@ func exitCommand(summary, payload string) string {
 		panic("no JSON: " + text)
 	}
 	return "All done.\n\n```json\n" + text + "\n```\n"
+}
+
+// trouble is the script of two coders whose changes of one file are in conflict. The second one first asks a question, and mends the
+// conflict when its merge has failed; the reviewer approves all.
+func trouble() func(a ask) answerOrCommand {
+	var mu sync.Mutex
+	ended := map[string]int{} // runs of a task's coder
+	return func(a ask) answerOrCommand {
+		if a.role == "code_reviewer" {
+			return answerOrCommand{text: exitCommand("It was read.", `"review": {"status": "ok"}`)}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		n := ended[a.task]
+		if a.task == "second" {
+			n--
+		}
+		command := fmt.Sprintf("echo %s > same.txt && git add -A && git commit -qm 'Say %s'", a.task, a.task)
+		if n > 0 {
+			command = "git merge -q integration; printf 'first\nsecond\n' > same.txt && git add -A && git commit -qm 'Say both'"
+		}
+		switch {
+		case n < 0:
+			ended[a.task]++
+			return answerOrCommand{text: `{"action": "STUCK", "evidence_files": [], "summary_for_supervisor": "It is not said which word.", "blocked_questions": ["Which word?"]}`}
+		case a.step == 0:
+			return answerOrCommand{command: command}
+		}
+		ended[a.task]++
+		return answerOrCommand{text: exitCommand("It is done.", "")}
+	}
 }

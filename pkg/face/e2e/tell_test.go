@@ -27,6 +27,11 @@ func TestATextReachesAProgramWhileItWorks(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, slowly)
 			pr := newProject(t, s, p, false)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log(pr.outputs(t))
+				}
+			})
 			pr.must(t, liza, "add-task", "--id", "readme", "--type", "docs", "--desc", "Show the command", "--done", "README.md has an example", "--scope", "README.md", "--spec", "specs/vision.md")
 			ended := make(chan string, 1)
 			go func() {
@@ -61,9 +66,9 @@ func TestATextReachesAProgramWhileItWorks(t *testing.T) {
 // slowly is a coder that works for some seconds in one call of a tool, and then does its task.
 func slowly(a ask) answerOrCommand {
 	if a.step == 0 && !a.resumed {
-		return answerOrCommand{command: "echo begun > begun; i=0; while test $i -lt 60; do sleep 0.1; i=$((i+1)); done; rm -f begun"}
+		return answerOrCommand{command: "echo begun > begun; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.5; done; rm begun"}
 	}
-	steps := []answerOrCommand{{command: "rm -f begun; " + work["readme"][0]}, {text: exitCommand("It is done.", "")}}
+	steps := []answerOrCommand{{command: "if test -e begun; then rm begun; fi; " + work["readme"][0]}, {text: exitCommand("It is done.", "")}}
 	if !a.resumed {
 		a.step--
 	}

@@ -368,6 +368,13 @@ type acpParams struct {
 			Status  string `json:"status"`
 		} `json:"entries"`
 		Cost json.RawMessage `json:"cost"`
+		Meta struct {
+			Codex struct {
+				Status struct {
+					Type string `json:"type"`
+				} `json:"threadStatus"`
+			} `json:"codex"`
+		} `json:"_meta"`
 	} `json:"update"`
 }
 
@@ -376,6 +383,8 @@ type acpFormat struct {
 	resumes bool // a later run can go on in this conversation
 	open    bool // what comes is of this run, not told again of an older one
 	more    bool // the text goes on
+	broken  bool // codex-acp has told that its turn failed: what it says next is the error
+	failure string
 	counts  counts
 }
 
@@ -457,7 +466,8 @@ func (f *acpFormat) end(result json.RawMessage, emit func(Event)) {
 		emit(Event{Kind: EventTurn})
 		return
 	}
-	emit(Event{Kind: EventFinal, Word: acpStops[r.Stop]})
+	emit(Event{Kind: EventFinal, Word: acpStops[r.Stop], Failed: f.failure != "", Text: f.failure})
+	f.broken, f.failure = false, ""
 }
 
 // update reads one session/update. It reports whether it knows that.
@@ -473,11 +483,16 @@ func (f *acpFormat) update(params json.RawMessage, emit func(Event)) bool {
 			return true
 		}
 	default:
+		f.broken = f.broken || u.Meta.Codex.Status.Type == "systemError"
 		return slices.Contains([]string{"user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "notice", "compaction_update", "compaction_summary_chunk"}, u.Kind)
 	}
 	switch u.Kind {
 	case "agent_message_chunk":
-		if text := acpText(u.Content); text != "" {
+		text := acpText(u.Content)
+		if f.broken && text != "" {
+			f.failure = text
+			emit(Event{Kind: EventError, Text: text})
+		} else if text != "" {
 			emit(Event{Kind: EventText, Text: text, More: f.more})
 			f.more = true
 		}

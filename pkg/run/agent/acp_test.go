@@ -361,3 +361,28 @@ func TestFiguresOfAPartOfARunAreUnknown(t *testing.T) {
 		}
 	}
 }
+
+// codex-acp ends a turn that failed like one that ended well, and says the error as if the model had.
+func TestAFailureThatIsToldAsAnAnswerIsOne(t *testing.T) {
+	t.Parallel()
+	update := func(u string) string {
+		return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{` + u + `}}}`
+	}
+	for text, want := range map[string]Outcome{
+		`{\"error\":{\"code\":\"context_length_exceeded\"}}\n\n`:     ContextFull,
+		`unexpected status 529: The server is overloaded`:            Overloaded,
+		`stream disconnected before completion: Transport error\n\n`: Network,
+		`it went wrong in a way that nobody knows`:                   Crashed,
+	} {
+		res, _ := readACP([]string{
+			`{"jsonrpc":"2.0","id":"session/new","result":{"sessionId":"s"}}`,
+			update(`"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I work"}`),
+			update(`"sessionUpdate":"session_info_update","_meta":{"codex":{"threadStatus":{"type":"systemError"}}}`),
+			update(`"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + text + `"}`),
+			`{"jsonrpc":"2.0","id":"session/prompt","result":{"stopReason":"end_turn"}}`,
+		}, 0)
+		if res.Outcome != want || res.Final != "I work" {
+			t.Errorf("%s: got %s (%s), final %q; want %s", text, res.Outcome, res.Error, res.Final, want)
+		}
+	}
+}

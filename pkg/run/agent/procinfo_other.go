@@ -110,3 +110,8 @@ func BootID() string {
 // waitExit returns true when the child has ended without reaping it. False: this cannot be told
 // here.
 func waitExit(int) bool { return false }
+
+const getTermios, setTermios = unix.TIOCGETA, unix.TIOCSETAW
+
+// waitChange is not known here: a program that is stopped has to be continued by hand.
+func waitChange(int) (stopped, ok bool) { return false, false }
