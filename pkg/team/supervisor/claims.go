@@ -43,7 +43,7 @@ func (s *Supervisor) code(soft, hard context.Context, st *blackboard.State) (boo
 	if err != nil || w.why != "" {
 		return false, w, err
 	}
-	if w, idle := s.nothingTo(st, s.look(hard, st)); idle {
+	if w, idle := s.programs.nothingTo(st, s.look(hard, st)); idle {
 		return false, w, nil
 	}
 	for {
@@ -99,7 +99,7 @@ func (s *Supervisor) codeOne(soft, hard context.Context, st *blackboard.State) (
 			return false, waiting{}, ErrAborted
 		}
 	}
-	if w, idle := s.nothingTo(st, err); idle {
+	if w, idle := s.programs.nothingTo(st, err); idle {
 		return false, w, s.onlyTask(err)
 	}
 	if err != nil {
@@ -130,12 +130,12 @@ func (s *Supervisor) review(soft, hard context.Context, st *blackboard.State) (b
 	if w, err := s.closed(hard, st); err != nil || w.why != "" {
 		return false, w, err
 	}
-	if w, idle := s.nothingTo(st, s.look(hard, st)); idle {
+	if w, idle := s.programs.nothingTo(st, s.look(hard, st)); idle {
 		s.offerReview()
 		return false, w, nil
 	}
 	c, err := s.Service.Reviews.ClaimReview(hard, s.Task)
-	if w, idle := s.nothingTo(st, err); idle {
+	if w, idle := s.programs.nothingTo(st, err); idle {
 		return false, w, s.onlyTask(err)
 	}
 	if err != nil {
@@ -192,20 +192,20 @@ func (s *Supervisor) offerReview() {
 	o.may, o.open = s.Service.Board.May, true
 }
 
-// withdraw ends the offer of a reviewer, and returns the review that was claimed for it.
-func (s *Supervisor) withdraw() (review *verb.Claimed) {
-	if s.offer == nil {
+// withdraw ends the offer, and returns the review that was claimed for it. Of nil it is nil.
+func (o *offer) withdraw() (review *verb.Claimed) {
+	if o == nil {
 		return nil
 	}
-	s.offer.mu.Lock()
-	defer s.offer.mu.Unlock()
-	review, s.offer.review, s.offer.open = s.offer.review, nil, false
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	review, o.review, o.open = o.review, nil, false
 	return review
 }
 
 // handTo lets the write that hands the work of u in also claim the next review, for a reviewer of the team that has nothing to do.
-func (s *Supervisor) handTo(ctx context.Context, st *blackboard.State, u *unit) {
-	if s.Running == nil || !s.Running.offered() {
+func (l *Running) handTo(ctx context.Context, st *blackboard.State, u *unit) {
+	if l == nil || !l.offered() {
 		return
 	}
 	review, claim, err := u.board.ReviewFor(ctx, st.Task(u.task))
@@ -222,7 +222,7 @@ func (s *Supervisor) handTo(ctx context.Context, st *blackboard.State, u *unit) 
 	}
 	f.Change = func(st *blackboard.State, _ transition.Actor) error {
 		if to == nil {
-			to = s.Running.takeOffer()
+			to = l.takeOffer()
 		}
 		if to == nil {
 			return errNoReviewer
@@ -272,9 +272,9 @@ func (s *Supervisor) closed(ctx context.Context, st *blackboard.State) (waiting,
 }
 
 // nothingTo reports whether a claim found nothing, lost a race, or has to wait.
-func (s *Supervisor) nothingTo(st *blackboard.State, err error) (waiting, bool) {
+func (p *programs) nothingTo(st *blackboard.State, err error) (waiting, bool) {
 	if isNothing(err) || isRefused(err) {
-		until := s.programs.heldBack(st)
+		until := p.heldBack(st)
 		return waiting{why: err.Error(), until: until, paused: !until.IsZero()}, true
 	}
 	return waiting{}, false

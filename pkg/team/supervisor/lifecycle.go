@@ -73,7 +73,7 @@ func (s *Supervisor) leave(cause error) error {
 	// Not the context of the work, which has ended by now.
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	s.withdraw() // what was claimed with it is released below
+	s.offer.withdraw() // what was claimed with it is released below
 	if s.lease.lost() || s.Service.Board.Caller.Token == "" {
 		return nil // the registration is another's now, or none was made
 	}

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
+	"liza/pkg/code/git"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/verb/board"
@@ -221,7 +222,7 @@ const (
 // handed off itself holds; else the supervisor tells what it can see.
 func (s *Supervisor) contextFull(ctx context.Context, u *unit, t *blackboard.Task, r *run) (next, error) {
 	if !handedOff(t, r.before) {
-		if _, err := u.board.Handoff(ctx, u.task, s.handoffOf(ctx, t, r.result)); err != nil {
+		if _, err := u.board.Handoff(ctx, u.task, handoffOf(ctx, s.Service.Board.Repo, s.Role, t, r.result)); err != nil {
 			return next{}, err
 		}
 	}
@@ -240,7 +241,7 @@ func handedOff(t *blackboard.Task, m board.Mark) bool {
 }
 
 // handoffOf is made of the last summary, the last output, and what the worktree shows.
-func (s *Supervisor) handoffOf(ctx context.Context, t *blackboard.Task, r agent.Result) blackboard.Handoff {
+func handoffOf(ctx context.Context, repo *git.Repo, role blackboard.Role, t *blackboard.Task, r agent.Result) blackboard.Handoff {
 	h := blackboard.Handoff{ContextUsed: "100%", NextAction: "Look at the worktree's commits and changes and go on from there"}
 	parts := []string{"The context was full before the work was done."}
 	if o := t.LastOutcome; o != nil && strings.TrimSpace(o.Summary) != "" {
@@ -249,17 +250,17 @@ func (s *Supervisor) handoffOf(ctx context.Context, t *blackboard.Task, r agent.
 	if said := lastOutput(r); said != "" {
 		parts = append(parts, "The last output: "+said)
 	}
-	if s.Role == blackboard.RoleReviewer {
+	if role == blackboard.RoleReviewer {
 		h.NextAction = "Review the submission from the start, with less output at a time"
 		h.Summary = strings.Join(parts, "\n")
 		return h
 	}
-	w, err := s.Service.Board.Repo.Inspect(ctx, s.Service.Board.Repo.WorktreePath(t.ID))
+	w, err := repo.Inspect(ctx, repo.WorktreePath(t.ID))
 	if err == nil && w.Exists && w.Head != "" && t.BaseCommit != "" {
-		if stat, err := s.Service.Board.Repo.DiffStat(ctx, t.BaseCommit, w.Head); err == nil && strings.TrimSpace(stat) != "" {
+		if stat, err := repo.DiffStat(ctx, t.BaseCommit, w.Head); err == nil && strings.TrimSpace(stat) != "" {
 			parts = append(parts, "Committed since the base:\n"+prose.Cut(strings.Trim(stat, "\n"), handoffStat))
 		}
-		if changed, err := s.Service.Board.Repo.ChangedFiles(ctx, t.BaseCommit, w.Head); err == nil {
+		if changed, err := repo.ChangedFiles(ctx, t.BaseCommit, w.Head); err == nil {
 			for _, c := range changed[:min(len(changed), handoffFiles)] {
 				h.FilesModified = append(h.FilesModified, c.Path)
 			}

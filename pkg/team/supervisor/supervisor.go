@@ -269,7 +269,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 		s.adopted = nil
 		return true, waiting{}, s.goOn(soft, hard, a)
 	}
-	if c := s.withdraw(); c != nil {
+	if c := s.offer.withdraw(); c != nil {
 		s.Service.ReviewClaimed(hard, c)
 		return true, waiting{}, s.reviewAll(soft, hard, *c)
 	}

@@ -352,7 +352,7 @@ func (s *Supervisor) beginNext(ctx context.Context, u *unit) (begun func()) {
 			u.board.Board.ThenNothing()
 		}
 	}
-	s.handTo(ctx, st, u)
+	s.Running.handTo(ctx, st, u)
 	r, done, err := u.board.ReserveNext(ctx)
 	return func() {
 		if err == nil && done() {
