@@ -150,6 +150,7 @@ func (l *teamLanding) say(warning bool, text string) {
 
 // finish lands what a team has done, and waits for what the forge has to say. It reports whether that gave the team new work.
 func (l *teamLanding) finish(ctx context.Context) (again bool, err error) {
+	was := l.goal(ctx)
 	for failures := 0; ; {
 		landed, err := l.round(ctx, true)
 		switch {
@@ -169,10 +170,18 @@ func (l *teamLanding) finish(ctx context.Context) (again bool, err error) {
 		if pause(ctx, landPoll) != nil {
 			return false, nil
 		}
-		if s, err := l.lander.Service.Board.View(ctx); err == nil && s.Goal != nil && s.Goal.Status == blackboard.InProgress {
+		if now := l.goal(ctx); now != "" && now != was {
 			return true, nil // a clock, or a person, began the next one
 		}
 	}
+}
+
+// goal is the id of the goal that is in progress, "" without one.
+func (l *teamLanding) goal(ctx context.Context) string {
+	if s, err := l.lander.Service.Board.View(ctx); err == nil && s.Goal != nil && s.Goal.Status == blackboard.InProgress {
+		return s.Goal.ID
+	}
+	return ""
 }
 
 // inConflict is how a run ends whose work cannot land as it is.

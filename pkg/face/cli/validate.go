@@ -30,7 +30,7 @@ type validateOptions struct {
 func newValidate(env *Env) *urfave.Command {
 	o := &validateOptions{env: env}
 	return &urfave.Command{
-		Name: "validate", Category: "look", ArgsUsage: "[FILE]", Usage: "check the board against every rule",
+		Name: "validate", Category: "repair", ArgsUsage: "[FILE]", Usage: "check the board against every rule",
 		Description: "All violations at once, with rule, id and line. The last line is VALID (warnings are allowed) or INVALID. FILE may be any state file, also\n" +
 			"outside of a project or one that does not parse. Changes nothing; --fix repairs what is provably safe, lists it, and checks again." +
 			examples("liza validate", "liza validate old-state.yaml --no-spec-files") + exitsText(0, 1, 2, 3, 5, 8),

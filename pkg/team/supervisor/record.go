@@ -126,7 +126,11 @@ func (rs *records) closeRecord(ctx context.Context, r *recording, exit *exitcmd.
 	if st, err := rs.Service.Board.View(ctx); err == nil {
 		r.in.Liza.StatusAfter, r.state = boardStatus(st), history.JobState(nil, false)
 		if t := st.Task(r.task); t != nil {
-			r.in.Liza.StatusAfter, r.state = string(t.Status), history.JobState(t, t.ReviewingBy != "")
+			after := *t
+			if r.out != nil && r.out.Status != "" {
+				after.Status = r.out.Status // others may have gone on by now
+			}
+			r.in.Liza.StatusAfter, r.state = string(after.Status), history.JobState(&after, t.ReviewingBy != "")
 		}
 	}
 	if r.task != "" {
