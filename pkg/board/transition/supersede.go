@@ -2,6 +2,7 @@ package transition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -216,11 +217,18 @@ func Pickable(t *blackboard.Task) bool {
 // Checked reports whether the checks of what was handed in have run.
 func Checked(t *blackboard.Task) bool { return t.Review != nil && t.Review.Commit == t.ReviewCommit }
 
-// Pick lets the attempt id go on, and ends the attempts losers (T44).
+// Pick lets the attempt id go on, and ends the attempts losers (T44). The one under review ends last: with it ends the review claim by which a
+// supervisor may pick.
 func Pick(s *blackboard.State, id string, losers []string, a Actor, saved map[string]Input, in Input, now time.Time) error {
 	in = in.reasoned()
 	in.By = blackboard.List{id}
-	for _, loser := range losers {
+	reviewed := func(id string) int {
+		if t := s.Find(id); t != nil && t.ReviewingBy != "" {
+			return 1
+		}
+		return 0
+	}
+	for _, loser := range slices.SortedStableFunc(slices.Values(losers), func(a, b string) int { return reviewed(a) - reviewed(b) }) {
 		own := in
 		own.Attic, own.SaveError = saved[loser].Attic, saved[loser].SaveError
 		if err := supersede(s, evPick, loser, a, own, now); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,19 +65,18 @@ func victim(plan string) {
 		d.Board.At = die
 		_, err = d.Board.Vault().KeepFound(ctx, planWithSecret)
 	case "plan":
-		begun := false // the writes that come before are not the plan's
-		p.At = func(point string) {
-			if begun {
-				die(point)
-			}
-		}
-		p.Open()
+		at := dieAfter(p, "plan.saved", die)
 		d := p.Service("")
-		d.Board.At = func(point string) {
-			begun = begun || point == "plan.saved"
-			die(point)
-		}
+		d.Board.At = at
 		_, err = applyWhole(d)
+	case "pick":
+		at := dieAfter(p, "pick.saved", die)
+		d := p.Supervised("code-reviewer-1")
+		if _, err = d.Reviews.ClaimReview(ctx, "task-1"); err != nil {
+			break
+		}
+		d.Board.At = at
+		_, err = d.Reviews.Pick(ctx, verb.PickInput{Task: "task-1-2", Reason: pickReason})
 	case "vote":
 		voting := false // the writes that come before are not the vote's
 		p.At = func(point string) {
@@ -99,6 +99,22 @@ func victim(plan string) {
 	}
 	fmt.Fprintln(os.Stderr, "the victim survived:", err)
 	os.Exit(3)
+}
+
+// dieAfter opens the place with failpoints of the store that count from the point first on: the writes before it are not the operation's.
+// It returns the failpoints of the service.
+func dieAfter(p *verbtest.Place, first string, die func(point string)) (at func(point string)) {
+	begun := false
+	p.At = func(point string) {
+		if begun {
+			die(point)
+		}
+	}
+	p.Open()
+	return func(point string) {
+		begun = begun || point == first
+		die(point)
+	}
 }
 
 // fatal ends the victim where a test would fail.
@@ -282,5 +298,100 @@ func TestCrashOfAVote(t *testing.T) {
 			}
 			p.Sound("task-1")
 		})
+	}
+}
+
+const pickReason = "it is shorter"
+
+// attemptsBoard is a project with three attempts at task-1, two of them handed in and one blocked, and a task that depends on them. In the
+// folder of each is work that is not committed.
+func attemptsBoard(t *testing.T) *verbtest.Place {
+	t.Helper()
+	p := verbtest.New(t)
+	p.Must(p.Service("").AddTask(t.Context(), verb.NewTask{Attempts: 3, Task: blackboard.Task{ID: "task-1", Description: "Write it", SpecRef: "specs/vision.md",
+		DoneWhen: "a file contains a word", Scope: "IN: all", Type: "docs"}}))
+	p.AddTask("next", "task-1")
+	for i, id := range []string{"task-1", "task-1-2", "task-1-3"} {
+		coder := p.Service(fmt.Sprintf("coder-%d", i+1))
+		p.Must(coder.Claim(t.Context(), id))
+		p.Commit(id)
+		if id == "task-1-3" {
+			p.Must(coder.Block(t.Context(), verb.BlockInput{Task: id, Reason: "the spec names two words", Questions: []string{"Which?"}}))
+		} else {
+			p.Must(coder.Submit(t.Context(), verb.SubmitInput{Task: id}))
+		}
+		verbtest.Write(t, filepath.Join(p.Repo.WorktreePath(id), "late.md"), "late work of "+id+"\n")
+	}
+	return p
+}
+
+// TestCrashOfAPick: killed between any two steps of a pick, all of it is done or nothing, and another pick follows (13.16).
+func TestCrashOfAPick(t *testing.T) {
+	t.Parallel()
+	all := []string{"task-1", "task-1-2", "task-1-3"}
+	for point, want := range map[string]string{"pick.saved": "open", "W1": "open", "W2": "open", "W3": "open", "W4": "open", "W5": "open", "W6": "", "W7": "", "W8": "", "W9": "",
+		"W10": "picked", "pick.applied": "picked", "drop.worktree": "picked"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			p := attemptsBoard(t)
+			crash(p, "pick", point)
+			p.Open()
+			d := p.Service("")
+			p.Must(d.Agents.Recover(t.Context()))
+			found := p.State()
+			statuses := fmt.Sprintln(found.Task("task-1").Status, found.Task("task-1-2").Status, found.Task("task-1-3").Status, found.Task("next").DependsOn)
+			winner, losers := "task-1-2", []string{"task-1", "task-1-3"}
+			switch {
+			case statuses == "SUPERSEDED READY_FOR_REVIEW SUPERSEDED [task-1-2]\n" && want != "open":
+				if done, err := d.Reviews.Pick(t.Context(), verb.PickInput{Task: winner, Reason: "again"}); err != nil || !done.Already || p.State().Revision != found.Revision {
+					t.Errorf("the same pick again: %+v, %v", done, err)
+				}
+			case statuses == "READY_FOR_REVIEW READY_FOR_REVIEW BLOCKED [task-1]\n" && want != "picked":
+				p.Sound(all...)
+				winner, losers = "task-1", all[1:]
+				p.Must(d.Reviews.Pick(t.Context(), verb.PickInput{Task: winner, Reason: pickReason}))
+			default:
+				t.Fatalf("after a kill at %s there is %s, want all or nothing %s", point, statuses, want)
+			}
+			p.Must(d.Agents.Recover(t.Context()))
+			p.Sound(winner)
+			pickedOnce(t, p, winner, losers)
+			if _, err := p.Supervised("code-reviewer-2").Reviews.ClaimReview(t.Context(), winner); err != nil {
+				t.Errorf("the one that goes on is not reviewed: %v", err)
+			}
+		})
+	}
+}
+
+// pickedOnce checks that the pick of winner ended each loser once, and that all work of the losers is in the attic.
+func pickedOnce(t *testing.T, p *verbtest.Place, winner string, losers []string) {
+	t.Helper()
+	s := p.State()
+	if x := s.Task(winner); x.Status != blackboard.ReadyForReview || fmt.Sprint(slices.Sorted(slices.Values(x.Supersedes))) != fmt.Sprint(losers) {
+		t.Errorf("%s is %s, in the place of %v", winner, x.Status, x.Supersedes)
+	}
+	if after := s.Task("next").DependsOn; fmt.Sprint(after) != "["+winner+"]" {
+		t.Errorf("what depended on the work depends on %v, want %s", after, winner)
+	}
+	journal := planTraces(t, p)
+	for _, id := range losers {
+		x, ended := s.Task(id), 0
+		for _, h := range x.History {
+			if h.Event == blackboard.HistorySuperseded {
+				ended++
+			}
+		}
+		if x.Status != blackboard.Superseded || fmt.Sprint(x.SupersededBy) != "["+winner+"]" || x.RescopeReason != pickReason || ended != 1 {
+			t.Errorf("%s is %s by %v, %q, ended %d times", id, x.Status, x.SupersededBy, x.RescopeReason, ended)
+		}
+		if n := strings.Count(journal+"\n", "superseded "+id+"\n"); n != 1 {
+			t.Errorf("the journal ends %s %d times", id, n)
+		}
+		for file, text := range map[string]string{id + ".md": "a word of " + id, "late.md": "late work of " + id} {
+			ref := p.Git(p.Dir, "for-each-ref", "--format=%(refname)", "--count=1", "refs/liza/attic/"+id)
+			if got := p.Git(p.Dir, "show", ref+":"+file); got != text {
+				t.Errorf("%s in the attic of %s is %q", file, id, got)
+			}
+		}
 	}
 }
