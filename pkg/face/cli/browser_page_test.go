@@ -81,6 +81,12 @@ func (b *tab) fill(selector, words string) {
 	b.do(chromedp.SendKeys(chromedp.CSS(selector), words, chromedp.NodeVisible))
 }
 
+// unfold opens the form whose title begins so.
+func (b *tab) unfold(title string) {
+	b.Helper()
+	b.wait(fmt.Sprintf(`(() => { const e = [...document.querySelectorAll("summary")].find((e) => e.textContent.startsWith(%q)); e?.click(); return Boolean(e); })()`, title))
+}
+
 func thePageFollowsASprint(b *tab) {
 	s := newSprint(b.T, 3)
 	verbtest.Write(b, s.scenario(), `
@@ -171,7 +177,7 @@ func aCommentReachesTheCoder(b *tab) {
 	b.says(".said", "Say it in Frisian")
 
 	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/waits"`))
-	b.wait(`(() => { const e = [...document.querySelectorAll("summary")].find((e) => e.textContent.startsWith("Reject")); e?.click(); return Boolean(e); })()`)
+	b.unfold("Reject")
 	b.fill(".fold[open] textarea", "task-00.md:1 is in the wrong language")
 	b.click(".fold[open] button.danger")
 	b.says("#told", "goes back to its coder")
@@ -233,7 +239,15 @@ func aPersonSteers(b *tab) {
 	b.says("[aria-label='To do']", "Greet in Frisian")
 	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/task/task-1"`))
 	b.says("main", "greet --lang fy prints")
-	b.wait(`(() => { const e = [...document.querySelectorAll("summary")].find((e) => e.textContent.startsWith("Edit")); e?.click(); return Boolean(e); })()`)
+	b.unfold("Tell")
+	b.fill(".fold[open] [name=text]", "Frisian has two words for it.")
+	b.click(".fold[open] button.act")
+	b.says("#told", "Noted: the next run for task-1 gets it.")
+	b.says("main", "queued: Frisian has two words for it.") // with where the text is
+	if list := verb.TextLines(p.State(), "task-1"); len(list) != 1 || list[0].State != "queued" {
+		b.Errorf("task-1 has the texts %+v", list)
+	}
+	b.unfold("Edit")
 	b.fill(".fold[open] [name=priority]", "5")
 	b.click(".fold[open] button.act")
 	b.says("#told", "task-1 is changed")
@@ -241,12 +255,12 @@ func aPersonSteers(b *tab) {
 		b.Errorf("the priority is %d", n)
 	}
 	b.do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/agent/coder-2"`))
-	b.wait(`(() => { const e = [...document.querySelectorAll("summary")].find((e) => e.textContent.startsWith("Stop")); e?.click(); return Boolean(e); })()`)
+	b.unfold("Stop")
 	b.fill(".fold[open] [name=reason]", "it loops")
 	b.click(".fold[open] button.danger")
 	b.says("#told", "coder-2 is stopped")
 	b.says("main", "it loops")
-	b.wait(`(() => { const e = [...document.querySelectorAll("summary")].find((e) => e.textContent.startsWith("Let it work")); e?.click(); return Boolean(e); })()`)
+	b.unfold("Let it work")
 	b.fill(".fold[open] [name=task]", "task-1")
 	b.click(".fold[open] button.act")
 	b.says("#told", "coder-2 begins again")

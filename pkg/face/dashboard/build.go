@@ -127,6 +127,13 @@ func (b builder) task(t *blackboard.Task) Task {
 		row.BlockedKind, row.BlockedReason = string(t.BlockedFor()), t.BlockedReason
 	}
 	row.Tries = tries(b.s, t)
+	if !t.Status.Terminal() && len(b.s.HumanNotes) > 0 {
+		for _, n := range b.s.Texts(t.ID) {
+			if !n.Liza() {
+				row.Told = append(row.Told, n.Receipt.State)
+			}
+		}
+	}
 	row.Note = note(t, row)
 	if rivals := transition.Rivals(b.s, t); len(rivals) > 0 && row.Note == "" {
 		row.Note = fmt.Sprintf("one of %d open attempts at %s", len(rivals)+1, t.AttemptOf)

@@ -134,6 +134,7 @@ type Task struct {
 	BlockedReason string            `json:"blocked_reason,omitempty"`
 	Note          string            `json:"note,omitempty"`  // one line that says why it does not continue
 	Tries         []Try             `json:"tries,omitempty"` // all attempts at its work, itself too, if there are several
+	Told          []string          `json:"told,omitempty"`  // where each text is that people told its agents
 
 	merges bool // the checks of its merge run
 }

@@ -42,7 +42,7 @@ export function question(title, about, what) {
 export function fold(title, what) {
   const e = h("details", { class: "fold" }, h("summary", {}, title));
   e.addEventListener("toggle", () => {
-    if (e.open && e.children.length === 1) e.append(form(what));
+    if (e.open && e.children.length === 1) e.append(form({ ...what, after: () => { e.open = false; what.after?.(); } })); // what came of it is drawn then
     if (e.open) e.querySelector("textarea, input")?.focus();
   });
   return e;
