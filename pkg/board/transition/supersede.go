@@ -209,6 +209,14 @@ func Rivals(s *blackboard.State, t *blackboard.Task) (list []*blackboard.Task) {
 	return list
 }
 
+// DecisionOn returns the command by which a person lets t go on: a pick while another attempt at its work is open, else a merge approval.
+func DecisionOn(s *blackboard.State, t *blackboard.Task) string {
+	if len(Rivals(s, t)) > 0 {
+		return "liza pick " + t.ID + " --reason TEXT"
+	}
+	return "liza approve-merge " + t.ID
+}
+
 // Pickable reports whether an attempt can be picked: it was handed in and is not on hold.
 func Pickable(t *blackboard.Task) bool {
 	return t.Status == blackboard.ReadyForReview && t.Hold == nil
@@ -283,7 +291,7 @@ var attemptsIn = Guard{"G82", "the other attempts at its work are READY_FOR_REVI
 
 var picked = Guard{"G83", "no other attempt at its work is open", func(m *move) error {
 	if r := Rivals(m.state, m.task); len(r) > 0 {
-		return m.refuseNext(fmt.Sprintf("liza pick %s --reason TEXT", m.task.ID), "G83", ExitRefused, "%s is one of several attempts, and %s is open (%s): one has to be picked first", m.task.ID, r[0].ID, r[0].Status)
+		return m.refuseNext(DecisionOn(m.state, m.task), "G83", ExitRefused, "%s is one of several attempts, and %s is open (%s): one has to be picked first", m.task.ID, r[0].ID, r[0].Status)
 	}
 	return nil
 }}

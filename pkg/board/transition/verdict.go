@@ -184,7 +184,7 @@ var reasonGiven = Guard{"G57", "a reason is given", func(m *move) error {
 // reviewersDecide: in mode disabled nothing but a person's decision moves the task (4.8).
 var reviewersDecide = Guard{"G65", "review.mode is not disabled", func(m *move) error {
 	if m.in.ReviewMode == blackboard.ReviewDisabled {
-		return m.refuseNext("liza approve-merge "+m.task.ID, "G65", ExitRefused, "review.mode is disabled: a person decides about %s", m.task.ID)
+		return m.refuseNext(DecisionOn(m.state, m.task), "G65", ExitRefused, "review.mode is disabled: a person decides about %s", m.task.ID)
 	}
 	return nil
 }}

@@ -92,7 +92,7 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	p.part("Done when", append([]string{t.DoneWhen}, t.AcceptanceCriteria...))
 	p.part("Scope", []string{t.Scope})
 	p.part("Dependencies", links(s, t))
-	p.part("Attempts at "+t.AttemptOf, triesText(tries(s, t)))
+	p.part("Attempts at "+t.AttemptOf, TriesText(tries(s, t)))
 	if t.Status == blackboard.Blocked {
 		p.part("Blocked: "+t.BlockedFor().Words(), append([]string{t.BlockedReason}, t.BlockedQuestions...))
 	}
@@ -237,10 +237,10 @@ func links(s *blackboard.State, t *blackboard.Task) []string {
 	return list
 }
 
-// triesText lists attempts with what each cost.
-func triesText(list []Try) (lines []string) {
+// TriesText lists attempts with what each cost.
+func TriesText(list []Try) (lines []string) {
 	for _, x := range list {
-		lines = append(lines, plain(fmt.Sprintf("%s (%s)%s%s", x.ID, x.Status, prose.After(" ", x.CLI), prose.After(", ", money(x.Cost)))))
+		lines = append(lines, plain(fmt.Sprintf("%s (%s)%s%s", x.ID, x.Status, prose.After(" ", x.CLI), prose.After(", cost ", money(x.Cost)))))
 	}
 	return lines
 }

@@ -179,6 +179,9 @@ type Waiting struct {
 	Next      string     `json:"next"`
 }
 
+// Picks reports whether the decision is which of several attempts goes on.
+func (w Waiting) Picks() bool { return strings.HasPrefix(w.Next, "liza pick ") }
+
 // Question is an open question of an agent.
 type Question = findings.Question
 

@@ -175,6 +175,7 @@ func TestNeedsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
+// P-192
 func TestARunHasTheSettingsOfItsAccountOnly(t *testing.T) {
 	t.Parallel()
 	options := Options{Custom: map[string]Entry{"claude": {Accounts: map[string]string{"work": "/home/ada/acc/work", "own": "/srv/own"}}, "mine": {Command: []string{"mine"}, Prompt: "stdin", Output: "text", Accounts: map[string]string{"a": "/srv/a"}}}}

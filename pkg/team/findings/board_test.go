@@ -66,6 +66,10 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 			f.ReviewMode = blackboard.ReviewDisabled
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.ReadyForReview})
 		}, waits: []string{"a: submitted; review.mode is disabled, so you decide; next: liza approve-merge a"}},
+		"nobody reviews one of several attempts": {make: func(f *Observation) {
+			f.ReviewMode = blackboard.ReviewDisabled
+			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.ReadyForReview, AttemptOf: "a"}, &blackboard.Task{ID: "a-2", Status: blackboard.Blocked, AttemptOf: "a", BlockedReason: "no key"})
+		}, waits: []string{"a: submitted; review.mode is disabled, so you decide; next: liza pick a --reason TEXT", "a-2: question: no key; next: liza show a-2"}},
 		"on hold": {make: func(f *Observation) {
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Unclaimed, Hold: &blackboard.Hold{By: "ada", Reason: "design"}}, &blackboard.Task{ID: "b", Status: blackboard.Merged, Hold: &blackboard.Hold{By: "ada"}})
 		}, waits: []string{"a: on hold by ada: design; next: liza unhold a"}},

@@ -158,7 +158,7 @@ func mergeApproval(l *look) {
 			}
 			l.raise(t.ID, next, "%s", text)
 		case l.byReviewMode(t):
-			l.add(Finding{Subject: t.ID, Next: next, Text: "submitted; review.mode is disabled, so you decide", faces: wait})
+			l.add(Finding{Subject: t.ID, Next: transition.DecisionOn(l.State, t), Text: "submitted; review.mode is disabled, so you decide", faces: wait})
 		}
 	}
 }

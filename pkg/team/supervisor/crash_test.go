@@ -325,7 +325,7 @@ func attemptsBoard(t *testing.T) *verbtest.Place {
 	return p
 }
 
-// TestCrashOfAPick: killed between any two steps of a pick, all of it is done or nothing, and another pick follows (13.16).
+// TestCrashOfAPick: killed between any two steps of a pick, all of it is done or nothing, and another pick follows (P-188).
 func TestCrashOfAPick(t *testing.T) {
 	t.Parallel()
 	all := []string{"task-1", "task-1-2", "task-1-3"}

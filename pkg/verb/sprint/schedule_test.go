@@ -15,6 +15,7 @@ import (
 	"liza/pkg/verb/verb/verbtest"
 )
 
+// P-190
 func TestOneOfManyProcessesCarriesAScheduleOut(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

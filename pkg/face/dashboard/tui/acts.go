@@ -154,7 +154,8 @@ func (d acts) askAnswer() step {
 }
 
 func (d acts) canApprove() bool {
-	return d.waitingOf("merge_approval", cmp.Or(d.under.task, "-")) != nil
+	w := d.waitingOf("merge_approval", cmp.Or(d.under.task, "-"))
+	return w != nil && !w.Picks()
 }
 
 func (d acts) askApprove() step {

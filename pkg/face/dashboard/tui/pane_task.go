@@ -74,6 +74,7 @@ func (x taskPane) content(width int) content {
 	p.items("Plan of the coder", t.Intent)
 	p.links("Waits for", t.DependsOn)
 	p.links("Is waited for by", t.Dependents)
+	p.items("Attempts at this work", dashboard.TriesText(t.Task.Tries))
 	p.items("Told", t.Told)
 	p.items("Checks", t.Checks)
 	p.attempts(t.Attempts)

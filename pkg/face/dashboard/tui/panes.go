@@ -371,6 +371,9 @@ func (s sight) offer(w dashboard.Waiting) string {
 		}
 		return clean(w.Next) + ", or U unblocks it, D gives it up"
 	case "merge_approval":
+		if w.Picks() {
+			return "d shows the change, w picks the attempt"
+		}
 		return "d shows the change, m approves the merge, x rejects it"
 	case "hold":
 		return "u lets it go on"

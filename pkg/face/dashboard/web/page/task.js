@@ -1,7 +1,7 @@
 // The page of a task: what is asked for, what was done, what others found, and what a person can do.
 import { h, text, inline, section, list, status, age, cost, money, when, short, span, taskLink, agentLink, words, later, code, over } from "./dom.js";
 import { board, get, path } from "./live.js";
-import { decide } from "./waits.js";
+import { decide, pick } from "./waits.js";
 import { fold } from "./forms.js";
 import { showDiff, finding } from "./diff.js";
 import { output } from "./agents.js";
@@ -55,7 +55,7 @@ function compare(p, place) {
   const parts = (p.task.tries ?? []).map((t) => {
     const diff = h("div");
     return { end: showDiff(diff, t.id, () => board.tasks.get(t.id)?.status === "CLAIMED"), e: h("section", { "data-try": t.id }, h("h2", {}, taskLink(t.id), " ", status(t.status)), h("p", { class: "quiet" }, [t.cli, cost(t.cost)].filter(Boolean).join(" · ")),
-      t.pick ? fold("Pick …", { path: `/api/tasks/${path(t.id)}/pick`, fields: [{ name: "reason", label: "Why this one goes on" }], submit: "Pick", done: `${t.id} goes on.` }) : null, diff) };
+      t.pick ? fold("Pick …", pick(t.id)) : null, diff) };
   });
   place.replaceChildren(h("div", { class: "compare" }, parts.map((x) => x.e)));
   return { again() { for (const x of parts) x.end.again(); }, close() { for (const x of parts) x.end.close(); } };

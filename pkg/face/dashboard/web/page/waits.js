@@ -23,6 +23,12 @@ function resubmit(w) {
     body: (v) => ({ limits: { [key]: Number(v[key]) } }) });
 }
 
+// picks reports whether the decision is which of several attempts goes on.
+const picks = (w) => w.next?.startsWith("liza pick ");
+
+// pick is the form that lets one of several attempts go on.
+export const pick = (id) => ({ path: `/api/tasks/${path(id)}/pick`, fields: [{ name: "reason", label: "Why this one goes on" }], submit: "Pick", done: `${id} goes on.` });
+
 export function decide(w) {
   switch (w.kind) {
     case "control": return [form({ path: "/api/resume", fields: [{ name: "note", label: "Note to the planner", optional: true }], submit: "Resume", done: "The team goes on." })];
@@ -31,7 +37,7 @@ export function decide(w) {
       form({ path: "/api/integration/accept", fields: [{ name: "reason", label: "Why this tip is right", optional: true }], submit: "Accept it", done: "Accepted." }),
       fold("Put it back …", { path: "/api/integration/restore", fields: [{ name: "reason", label: "Why", optional: true }], submit: "Restore the branch", kind: "danger", done: "Restored; the other tip is saved." })];
     case "question": return answers(w);
-    case "merge_approval": return [
+    case "merge_approval": return picks(w) ? [form(pick(w.task))] : [
       form({ path: task(w, "approve-merge"), submit: "Approve the merge", done: `${w.task} is approved.` }),
       fold("Reject …", { path: task(w, "reject-merge"), fields: [{ name: "reason", label: "File, what is wrong there, and what would be right", rows: 3 }], submit: "Reject", kind: "danger", done: `${w.task} goes back to its coder.` }),
       fold("Approve in spite of warnings …", { path: task(w, "approve-merge"), fields: [{ name: "reason", label: "Why" }], body: { override: true }, submit: "Approve all the same", done: `${w.task} is approved.` })];
@@ -70,9 +76,9 @@ function one(w, past) {
   const t = board.tasks.get(w.task);
   const hasWork = w.kind === "merge_approval" || w.kind === "blocked";
   return h("article", { class: `wait k-${w.kind}`, "data-row": true, tabindex: "-1" },
-    h("h2", {}, names[w.kind] ?? words(w.kind), w.task ? [": ", taskLink(w.task)] : null, t ? [" ", h("bdi", { class: "title" }, t.title)] : null),
+    h("h2", {}, picks(w) ? "An attempt to pick" : names[w.kind] ?? words(w.kind), w.task ? [": ", taskLink(w.task)] : null, t ? [" ", h("bdi", { class: "title" }, t.title)] : null),
     text(w.text, "why"), about,
-    hasWork ? h("p", { class: "links" }, h("a", { href: `#/task/${path(w.task)}/diff` }, "Diff"), " ", h("a", { href: `#/task/${path(w.task)}/attempts` }, "Attempts")) : null,
+    hasWork ? h("p", { class: "links" }, h("a", { href: `#/task/${path(w.task)}/diff` }, "Diff"), " ", h("a", { href: `#/task/${path(w.task)}/${picks(w) ? "compare" : "attempts"}` }, picks(w) ? "Compare" : "Attempts")) : null,
     past ? null : h("div", { class: "decide" }, decide(w)),
     w.next ? h("p", { class: "command" }, "or ", code(w.next)) : null);
 }
