@@ -250,8 +250,8 @@ type Schedule struct {
 	ID      string `yaml:"id"`               // sched-<n>
 	Cron    string `yaml:"cron,omitempty"`   // minute, hour, day, month, day of the week |  | it comes once
 	Zone    string `yaml:"zone,omitempty"`   // time zone of the cron line, such as Europe/Berlin |  | UTC
-	Do      string `yaml:"do"`               // goal, import or sync
-	Args    List   `yaml:"args,omitempty"`   // text of the goal; or tracker and issues, files or folders to import |  | sync has none
+	Do      string `yaml:"do"`               // goal, import, sync or land
+	Args    List   `yaml:"args,omitempty"`   // text of the goal, and tracker and issue that it is made of; or tracker and issues, files or folders to import |  | sync and land have none
 	Labels  List   `yaml:"labels,omitempty"` // labels of the issues to import |  | issues are named, or files
 	Spec    string `yaml:"spec,omitempty"`   // spec of the goal |  | that of the goal before
 	By      string `yaml:"by"`               // name of the person

@@ -179,6 +179,7 @@ const (
 	ScheduleGoal   = "goal"
 	ScheduleImport = "import"
 	ScheduleSync   = "sync"
+	ScheduleLand   = "land" // look at the forge; asked for by a webhook alone
 )
 
 // Schedule returns the schedule with that id, or nil. It may be changed.
@@ -193,6 +194,9 @@ func (s *State) Schedule(id string) *Schedule {
 // What says what x does, in the words of its command.
 func (x *Schedule) What() string {
 	text := x.Do + " " + strings.Join(x.Args, " ")
+	if x.Do == ScheduleGoal && len(x.Args) > 0 {
+		text = x.Do + " " + x.Args[0]
+	}
 	if len(x.Labels) > 0 {
 		text += " --label " + strings.Join(x.Labels, " --label ")
 	}

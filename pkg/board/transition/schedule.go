@@ -68,7 +68,8 @@ func AddSchedule(s *blackboard.State, x *blackboard.Schedule, a Actor, now time.
 	}
 	n := 0
 	for _, old := range s.Schedules {
-		if old.Cron == x.Cron && old.Zone == x.Zone && old.Do == x.Do && old.Spec == x.Spec && slices.Equal(old.Args, x.Args) && slices.Equal(old.Labels, x.Labels) {
+		untried := old.Turn == nil && old.Last == "" // what is under way may have looked before the news
+		if (x.Cron != "" || untried) && old.Cron == x.Cron && old.Zone == x.Zone && old.Do == x.Do && old.Spec == x.Spec && slices.Equal(old.Args, x.Args) && slices.Equal(old.Labels, x.Labels) {
 			x.ID = old.ID
 			return ErrAlreadyDone
 		}
@@ -85,13 +86,13 @@ func maySchedule(s *blackboard.State, x *blackboard.Schedule, by caller) error {
 	usage := func(format string, args ...any) error {
 		return refuse("G09", ExitUsage, "liza help schedule", format, args...)
 	}
-	goal, imports := x.Do == blackboard.ScheduleGoal, x.Do == blackboard.ScheduleImport
+	goal, imports, system := x.Do == blackboard.ScheduleGoal, x.Do == blackboard.ScheduleImport, by.party&BySystem != 0
 	switch {
-	case by.party&(ByHuman|BySystem) == 0:
+	case by.party&ByHuman == 0 && !system:
 		return refuse("G03", ExitRefused, "liza note TEXT", "only people may schedule work")
-	case !goal && !imports && x.Do != blackboard.ScheduleSync:
+	case !goal && !imports && x.Do != blackboard.ScheduleSync && (x.Do != blackboard.ScheduleLand || !system):
 		return usage("'%s' cannot be scheduled; it must be goal, import or sync", x.Do)
-	case goal && (len(x.Args) != 1 || blank(x.Args[0])):
+	case goal && (len(x.Args) == 0 || blank(x.Args[0]) || len(x.Args) > 1 && !system):
 		return usage("a goal is one text: say in a sentence what is to be built")
 	case imports && len(x.Args) == 0:
 		return usage("import what? name a tracker, files or folders")
@@ -99,7 +100,7 @@ func maySchedule(s *blackboard.State, x *blackboard.Schedule, by caller) error {
 		return usage("sync takes no argument")
 	case x.Spec != "" && !goal, len(x.Labels) > 0 && !imports:
 		return usage("--spec is for a goal, --label for an import")
-	case x.Cron == "" && by.party&BySystem == 0:
+	case x.Cron == "" && !system:
 		return usage("say when: a cron line such as '0 3 * * 1-5'")
 	case len(s.Schedules) >= maxSchedules:
 		return refuse("G06", ExitRefused, "liza schedule --list", "the board has %d schedules, and no more fit", maxSchedules)
@@ -158,10 +159,11 @@ func EndScheduled(s *blackboard.State, id string, turn blackboard.Turn, result s
 	if x == nil || x.Turn == nil || *x.Turn != turn {
 		return refuse("G31", ExitLeaseLost, "liza schedule --list", "the turn of %s is over", id)
 	}
+	first := x.Last == ""
 	x.Turn, x.Last, x.Result, x.Failed = nil, blackboard.TimeOf(now), oneLine(result), failed
 	created, _ := x.Created.At()
 	switch next, err := NextTime(x.Cron, x.Zone, now); {
-	case x.Cron == "" && failed && now.Sub(created) < giveUpOnce:
+	case x.Cron == "" && failed && (first || now.Sub(created) < giveUpOnce):
 		x.Next = blackboard.TimeOf(now.Add(retryOnce))
 	case x.Cron == "":
 		s.Schedules = slices.DeleteFunc(s.Schedules, func(old *blackboard.Schedule) bool { return old == x })

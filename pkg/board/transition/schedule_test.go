@@ -120,6 +120,31 @@ func TestWorkThatComesOnceIsTriedAgainForAnHour(t *testing.T) {
 	}
 }
 
+func TestNewsJoinsOnlyWorkThatNobodyHasTried(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	add := func() string {
+		x := &blackboard.Schedule{Do: "land"}
+		if err := AddSchedule(b.State, x, SystemActor(blackboard.ProcessFacts{}), b.now); err != nil && !IsAlreadyDone(err) {
+			t.Fatal(err)
+		}
+		return x.ID
+	}
+	want(t, "the first", add(), "sched-1")
+	want(t, "while it waits", add(), "sched-1")
+	turn := blackboard.Turn{Host: "h1", PID: 7}
+	TakeScheduled(b.Schedule("sched-1"), &turn, b.now)
+	want(t, "while it looks", add(), "sched-2")
+	want(t, "again", add(), "sched-2")
+	// Work that waited for long is tried again after its first failure.
+	b.now = b.now.Add(48 * time.Hour)
+	b.must(EndScheduled(b.State, "sched-1", turn, "no connection", true, b.now))
+	want(t, "tried again", b.Schedule("sched-1") != nil, true)
+	TakeScheduled(b.Schedule("sched-1"), &turn, b.now)
+	b.must(EndScheduled(b.State, "sched-1", turn, "no connection", true, b.now))
+	want(t, "given up", b.Schedule("sched-1") == nil, true)
+}
+
 func TestWhoMayScheduleWhat(t *testing.T) {
 	t.Parallel()
 	b := team(t)
@@ -130,6 +155,8 @@ func TestWhoMayScheduleWhat(t *testing.T) {
 	b.refused("G03", ExitRefused, "only people", add(supervisorOf("coder-1"), blackboard.Schedule{Cron: line, Do: "sync"}))
 	for message, x := range map[string]blackboard.Schedule{
 		"a goal is one text":        {Cron: line, Do: "goal"},
+		"say in a sentence":         {Cron: line, Do: "goal", Args: blackboard.List{"Hello", "github", "12"}},
+		"'land' cannot be":          {Cron: line, Do: "land"},
 		"import what?":              {Cron: line, Do: "import"},
 		"sync takes no argument":    {Cron: line, Do: "sync", Args: blackboard.List{"x"}},
 		"'dance' cannot be":         {Cron: line, Do: "dance"},

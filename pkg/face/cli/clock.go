@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"liza/pkg/base/prose"
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/face/verbs"
 	"liza/pkg/run/agent"
 	"liza/pkg/team/supervisor"
+	"liza/pkg/verb/importer"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 )
@@ -73,19 +75,48 @@ func (c *clock) round(ctx context.Context) bool {
 	return text != "" && ctx.Err() == nil
 }
 
-// outside does what a schedule asks for besides goals.
-func (c *clock) outside(ctx context.Context, x blackboard.Schedule) (string, error) {
-	if x.Do == blackboard.ScheduleSync {
+// outside is a sprint.Outside.
+func (c *clock) outside(ctx context.Context, x blackboard.Schedule) (said string, with func(*blackboard.State, transition.Actor) error, err error) {
+	o := &importOptions{env: c.env, labels: x.Labels, at: func(name string) string { return fileAt(c.service, name) }}
+	switch x.Do {
+	case blackboard.ScheduleGoal:
+		if err = o.gather(ctx, c.service, x.Args[1:]); err == nil && o.items[0].Closed {
+			err = errors.New("the issue is closed")
+		}
+		return "", importer.Change(c.service, o.items, o.in, new(importer.Imported)), err
+	case blackboard.ScheduleSync:
 		v := verbs.Find("sync")
 		in, err := v.Parse(nil, nil)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		result, err := v.Run(ctx, c.service, in)
-		return headline(v.Say(in, result).Body), err
+		return headline(v.Say(in, result).Body), nil, err
+	case blackboard.ScheduleLand:
+		said, err = c.land(ctx)
+	default:
+		said, err = c.imports(ctx, o, x.Args)
 	}
-	o := &importOptions{env: c.env, labels: x.Labels, at: func(name string) string { return fileAt(c.service, name) }}
-	out, err := o.bring(ctx, c.service, x.Args)
+	return said, nil, err
+}
+
+// land looks at the forge, when nobody else does.
+func (c *clock) land(ctx context.Context) (string, error) {
+	l, err := c.env.forges().lander(ctx, c.service)
+	if err != nil {
+		return "", err
+	}
+	for {
+		landed, err := l.Round(ctx, "", false)
+		if held := new(safefile.HeldError); errors.As(err, &held) && pause(ctx, time.Second) == nil {
+			continue
+		}
+		return headline(landedText(landed)), err
+	}
+}
+
+func (c *clock) imports(ctx context.Context, o *importOptions, args []string) (string, error) {
+	out, err := o.bring(ctx, c.service, args)
 	told := ""
 	if len(out.Told) > 0 {
 		told = "; " + prose.OneLine(strings.Join(out.Told, "; "), 200)

@@ -69,20 +69,27 @@ func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string)
 
 // bring takes in what args name.
 func (o *importOptions) bring(ctx context.Context, d *verb.Service, args []string) (importer.Imported, error) {
-	var none importer.Imported
+	if err := o.gather(ctx, d, args); err != nil {
+		return importer.Imported{}, err
+	}
+	return importer.Import(ctx, d, o.items, o.in)
+}
+
+// gather reads what args name.
+func (o *importOptions) gather(ctx context.Context, d *verb.Service, args []string) error {
 	s, err := d.Board.View(ctx)
 	if err != nil {
-		return none, err
+		return err
 	}
 	switch {
 	case len(args) == 0 && len(o.labels) > 0:
-		return none, usagef("liza help import", "--label needs a tracker: liza import github --label NAME")
+		return usagef("liza help import", "--label needs a tracker: liza import github --label NAME")
 	case len(args) == 0:
 		err = o.again(ctx, d, s)
 	case slices.Contains(forge.TrackerKinds, args[0]):
 		err = o.tracker(ctx, d, s, args[0], args[1:])
 	case len(o.labels) > 0:
-		return none, usagef("liza help import", "--label is for trackers; %q is none of %s", args[0], strings.Join(forge.TrackerKinds, ", "))
+		return usagef("liza help import", "--label is for trackers; %q is none of %s", args[0], strings.Join(forge.TrackerKinds, ", "))
 	default:
 		for _, name := range args {
 			if err = o.lists(d, o.at(name)); err != nil {
@@ -91,9 +98,9 @@ func (o *importOptions) bring(ctx context.Context, d *verb.Service, args []strin
 		}
 	}
 	if err != nil {
-		return none, importTrouble(err)
+		return importTrouble(err)
 	}
-	return importer.Import(ctx, d, o.items, o.in)
+	return nil
 }
 
 // lists takes what the check lists at a path say.

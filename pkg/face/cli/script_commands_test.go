@@ -40,6 +40,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"sql":       cmdSQL,
 	"cutoff":    cmdCutoff,
 	"forge":     cmdForge,
+	"hook":      cmdHook,
 	"issue":     cmdIssue,
 }
 

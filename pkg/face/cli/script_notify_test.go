@@ -6,8 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -70,6 +73,36 @@ func cmdForge(ts *testscript.TestScript, neg bool, args []string) {
 
 // forges are those of running scripts, by their folder.
 var forges sync.Map
+
+// cmdHook is the forge that calls a webhook of the liza serve whose output is in FILE: about an issue, or about a request when that is 0.
+func cmdHook(ts *testscript.TestScript, neg bool, args []string) {
+	there, ok := forges.Load(ts.MkAbs(".tmp"))
+	if neg || !ok || len(args) < 5 {
+		ts.Fatalf("usage: hook FILE KIND SECRET ID ISSUE [old|large|forged]; after forge")
+	}
+	url := regexp.MustCompile(`http://[0-9.:]+/`).FindString(ts.ReadFile(args[0]))
+	issue, err := strconv.Atoi(args[4])
+	ts.Check(err)
+	how, at := append(args, "")[5], time.Now()
+	if how == "old" {
+		at = at.Add(-11 * time.Minute)
+	}
+	header, body := there.(*forgetest.Forge).Hook(args[1], args[2], args[3], issue, at)
+	switch how {
+	case "large":
+		body = append(body, strings.Repeat(" ", 1<<20)...)
+	case "forged":
+		body = append(body, ' ')
+	}
+	r, err := http.NewRequest(http.MethodPost, url+"hooks/"+args[1], strings.NewReader(string(body)))
+	ts.Check(err)
+	r.Header = header
+	answer, err := http.DefaultClient.Do(r)
+	ts.Check(err)
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(answer.Body)
+	_, _ = fmt.Fprintf(ts.Stdout(), "%d %s", answer.StatusCode, text)
+}
 
 // cmdIssue is what a person does in the forge's tracker.
 func cmdIssue(ts *testscript.TestScript, neg bool, args []string) {

@@ -58,13 +58,19 @@ func Import(ctx context.Context, d *verb.Service, items []Outside, in ImportInpu
 	if err := d.Board.PersonOnly(ctx, "import"); err != nil {
 		return Imported{}, err
 	}
+	var out Imported
+	err := d.Board.Update(ctx, "import", Change(d, items, in, &out))
+	return out, err
+}
+
+// Change returns what Import does within a write. out has what it did.
+func Change(d *verb.Service, items []Outside, in ImportInput, out *Imported) func(*blackboard.State, transition.Actor) error {
 	// Outside the update, which may run more than once.
 	clean := make([]Outside, 0, len(items))
 	for _, o := range items {
 		clean = append(clean, tidy(d, o))
 	}
-	var out Imported
-	err := d.Board.Update(ctx, "import", func(s *blackboard.State, a transition.Actor) error {
+	return func(s *blackboard.State, a transition.Actor) error {
 		t := taking{Service: d, in: in, state: s, actor: a, taken: map[string]bool{}}
 		for task := range s.Tasks() {
 			t.taken[strings.ToLower(task.ID)] = true
@@ -76,10 +82,9 @@ func Import(ctx context.Context, d *verb.Service, items []Outside, in ImportInpu
 		if err := t.all(slices.Clone(clean)); err != nil {
 			return err
 		}
-		out = t.out
+		*out = t.out
 		return nil
-	})
-	return out, err
+	}
 }
 
 // tidy makes what comes from outside fit for the board: bounded, masked, and with control characters that can be seen.

@@ -22,7 +22,7 @@ type GoalInput struct {
 	AbandonOpen bool   // give up the tasks of the present goal that are open
 	Reason      string
 
-	With func(*blackboard.State) error // a further change in the write that begins the goal; nil: there is none
+	With func(*blackboard.State, transition.Actor) error // a further change in the write that begins the goal; nil: there is none
 }
 
 // GoalStarted is the result of NextGoal.
@@ -135,7 +135,7 @@ func startGoal(ctx context.Context, d *verb.Service, goal string, in GoalInput, 
 		out.Goal, out.Spec, out.Sprint = g.ID, in.Spec, s.Sprint.ID
 		out.Before, out.Status, out.File, out.Archived = was.Goal.ID, was.Goal.Status, d.Board.Rel(d.Board.Project.Archive(was.Sprint.ID)), listed(archived)
 		if in.With != nil {
-			return in.With(s)
+			return in.With(s, a)
 		}
 		return nil
 	})

@@ -113,9 +113,13 @@ const outsideTime = 10 * time.Minute
 
 var errNotDue = errors.New("nothing is due")
 
+// An Outside does what a schedule asks for besides its goal, and says what came of it. It may be repeated when it was interrupted.
+// For the goal of an issue it returns the change that brings the issue's text to the board.
+type Outside func(context.Context, blackboard.Schedule) (string, func(*blackboard.State, transition.Actor) error, error)
+
 // CarryOut does what one schedule that is due asks for, and says what came of it; "": none is due. turn is this process. A goal
-// begins in the write that ends the turn; outside does what else there is, and may be repeated when it was interrupted.
-func CarryOut(ctx context.Context, d *verb.Service, turn blackboard.Turn, outside func(context.Context, blackboard.Schedule) (string, error)) (string, error) {
+// begins, with the issue that it is made of, in the write that ends the turn.
+func CarryOut(ctx context.Context, d *verb.Service, turn blackboard.Turn, outside Outside) (string, error) {
 	s, err := d.Board.View(ctx)
 	if err != nil || transition.NextScheduled(s, d.Board.ControlOn(s), d.Board.Facts(), d.Board.Now()) == nil {
 		return "", err
@@ -145,15 +149,18 @@ func CarryOut(ctx context.Context, d *verb.Service, turn blackboard.Turn, outsid
 		}
 		return transition.EndScheduled(s, x.ID, turn, result, err != nil, d.Board.Now())
 	}
-	if x.Do == blackboard.ScheduleGoal {
-		if _, err = NextGoal(ctx, d, GoalInput{Text: x.Args[0], Spec: x.Spec, With: end}); err == nil {
-			return x.ID + ": " + result, nil
-		}
-	} else {
+	with := func(*blackboard.State, transition.Actor) error { return nil }
+	if x.Do != blackboard.ScheduleGoal || len(x.Args) > 1 {
 		within, cancel := context.WithTimeout(ctx, outsideTime)
-		result, err = outside(within, x)
+		result, with, err = outside(within, x)
 		cancel()
 		d.Board.Failpoint("schedule.done")
+	}
+	if err == nil && x.Do == blackboard.ScheduleGoal {
+		both := func(s *blackboard.State, a transition.Actor) error { return errors.Join(with(s, a), end(s)) }
+		if _, err = NextGoal(ctx, d, GoalInput{Text: x.Args[0], Spec: x.Spec, With: both}); err == nil {
+			return x.ID + ": " + result, nil
+		}
 	}
 	if ctx.Err() != nil { // the next one begins it again
 		return "", nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb/verbtest"
 )
@@ -28,13 +29,13 @@ func TestOneOfManyProcessesCarriesAScheduleOut(t *testing.T) {
 	}
 	var mu sync.Mutex
 	count, texts := map[string]int{}, []string{}
-	outside := func(_ context.Context, x blackboard.Schedule) (string, error) {
+	outside := func(_ context.Context, x blackboard.Schedule) (string, func(*blackboard.State, transition.Actor) error, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if count[x.ID]++; x.Do == blackboard.ScheduleSync {
-			return "", errors.New("no base branch")
+			return "", nil, errors.New("no base branch")
 		}
-		return "1 made", nil
+		return "1 made", nil, nil
 	}
 	var all sync.WaitGroup
 	var failed atomic.Int32

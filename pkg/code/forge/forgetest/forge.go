@@ -6,6 +6,10 @@ package forgetest
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -313,4 +317,44 @@ func (f *Forge) MergeQueued() {
 			_ = f.merge(r, false)
 		}
 	}
+}
+
+// Hook is the call of a webhook about an issue, or, when issue is 0, about a request: its headers, with the secret as that kind of forge
+// proves it, and its body. at is when it happened.
+func (f *Forge) Hook(kind, secret, id string, issue int, at time.Time) (http.Header, []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	repo := Owner + "/" + Name
+	about := map[string]any{"updated_at": at.UTC().Format(time.RFC3339), "created_at": f.now}
+	body := map[string]any{"repository": map[string]any{"full_name": repo}, "pull_request": about}
+	events := map[string]string{"github": "pull_request", "gitea": "pull_request", "gitlab": "Merge Request Hook"}
+	if i := f.issue(issue); i != nil {
+		events = map[string]string{"github": "issues", "gitea": "issues", "gitlab": "Issue Hook"}
+		var names, titles []any
+		for _, l := range i.Labels {
+			names, titles = append(names, map[string]any{"name": l}), append(titles, map[string]any{"title": l})
+		}
+		about["number"], about["iid"], about["title"], about["state"], about["labels"] = issue, issue, i.Title, i.State, names
+		body["issue"] = about
+		if delete(body, "pull_request"); kind == "gitlab" {
+			about["labels"] = titles
+		}
+	}
+	if kind == "gitlab" {
+		about["updated_at"] = at.UTC().Format("2006-01-02 15:04:05 UTC")
+		body = map[string]any{"project": map[string]any{"path_with_namespace": repo}, "object_attributes": about}
+	}
+	data, _ := json.Marshal(body)
+	sum := hmac.New(sha256.New, []byte(secret))
+	sum.Write(data)
+	signature := hex.EncodeToString(sum.Sum(nil))
+	h := http.Header{}
+	for _, pair := range map[string][][2]string{
+		"github": {{"X-GitHub-Event", events[kind]}, {"X-GitHub-Delivery", id}, {"X-Hub-Signature-256", "sha256=" + signature}},
+		"gitea":  {{"X-Gitea-Event", events[kind]}, {"X-Gitea-Delivery", id}, {"X-Gitea-Signature", signature}},
+		"gitlab": {{"X-Gitlab-Event", events[kind]}, {"X-Gitlab-Event-UUID", id}, {"X-Gitlab-Token", secret}},
+	}[kind] {
+		h.Set(pair[0], pair[1])
+	}
+	return h, data
 }
