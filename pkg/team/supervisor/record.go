@@ -16,6 +16,7 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/verb/board"
+	"liza/pkg/verb/outcome"
 )
 
 // Records keeps the runs of a member in the histories of their tasks.
@@ -127,7 +128,7 @@ func (rs *records) closeRecord(ctx context.Context, r *recording, exit *exitcmd.
 		r.in.Liza.StatusAfter, r.state = boardStatus(st), history.JobState(nil, false)
 		if t := st.Task(r.task); t != nil {
 			after := *t
-			if r.out != nil && r.out.Status != "" {
+			if r.out != nil && r.out.Effect == outcome.Applied && r.out.Status != "" {
 				after.Status = r.out.Status // others may have gone on by now
 			}
 			r.in.Liza.StatusAfter, r.state = string(after.Status), history.JobState(&after, t.ReviewingBy != "")
