@@ -282,25 +282,24 @@ func (h Interactions) Finish(ctx context.Context, begun int, in Interaction) err
 }
 
 // Recover turns the requests of processes that are not alive into failed interactions, and returns
-// their number.
-func (h Interactions) Recover(ctx context.Context, alive func(Owner) bool) (int, error) {
+// the ids of their runs, "" for one that has none.
+func (h Interactions) Recover(ctx context.Context, alive func(Owner) bool) (runs []string, err error) {
 	if waiting, err := h.pending(); err != nil || len(waiting) == 0 {
-		return 0, err
+		return nil, err
 	}
 	unlock, err := h.lock(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer unlock()
 	waiting, err := h.pending()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	n := 0
 	for _, number := range waiting {
 		p, err := h.readPending(number)
 		if err != nil {
-			return n, err
+			return runs, err
 		}
 		if p == nil || alive(p.Owner) {
 			continue
@@ -308,14 +307,14 @@ func (h Interactions) Recover(ctx context.Context, alive func(Owner) bool) (int,
 		p.Interaction.Response.Status = Failed
 		p.Interaction.Liza.Error = "its supervisor ended before the run did"
 		if _, err := h.append(p.Interaction); err != nil {
-			return n, err
+			return runs, err
 		}
 		if err := h.forget(number); err != nil {
-			return n, err
+			return runs, err
 		}
-		n++
+		runs = append(runs, p.Interaction.Liza.ID)
 	}
-	return n, nil
+	return runs, nil
 }
 
 func (h Interactions) pendingFile(n int) string {

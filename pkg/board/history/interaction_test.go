@@ -171,9 +171,9 @@ func TestARequestWhoseSupervisorDiedBecomesAnError(t *testing.T) {
 	if info, err := os.Stat(h.pendingFile(2)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the waiting request: %v, %v", info, err)
 	}
-	n, err := h.Recover(t.Context(), func(o Owner) bool { return o == mine })
-	if err != nil || n != 1 {
-		t.Fatalf("recovered %d, %v; want 1", n, err)
+	runs, err := h.Recover(t.Context(), func(o Owner) bool { return o == mine })
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("recovered %q, %v; want 1", runs, err)
 	}
 	if list := h.numbers(t, 2); list[1].Response.Status != Failed || list[1].Request.Prompt != "Try" || list[1].Liza.Error == "" {
 		t.Errorf("it became %+v", list[1])

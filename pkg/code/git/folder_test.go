@@ -367,3 +367,29 @@ func TestCommitsOfARunStartNoHookOfThePerson(t *testing.T) {
 		t.Errorf("the branch is at %s, want %s", got, head)
 	}
 }
+
+// A supervisor that is killed when the branch has moved, and the index of the worktree has not, leaves both to the next one.
+func TestATakeOverThatWasCutOffIsFinished(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t).run("t")
+	work := x.commit("one.txt", "1\n")
+	x.take()
+	admin := x.repo.adminDir(x.dir)
+	x.git("--git-dir="+admin, "read-tree", "--reset", x.base)
+	x.folder.record.Tip = x.base
+	if err := x.folder.write(); err != nil {
+		t.Fatal(err)
+	}
+	if status := x.git("--git-dir="+admin, "--work-tree="+x.dir, "status", "--short"); status == "" {
+		t.Fatal("the index has the work")
+	}
+	if taken := x.take(); taken.Commit != work || taken.Refused != "" {
+		t.Errorf("%+v", taken)
+	}
+	if status := x.git("--git-dir="+admin, "--work-tree="+x.dir, "status", "--short"); status != "" {
+		t.Errorf("the worktree is not clean:\n%s", status)
+	}
+	if x.folder.load() != nil || x.folder.record.Tip != work {
+		t.Errorf("the record has %s, want %s", x.folder.record.Tip, work)
+	}
+}

@@ -56,7 +56,18 @@ func (f *Folder) takeOver(ctx context.Context, t Taking, last bool) (Taken, erro
 	if err != nil {
 		return fail(err)
 	}
-	if out.Commit == own || out.Commit == f.record.Tip {
+	switch out.Commit {
+	case f.record.Tip:
+		return out, nil
+	case own: // who took it over was killed before the index had it
+		s, err := f.repo.lock(ctx)
+		if err != nil {
+			return fail(err)
+		}
+		defer s.unlock()
+		if err := f.arrive(ctx, s, own); err != nil {
+			return fail(err)
+		}
 		return out, nil
 	}
 	in := &incoming{repo: f.repo, tip: out.Commit, base: cmp.Or(own, f.record.Tip), known: f.knownTo(t, own), task: t.Task, last: last}
@@ -114,8 +125,17 @@ func (f *Folder) move(ctx context.Context, t Taking, in *incoming, own string, o
 	if err := s.setRef(ctx, branches+TaskBranch(t.Task), in.tip, own); err != nil {
 		return err
 	}
-	out.Moved, f.record.Tip = true, in.tip
-	return errors.Join(s.indexAt(ctx, s.WorktreePath(t.Task), in.tip), f.write())
+	out.Moved = true
+	return f.arrive(ctx, s, in.tip)
+}
+
+// arrive ends a take-over of a commit that the branch has. The record is the last: without it the next one does the same again.
+func (f *Folder) arrive(ctx context.Context, s *session, commit string) error {
+	if err := s.indexAt(ctx, s.WorktreePath(f.record.Task), commit); err != nil {
+		return err
+	}
+	f.record.Tip = commit
+	return f.write()
 }
 
 // indexAt lets the worktree's own index have a commit that its files have already. It opens none of them.

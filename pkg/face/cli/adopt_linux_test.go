@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"liza/pkg/base/norace"
+	"liza/pkg/board/transition"
 	"liza/pkg/verb/verb/verbtest"
 )
 
@@ -22,6 +23,7 @@ import (
 type moment struct {
 	name, file, failpoint string
 	before                func()
+	done                  bool // the board has what came of it: no other supervisor has anything to do
 }
 
 var moments = []moment{
@@ -29,6 +31,7 @@ var moments = []moment{
 	{name: "within", file: "within"},
 	{name: "between end and record", failpoint: "run.over"},
 	{name: "between record and submission", failpoint: "run.read"},
+	{name: "before the last word to its reaper", failpoint: "run.written", done: true},
 }
 
 // P-183: the supervisor of a coder and then that of its reviewer are killed with SIGKILL at each moment of a run. The next one goes on with
@@ -72,7 +75,7 @@ func TestATeamThatIsKilledAtRandomMomentsBeginsNothingAgain(t *testing.T) {
 			break
 		}
 	}
-	o.must("liza", "run", "--plain", "--planners", "0", "--coders", "3", "--reviewers", "2", "--timeout", "4m")
+	o.ends(0, "liza", "run", "--plain", "--planners", "0", "--coders", "3", "--reviewers", "2", "--timeout", "4m")
 	o.looksDone()
 }
 
@@ -188,6 +191,18 @@ func (o *orphanage) must(program string, args ...string) {
 	}
 }
 
+// ends runs a program that ends with an exit code, or with ExitNothing, when there was nothing left to do.
+func (o *orphanage) ends(code transition.Exit, program string, args ...string) {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := o.process(ctx, "", program, args...)
+	err := cmd.Run()
+	if got := transition.Exit(cmd.ProcessState.ExitCode()); got != code && got != transition.ExitNothing {
+		o.t.Fatalf("%v: %v\n%s", args, err, o.out.String())
+	}
+}
+
 // killed runs the supervisor of a role until it is killed at a moment of its run.
 func (o *orphanage) killed(m moment, role string) {
 	o.t.Helper()
@@ -220,11 +235,15 @@ func (o *orphanage) survives(m moment) {
 	o.t.Helper()
 	for _, role := range []string{"coder", "code-reviewer"} {
 		o.killed(m, role)
-		o.must("liza-agent", "--once", role)
+		if !m.done {
+			o.must("liza-agent", "--once", role)
+		}
+	}
+	if m.done {
+		o.ends(transition.ExitNothing, "liza-agent", "--once", "coder")
 	}
 	o.must("liza", "merge", "task-1")
 	o.looksDone()
-	o.leavesNothing()
 }
 
 // looksDone checks that each program was started once, and each task handed in and merged once.
@@ -251,12 +270,6 @@ func (o *orphanage) looksDone() {
 			o.t.Errorf("%s: want %d, each once: %v\n%s\n%s", what, want, err, out, o.out.String())
 		}
 	}
-}
-
-// leavesNothing checks that no folder of a run is left. After a kill in the moment between the write of a run's end and the word to its
-// reaper one stays until the lease is over.
-func (o *orphanage) leavesNothing() {
-	o.t.Helper()
 	if left, _ := filepath.Glob(o.base + "/liza-*/*"); len(left) > 0 {
 		o.t.Errorf("these are left: %v\n%s", left, o.out.String())
 	}

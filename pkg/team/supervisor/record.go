@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"liza/pkg/board/history"
 	"liza/pkg/code/git"
 	"liza/pkg/run/agent"
+	"liza/pkg/run/broker"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
@@ -23,6 +25,7 @@ import (
 type records struct {
 	*member
 	lease       *leaseKeeper
+	runBase     string
 	PID         int
 	PIDStart    int64
 	historyTold bool // people know that the history cannot be written
@@ -168,7 +171,7 @@ func (rs *records) recoverHistory(ctx context.Context) {
 			continue
 		}
 		seen[folder] = true
-		n, err := rs.Service.Board.Histories().Interactions(folder).Recover(ctx, func(o history.Owner) bool {
+		runs, err := rs.Service.Board.Histories().Interactions(folder).Recover(ctx, func(o history.Owner) bool {
 			if o.Host != rs.Service.Board.Proc.Host {
 				return true // unknown is not dead
 			}
@@ -178,9 +181,36 @@ func (rs *records) recoverHistory(ctx context.Context) {
 		if err != nil {
 			rs.warnHistory(ctx, folder, err)
 		}
-		if n > 0 {
-			rs.warn(folder, "%d runs of a supervisor that died are in the history as failed", n)
+		if len(runs) > 0 {
+			rs.warn(folder, "%d runs of a supervisor that died are in the history as failed", len(runs))
 		}
+		for _, run := range runs {
+			rs.release(ctx, run)
+		}
+	}
+}
+
+// release ends the keeping of a run that no registration names: its supervisor was killed after it had written what came of the run, and
+// before it told the reaper, which waited for an heir as long as a lease.
+func (rs *records) release(ctx context.Context, run string) {
+	st, err := rs.Service.Board.View(ctx)
+	if err != nil || run == "" {
+		return
+	}
+	for _, e := range st.Agents {
+		if e.Child != nil && e.Child.RunID == run {
+			return
+		}
+	}
+	kept, err := agent.Adopt(SocketOf(rs.runBase, rs.Service.Board.Project.Root, run))
+	if err != nil && !errors.Is(err, agent.ErrNotKept) {
+		return // another process has it
+	}
+	if err == nil {
+		kept.End(agent.DefaultKillGrace)
+	}
+	if err := broker.RemoveStale(rs.runBase); err != nil { // its sockets had the reaper behind them until now
+		rs.warn("", "%v", err)
 	}
 }
 

@@ -49,6 +49,7 @@ func (l *launcher) closeRun(ctx context.Context, x *run, cause error) {
 	if x == nil {
 		return
 	}
+	l.Service.Board.Failpoint("run.written")
 	l.surroundings.closeGit(ctx, x)
 	if x.result.Recorded != nil {
 		x.result.Recorded()

@@ -110,7 +110,7 @@ func (s *Supervisor) assemble() {
 	s.programs = &programs{member: m, Adapter: s.Adapter, CLI: s.CLI, Model: s.Model, Jitter: s.Jitter, Interactive: s.Interactive}
 	s.spending = &spending{member: m, Start: s.Start, Running: s.Running}
 	s.prompts = &prompts{member: m, programs: s.programs, Running: s.Running, Interactive: s.Interactive}
-	s.records = &records{member: m, lease: &s.lease, PID: s.PID, PIDStart: s.PIDStart}
+	s.records = &records{member: m, lease: &s.lease, runBase: s.RunBase, PID: s.PID, PIDStart: s.PIDStart}
 	s.launcher = &launcher{member: m, records: s.records, surroundings: &surroundings{m}, spending: s.spending, lease: &s.lease,
 		enclosure: &enclosure{member: m, Walls: s.Walls, Commands: s.Commands, RunBase: s.RunBase},
 		Adapter:   s.Adapter, Version: s.Version, Schema: s.Schema, Interactive: s.Interactive, Environ: s.Environ, Liza: s.Liza}
