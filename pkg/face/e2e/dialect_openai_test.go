@@ -93,11 +93,16 @@ func readResponses(_ *http.Request, body []byte) (request, error) {
 		Stream bool            `json:"stream"`
 		Input  json.RawMessage `json:"input"`
 		Tools  []responsesTool `json:"tools"`
+		Text   struct {
+			Format struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"format"`
+		} `json:"text"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return request{}, err
 	}
-	r := request{model: in.Model, stream: in.Stream}
+	r := request{model: in.Model, stream: in.Stream, form: string(in.Text.Format.Schema)}
 	for _, t := range in.Tools {
 		if t.Type != "namespace" {
 			r.tools = append(r.tools, tool{name: t.Name, schema: t.Parameters})

@@ -33,6 +33,7 @@ type request struct {
 	stream bool
 	turns  []turn
 	tools  []tool
+	form   string // JSON Schema that the provider holds the answer to
 }
 
 // A turn is one part of a conversation.
@@ -210,6 +211,8 @@ type ask struct {
 	step      int  // results of tools since the prompt
 	again     bool // the last answer could not be used
 	resumed   bool // the conversation has an earlier prompt in it
+
+	form string // JSON Schema that the provider holds the answer to
 }
 
 var (
@@ -230,7 +233,7 @@ func (r request) ask() (a ask, ok bool) {
 	}
 	found := prompt.FindAllStringSubmatch(r.turns[last].text, -1)
 	m := found[len(found)-1]
-	a = ask{task: m[1], role: m[2], resumed: last > at, again: strings.Contains(r.turns[last].text, askAgain)}
+	a = ask{task: m[1], role: m[2], form: r.form, resumed: last > at, again: strings.Contains(r.turns[last].text, askAgain)}
 	a.iteration, _ = strconv.Atoi(m[3])
 	for _, t := range r.turns[last:] {
 		if t.result {
