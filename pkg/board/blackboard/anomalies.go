@@ -2,8 +2,8 @@ package blackboard
 
 import "strings"
 
-// AnomalyType is one line of the table of specs/protocol.md#13.9.
-type AnomalyType struct {
+// anomalyType is one line of the table of specs/protocol.md#13.9.
+type anomalyType struct {
 	Name AnomalyKind
 
 	// Reporters are the roles that may record the type; System stands for Liza itself. A person may record all. Empty:
@@ -28,7 +28,7 @@ var (
 )
 
 // AnomalyTypes are the known types; any other has to begin with "x-".
-var AnomalyTypes = []AnomalyType{
+var AnomalyTypes = []anomalyType{
 	{AnomalyRetryLoop, coderOrReviewer, []string{"count", "error_pattern"}, true},
 	{AnomalyTradeOff, coders, []string{"what", "why", "debt_created"}, true},
 	{AnomalySpecAmbiguity, coders, []string{"question"}, false},
@@ -58,18 +58,18 @@ var AnomalyTypes = []AnomalyType{
 }
 
 // AnomalyTypeOf returns the type with that name. Everyone may record a type whose name begins with "x-", with any details.
-func AnomalyTypeOf(name AnomalyKind) (AnomalyType, bool) {
+func AnomalyTypeOf(name AnomalyKind) (anomalyType, bool) {
 	for _, known := range AnomalyTypes {
 		if known.Name == name {
 			return known, true
 		}
 	}
-	return AnomalyType{Name: name}, len(name) > 2 && strings.HasPrefix(string(name), "x-")
+	return anomalyType{Name: name}, len(name) > 2 && strings.HasPrefix(string(name), "x-")
 }
 
 // MayReport reports whether a reporter, an agent id or Human or System, may record
 // anomalies of the type.
-func (a AnomalyType) MayReport(reporter string) bool {
+func (a anomalyType) MayReport(reporter string) bool {
 	if reporter == Human || len(a.Reporters) == 0 {
 		return true
 	}
@@ -80,7 +80,7 @@ func (a AnomalyType) MayReport(reporter string) bool {
 }
 
 // Missing returns the required details that are not given.
-func (a AnomalyType) Missing(details Settings) []string {
+func (a anomalyType) Missing(details Settings) []string {
 	var missing []string
 	for _, key := range a.Details {
 		if empty(details[key]) {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Derived has the figures of specs/protocol.md#12 that are computed on demand; Sprint.Metrics has the others. Times are in
+// derived has the figures of specs/protocol.md#12 that are computed on demand; Sprint.Metrics has the others. Times are in
 // seconds; nil: no task has one.
-type Derived struct {
+type derived struct {
 	BlockedCount           int   `json:"blocked_count"`
 	IntegrationFailedCount int   `json:"integration_failed_count"`
 	HandoffCount           int   `json:"handoff_count"`
@@ -87,8 +87,8 @@ func (s *State) SprintTasks(archived []*Task) []*Task {
 }
 
 // Derive computes the figures of tasks, from the sprint; journal has the sprint's entries.
-func (s *State) Derive(tasks []*Task, journal []Entry, now time.Time) Derived {
-	var d Derived
+func (s *State) Derive(tasks []*Task, journal []Entry, now time.Time) derived {
+	var d derived
 	var leads []int
 	started := time.Time{}
 	if s.Sprint != nil && !s.firstSprint() {
@@ -148,8 +148,8 @@ func percentile(sorted []int, p int) *int {
 	return &x
 }
 
-// A Stay is a period that a task spent in one status. Reviewer is its reviewer then.
-type Stay struct {
+// A stay is a period that a task spent in one status. Reviewer is its reviewer then.
+type stay struct {
 	Status   Status
 	Reviewer string
 	From, To time.Time
@@ -157,9 +157,9 @@ type Stay struct {
 
 // Stays returns the periods of the task's statuses, by its history; the last one lasts until until, unless its status is
 // terminal.
-func (t *Task) Stays(until time.Time) []Stay {
-	var stays []Stay
-	now := Stay{}
+func (t *Task) Stays(until time.Time) []stay {
+	var stays []stay
+	now := stay{}
 	fixing := false
 	for _, h := range t.History {
 		at, ok := h.Time.At()

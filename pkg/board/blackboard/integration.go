@@ -104,10 +104,10 @@ func (g Gap) String() string {
 	return g.Field + " " + g.Wrong
 }
 
-// Gaps is a list of gaps.
-type Gaps []Gap
+// gaps is a list of gaps.
+type gaps []Gap
 
-func (g Gaps) String() string {
+func (g gaps) String() string {
 	var texts []string
 	for _, one := range g {
 		texts = append(texts, one.String())
@@ -118,8 +118,8 @@ func (g Gaps) String() string {
 // Gates applies the planner's self-validation gates to one task (specs/roles-and-knowledge.md#3.3, gate by gate, and 3.4 for
 // done_when) and returns the gaps. It does not check whether the spec exists and whether the dependencies are
 // sound.
-func (t *Task) Gates() Gaps {
-	var bad Gaps
+func (t *Task) Gates() gaps {
+	var bad gaps
 	missing := func(name, value string) bool {
 		if strings.TrimSpace(value) == "" {
 			bad = append(bad, Gap{Field: name})

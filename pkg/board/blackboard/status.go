@@ -44,8 +44,8 @@ const (
 // Lanes are the columns of the board in the order in which work passes them.
 var Lanes = []string{"To do", "In progress", "In review", "Approved", "Blocked", "Done"}
 
-// StatusInfo has the texts and colours of a status for views, and its name in other vocabularies.
-type StatusInfo struct {
+// statusInfo has the texts and colours of a status for views, and its name in other vocabularies.
+type statusInfo struct {
 	Status   Status `json:"status"`
 	Title    string `json:"title"` // heading of a list of such tasks
 	Words    string `json:"words"` // for readers who do not know Liza
@@ -63,7 +63,7 @@ type StatusInfo struct {
 }
 
 // StatusTable has each status once, in the order in which views with too little room prefer its tasks.
-var StatusTable = []StatusInfo{
+var StatusTable = []statusInfo{
 	{Blocked, "Blocked", "blocked", "✗", ToneBad, "Blocked", "#f8d7da", false, true, "INTERVENTION_REQUIRED", "blocked", "failed"},
 	{IntegrationFailed, "Could not be merged", "merge failed", "!", ToneBad, "In progress", "#f8d7da", false, false, "INTERVENTION_REQUIRED", "conflict", "failed"},
 	{Claimed, "In progress", "in work", "▸", ToneWork, "In progress", "#cfe2ff", false, false, "RUNNING", "in_progress", "running"},
@@ -88,12 +88,12 @@ func (s Status) Rank() int {
 }
 
 // Info returns the entry of s in StatusTable. An unknown status is shown by its name.
-func (s Status) Info() StatusInfo {
+func (s Status) Info() statusInfo {
 	if at := s.Rank(); at < len(StatusTable) {
 		return StatusTable[at]
 	}
 	words := strings.ToLower(strings.ReplaceAll(string(s), "_", " "))
-	return StatusInfo{Status: s, Title: string(s), Words: words, Glyph: "○", Tone: ToneCalm, Lane: Lanes[0], Fill: "#ffffff",
+	return statusInfo{Status: s, Title: string(s), Words: words, Glyph: "○", Tone: ToneCalm, Lane: Lanes[0], Fill: "#ffffff",
 		Logist: string(s), Coven: string(s), Kiso: string(s)}
 }
 

@@ -28,9 +28,9 @@ const (
 	giveUpOnce = time.Hour
 )
 
-// NextTime returns the first time after now at which a cron line is due by the wall clock of zone. A time that the clock leaves
+// nextTime returns the first time after now at which a cron line is due by the wall clock of zone. A time that the clock leaves
 // out comes when it has been put forward, and one that it shows twice comes once.
-func NextTime(cron, zone string, now time.Time) (time.Time, error) {
+func nextTime(cron, zone string, now time.Time) (time.Time, error) {
 	if n := len(strings.Fields(cron)); n != 5 {
 		return time.Time{}, fmt.Errorf("%q has %s; a cron line has five: minute, hour, day of the month, month, day of the week", cron, plural(n, "field"))
 	}
@@ -62,7 +62,7 @@ func AddSchedule(s *blackboard.State, x *blackboard.Schedule, a Actor, now time.
 	}
 	next := now
 	if x.Cron != "" {
-		if next, err = NextTime(x.Cron, x.Zone, now); err != nil {
+		if next, err = nextTime(x.Cron, x.Zone, now); err != nil {
 			return refuse("G09", ExitUsage, "liza help schedule", "%v", err)
 		}
 	}
@@ -162,7 +162,7 @@ func EndScheduled(s *blackboard.State, id string, turn blackboard.Turn, result s
 	first := x.Last == ""
 	x.Turn, x.Last, x.Result, x.Failed = nil, blackboard.TimeOf(now), oneLine(result), failed
 	created, _ := x.Created.At()
-	switch next, err := NextTime(x.Cron, x.Zone, now); {
+	switch next, err := nextTime(x.Cron, x.Zone, now); {
 	case x.Cron == "" && failed && (first || now.Sub(created) < giveUpOnce):
 		x.Next = blackboard.TimeOf(now.Add(retryOnce))
 	case x.Cron == "":

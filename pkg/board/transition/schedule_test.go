@@ -29,14 +29,14 @@ func TestACronLineIsReadByTheClockOfItsZone(t *testing.T) {
 		{"*/20 * * * *", "Europe/Berlin", "2026-10-25T01:10:00Z", "2026-10-25T01:20:00Z"},
 	} {
 		now, _ := blackboard.Time(c.now).At()
-		got, err := NextTime(c.cron, c.zone, now)
+		got, err := nextTime(c.cron, c.zone, now)
 		if err != nil || string(blackboard.TimeOf(got)) != c.want {
 			t.Errorf("%s in %s after %s: got %s (%v), want %s", c.cron, c.zone, c.now, blackboard.TimeOf(got), err, c.want)
 		}
 	}
 	for _, c := range [][3]string{{"* * * *", "UTC", "4 fields"}, {"* * * * * *", "UTC", "6 fields"}, {"@daily", "UTC", "1 field"}, {"61 * * * *", "UTC", "not a cron line"}, {"0 0 31 2 *", "UTC", "never comes"},
 		{"* * * * *", "Mars/Olympus", "time zone"}, {"* * * * *", "../../etc/passwd", "time zone"}, {"* * * * *", "Local", "time zone"}} {
-		if _, err := NextTime(c[0], c[1], time.Now()); err == nil || !strings.Contains(err.Error(), c[2]) {
+		if _, err := nextTime(c[0], c[1], time.Now()); err == nil || !strings.Contains(err.Error(), c[2]) {
 			t.Errorf("%q in %q: %v, want %s", c[0], c[1], err, c[2])
 		}
 	}

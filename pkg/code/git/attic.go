@@ -275,21 +275,21 @@ func (r *Repo) Unsaved(ctx context.Context, id string, proof Proof) ([]string, e
 	return s.unsaved(ctx, id, held, proof)
 }
 
-// A LockFile is a lock file of git. Busy is the reason why it may be in use, or "" if no git process of this repository
+// A lockFile is a lock file of git. Busy is the reason why it may be in use, or "" if no git process of this repository
 // lives: then the next call that needs the lock removes it (specs/protocol.md#7.3).
-type LockFile struct {
+type lockFile struct {
 	Path string
 	Made time.Time
 	Busy string
 }
 
 // LockFiles lists the present lock files of git. A running git has some of them for a moment.
-func (r *Repo) LockFiles(ctx context.Context) ([]LockFile, error) {
-	var found []LockFile
+func (r *Repo) LockFiles(ctx context.Context) ([]lockFile, error) {
+	var found []lockFile
 	var infos []fs.FileInfo
 	look := func(path string) {
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-			found, infos = append(found, LockFile{Path: path, Made: info.ModTime()}), append(infos, info)
+			found, infos = append(found, lockFile{Path: path, Made: info.ModTime()}), append(infos, info)
 		}
 	}
 	dirs := []string{r.place.CommonDir}

@@ -241,16 +241,16 @@ func (r *objects) Patches(ctx context.Context, base, commit string, most int) (f
 		}
 	}
 	cut = len(out) >= most
-	files, err = ParsePatches(out, cut)
+	files, err = parsePatches(out, cut)
 	return files, cut, err
 }
 
-// patchFormat makes git write the format of ParsePatches, without starting a program.
+// patchFormat makes git write the format of parsePatches, without starting a program.
 var patchFormat = []string{"--find-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "--patch", "-z", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b/"}
 
-// ParsePatches parses git's output in patchFormat, without its end if it was cut: the raw records, the counts and the patch,
+// parsePatches parses git's output in patchFormat, without its end if it was cut: the raw records, the counts and the patch,
 // one after the other. All have the same order, so that it need not parse the paths in the patch, which git may quote.
-func ParsePatches(out string, cut bool) ([]FilePatch, error) {
+func parsePatches(out string, cut bool) ([]FilePatch, error) {
 	list, patch, _ := strings.Cut(out, "\x00\x00")
 	raw, counts := splitRecords(fields(list))
 	changes, err := parseRaw(strings.Join(raw, "\x00"))

@@ -122,14 +122,14 @@ func (e *ConflictError) Error() string {
 	return "conflict in " + strings.Join(e.Files, ", ")
 }
 
-// A SignError says that git could not sign a merge with the person's key.
-type SignError struct{ Err error }
+// A signError says that git could not sign a merge with the person's key.
+type signError struct{ Err error }
 
-func (e *SignError) Error() string {
+func (e *signError) Error() string {
 	return fmt.Sprintf("cannot sign the merge with your key (git.sign is true): %v", e.Err)
 }
 
-func (e *SignError) Unwrap() error { return e.Err }
+func (e *signError) Unwrap() error { return e.Err }
 
 // Next is the command that helps.
-func (e *SignError) Next() string { return "liza doctor" }
+func (e *signError) Next() string { return "liza doctor" }

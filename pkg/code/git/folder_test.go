@@ -64,7 +64,7 @@ func (x *run) close() Taken {
 }
 
 // facts are what Liza sees of the worktree.
-func (x *run) facts() WorktreeFacts {
+func (x *run) facts() worktreeFacts {
 	x.t.Helper()
 	facts, err := x.repo.Inspect(x.t.Context(), x.dir)
 	if err != nil {

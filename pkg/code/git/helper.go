@@ -56,7 +56,7 @@ type wish struct {
 
 // told is the answer of the helper. It is not trustworthy.
 type told struct {
-	dirty    []string          // as in WorktreeFacts.Dirty
+	dirty    []string          // as in worktreeFacts.Dirty
 	unshared []string          // submodules with work that no remote has
 	tree     string            // tree of all files that are not ignored; "" if it is that of head
 	changed  map[string]string // tracked files that differ from head, with mode and object

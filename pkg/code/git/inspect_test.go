@@ -26,7 +26,7 @@ func newSubmoduleFixture(t *testing.T) *fixture {
 	return f
 }
 
-func (f *fixture) inspect(path string) WorktreeFacts {
+func (f *fixture) inspect(path string) worktreeFacts {
 	f.t.Helper()
 	facts, err := f.repo.Inspect(f.t.Context(), path)
 	if err != nil {

@@ -72,7 +72,7 @@ func (r *objects) CommitMerge(ctx context.Context, tree string, parents []string
 	}
 	commit, err := r.signedTree(ctx, nil, tree, parents, message)
 	if err != nil {
-		return "", &SignError{err}
+		return "", &signError{err}
 	}
 	return commit, nil
 }

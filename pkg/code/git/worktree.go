@@ -269,8 +269,8 @@ func sameFile(a, b string) bool {
 
 var idPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
-// WorktreeFacts are the facts for the guards of submit and approve (specs/protocol.md#4.2, G33 to G35, G55, G56).
-type WorktreeFacts struct {
+// worktreeFacts are the facts for the guards of submit and approve (specs/protocol.md#4.2, G33 to G35, G55, G56).
+type worktreeFacts struct {
 	Exists bool   // path is a linked worktree of this repository; if not, the rest is empty
 	Branch string // "" if detached
 	Head   string // "" if the branch has no commit
@@ -280,7 +280,7 @@ type WorktreeFacts struct {
 }
 
 // Inspect returns the facts of a worktree, named by its absolute path or relative to the main checkout.
-func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) {
+func (r *Repo) Inspect(ctx context.Context, path string) (worktreeFacts, error) {
 	facts, err := r.At(ctx, path)
 	if err != nil || !facts.Exists {
 		return facts, err
@@ -292,7 +292,7 @@ func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) 
 	}
 	t, err := r.help(ctx, path, admin, wish{head: facts.Head, status: true})
 	if err != nil {
-		return WorktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
+		return worktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
 	}
 	defer t.remove()
 	facts.Dirty = t.dirty
@@ -300,12 +300,12 @@ func (r *Repo) Inspect(ctx context.Context, path string) (WorktreeFacts, error) 
 }
 
 // At is Inspect without Dirty: it reads nothing in the worktree.
-func (r *references) At(ctx context.Context, path string) (facts WorktreeFacts, err error) {
+func (r *references) At(ctx context.Context, path string) (facts worktreeFacts, err error) {
 	path = absolute(r.place.Root, path)
 	admin := r.adminAt(path)
 	if facts.Exists = admin != ""; facts.Exists {
 		if facts.Branch, facts.Head, err = r.headOf(ctx, admin); err != nil {
-			return WorktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
+			return worktreeFacts{}, fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
 		}
 	}
 	return facts, nil
@@ -336,8 +336,8 @@ func (r *references) headOf(ctx context.Context, admin string) (branch, head str
 }
 
 // parseStatus reads git's format "porcelain v2". Renames are switched off, so every entry is one field.
-func parseStatus(out string) (WorktreeFacts, error) {
-	facts := WorktreeFacts{Exists: true}
+func parseStatus(out string) (worktreeFacts, error) {
+	facts := worktreeFacts{Exists: true}
 	for _, line := range fields(out) {
 		kind, rest, _ := strings.Cut(line, " ")
 		switch kind {
@@ -352,17 +352,17 @@ func parseStatus(out string) (WorktreeFacts, error) {
 			}
 			parts := strings.SplitN(rest, " ", count+1)
 			if len(parts) <= count {
-				return WorktreeFacts{}, fmt.Errorf("cannot read git's status: %q", line)
+				return worktreeFacts{}, fmt.Errorf("cannot read git's status: %q", line)
 			}
 			facts.Dirty = append(facts.Dirty, showPath(parts[count])+submoduleText(parts[1]))
 		default:
-			return WorktreeFacts{}, fmt.Errorf("cannot read git's status: %q", line)
+			return worktreeFacts{}, fmt.Errorf("cannot read git's status: %q", line)
 		}
 	}
 	return facts, nil
 }
 
-func (f *WorktreeFacts) header(text string) {
+func (f *worktreeFacts) header(text string) {
 	key, value, _ := strings.Cut(text, " ")
 	switch {
 	case key == "branch.oid" && value != "(initial)":
@@ -402,6 +402,6 @@ func (r *Repo) LivePatches(ctx context.Context, task, base string, most int) (fi
 	}
 	defer t.remove()
 	cut = len(t.patches) >= most
-	files, err = ParsePatches(t.patches, cut)
+	files, err = parsePatches(t.patches, cut)
 	return files, cut, err
 }

@@ -81,11 +81,11 @@ type faultyHost struct {
 }
 
 // FAULTS faults while three hosts work (make hosts-faults): nothing is lost, nothing doubled, no program of an agent goes on
-// without a lease. With 12 or fewer there are nine tasks and no long cuts of links. Without FAULTS there are three of these
+// without a lease. With 12 or fewer there are nine tasks and no long cuts of links. Without FAULTS there are five of these
 // faults, others in each run.
 func TestFaultsOnThreeHostsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv(faultsCount), "3"))
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(faultsCount), "5"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // A team that waits for a person looks at the board now and then, and writes next to nothing: what it takes while a board is
 // paused or at a checkpoint does not depend on how often somebody could look.
 func TestAnIdleTeamSeldomLooks(t *testing.T) {
-	const members, minutes, mostReads, mostWrites = 16, 5, 300, 10 // per minute, of all together
+	const members, minutes, mostReads, mostWrites = 16, 10, 300, 10 // per minute, of all together
 	for _, order := range []project.Control{project.Pause, project.Checkpoint} {
 		t.Run(string(order), func(t *testing.T) {
 			inBubble(t, func(c *clockwork) {

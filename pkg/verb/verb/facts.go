@@ -74,7 +74,7 @@ func (k Knowledge) factsFile() string {
 
 // archivedFacts reads what has left the board, oldest first. Lines that cannot be read, such
 // as the end of a line that a killed process left, are not facts.
-func (k Knowledge) archivedFacts() ([]ArchivedFact, error) {
+func (k Knowledge) archivedFacts() ([]archivedFact, error) {
 	data, err := safefile.Read(k.factsFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -82,11 +82,11 @@ func (k Knowledge) archivedFacts() ([]ArchivedFact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the archived facts: %v", err)
 	}
-	var list []ArchivedFact
+	var list []archivedFact
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, board.MaxText)
 	for lines.Scan() {
-		var f ArchivedFact
+		var f archivedFact
 		if json.Unmarshal(lines.Bytes(), &f) == nil && f.ID != "" {
 			list = append(list, f)
 		}
@@ -99,7 +99,7 @@ func (k Knowledge) archivedFacts() ([]ArchivedFact, error) {
 func (k Knowledge) archiveFacts(gone []*blackboard.Fact, why string) error {
 	var data []byte
 	for _, f := range gone {
-		line, err := json.Marshal(ArchivedFact{Fact: factOf(f), Archived: blackboard.TimeOf(k.verbs.Board.Now()), Why: why})
+		line, err := json.Marshal(archivedFact{Fact: factOf(f), Archived: blackboard.TimeOf(k.verbs.Board.Now()), Why: why})
 		if err != nil {
 			return fmt.Errorf("cannot archive %s: %v", f.ID, err)
 		}
@@ -119,7 +119,7 @@ func (k Knowledge) archiveFacts(gone []*blackboard.Fact, why string) error {
 
 // lessons is what has to be known before the facts of a verdict are stored.
 type lessons struct {
-	archived []ArchivedFact
+	archived []archivedFact
 	empty    bool // nothing was judged: no diff, no output
 }
 
@@ -194,7 +194,7 @@ func (k Knowledge) LearnLate(ctx context.Context, in VerdictInput) error {
 }
 
 // highest is the highest number of an archived fact: ids are not used twice.
-func highest(archived []ArchivedFact) int {
+func highest(archived []archivedFact) int {
 	n := 0
 	for _, f := range archived {
 		n = max(n, (&blackboard.Fact{ID: f.ID}).Number())
@@ -352,7 +352,7 @@ func namesTask(s *blackboard.State, text string) bool {
 
 // known finds the fact that says the same: letter by letter with one on the board or in the
 // archive, nearly with an active one. The archived one has no entry on the board.
-func known(s *blackboard.State, archived []ArchivedFact, text string) (f *blackboard.Fact, is bool) {
+func known(s *blackboard.State, archived []archivedFact, text string) (f *blackboard.Fact, is bool) {
 	plain := lettersOnly(text)
 	for _, f := range s.Facts {
 		if lettersOnly(f.Content) == plain || f.Active() && breaker.Alike(wordsOnly(f.Content), wordsOnly(text)) {
@@ -382,8 +382,8 @@ func lettersOnly(text string) string {
 	}, text)
 }
 
-// ArchivedFact is one line of .liza/archive/facts.jsonl: a fact as it was (specs/roles-and-knowledge.md#6.3).
-type ArchivedFact struct {
+// archivedFact is one line of .liza/archive/facts.jsonl: a fact as it was (specs/roles-and-knowledge.md#6.3).
+type archivedFact struct {
 	Fact
 	Archived blackboard.Time `json:"archived"`
 	Why      string          `json:"why"`
