@@ -477,7 +477,7 @@ type Integration struct {
 	Seal   *TipSeal    `yaml:"seal,omitempty"`   // proof that a verb left the branch there | the store
 }
 
-// A tipSeal proves that a verb left the branch there: an HMAC over the other fields, but for moved and turn.
+// A TipSeal proves that a verb left the branch there: an HMAC over the other fields, but for moved and turn.
 // Written by: the store.
 type TipSeal struct {
 	Key string `yaml:"key"` // names the key
