@@ -313,6 +313,13 @@ type Exec struct {
 // Worktree has the commands (sh -c) that run in every new worktree.
 type Worktree struct {
 	Setup []string `key:"setup" about:"Shell commands that run in every new worktree."`
+	Seed  Seed     `key:"seed" about:"What setup made once, for all worktrees with the same lock files."`
+}
+
+// Seed has what identifies a seed, and how much all of them may take.
+type Seed struct {
+	Key   []string `key:"key" about:"Tracked files, or patterns such as tools/*.lock, that decide what setup makes; empty: lock files of package managers in any folder. Without such a file setup runs in each worktree."`
+	MaxGB int      `key:"max_gb" is:"0.." about:"Size of all seeds; those that were used last stay. 0: none is made or used."`
 }
 
 // Integration has the commands (sh -c) that run on a merge candidate.

@@ -50,6 +50,8 @@ func Default() *Config {
 		Git:   Git{RemoteTimeout: time.Minute},
 		Merge: Merge{Train: 1},
 
+		Worktree: Worktree{Seed: Seed{MaxGB: 10}},
+
 		Integration: Integration{Unverified: "ask"},
 		Import:      Import{Comment: true, Close: true},
 		Land:        Land{Forge: "none", Remote: "origin", Per: "goal", Merge: "none", Method: "merge", Sync: "off", MaxFixes: 5},

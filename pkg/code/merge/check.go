@@ -117,9 +117,13 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 	j.excused, j.unverified = nil, nil
 	var waits error
 	end := time.Now().Add(limit)
-	for i, shell := range slices.Concat(j.Setup, checks, j.Hooks) {
+	setup := j.Setup
+	if j.Seed != nil && j.Seed(ctx, path, candidate, log) {
+		setup = nil
+	}
+	for i, shell := range slices.Concat(setup, checks, j.Hooks) {
 		// What setup changes, such as a lock file of dependencies, is not a change by the checks.
-		if i > 0 && i == len(j.Setup) {
+		if i > 0 && i == len(setup) {
 			if expected, err = j.Repo.Changed(ctx, path); err != nil {
 				return "", nil, err
 			}
@@ -127,7 +131,7 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		// One limit for all commands together: each of its own would let a list of checks take any time.
 		left := max(time.Until(end), time.Nanosecond) // 0 would mean: no limit
 		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}.RunIn(ctx, j.Enclose)
-		excused, broken := j.onBase(ctx, i < len(j.Setup), candidate, shell, log, r)
+		excused, broken := j.onBase(ctx, i < len(setup), candidate, shell, log, r)
 		if excused {
 			if j.Unverified != nil {
 				waits = cmp.Or(waits, j.Unverified(ctx, candidate, shell, log, r.ExitCode))

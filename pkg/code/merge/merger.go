@@ -27,10 +27,11 @@ type Merger struct {
 	Now   func() time.Time
 	By    string // actor in merge_intent: an agent id, human or system
 
-	Checks  []string      // commands on the candidate; none: scripts/integration-test.sh of the candidate, if it is executable
-	Setup   []string      // commands before the checks
-	Hooks   []string      // commands after the checks
-	Timeout time.Duration // of all commands together; 0: integration_check_timeout
+	Checks  []string                                                // commands on the candidate; none: scripts/integration-test.sh of the candidate, if it is executable
+	Setup   []string                                                // commands before the checks
+	Hooks   []string                                                // commands after the checks
+	Seed    func(ctx context.Context, dir, commit, log string) bool // does what Setup would do; false: Setup runs. nil: it always runs
+	Timeout time.Duration                                           // of all commands together; 0: integration_check_timeout
 
 	// Base returns the result of a command on a commit without the work that is merged; nil: there are no baselines. A check
 	// that fails there in the same way stops no merge. Passed is called for a command that passed.

@@ -178,6 +178,12 @@ func (p *Project) Scripted() string { return p.in("tmp", "scripted") }
 // Cache returns the folder of the caches of toolchains and programs that contained runs share.
 func (p *Project) Cache() string { return p.in("cache") }
 
+// Seeds returns the folder of what worktree.setup made once for many worktrees.
+func (p *Project) Seeds() string { return p.in("cache", "seeds") }
+
+// SeedLock returns the lock file that lets one seed be made at a time.
+func (p *Project) SeedLock() string { return p.inGit("seed.lock") }
+
 // Project is one repository with the folder .liza in its main checkout.
 type Project struct {
 	Root   string // the main checkout, without symbolic links

@@ -27,13 +27,14 @@ const NotRun = "not run yet"
 // Environment has the settings and resources for the commands of the checks.
 type Environment struct {
 	Tree      Tree
-	Log       func(check string) string // returns the file for the output of a check
-	Timeout   time.Duration             // time limit of each command
-	Hide      []string                  // variables that no command gets
-	Environ   []string                  // environment of the commands; nil: that of this process
-	Setup     []string                  // commands that make a fresh worktree usable
-	Hooks     []string                  // commands after the checks
-	Mask      func(text string) string  // masks a quoted output; nil: nothing is masked
+	Log       func(check string) string                       // returns the file for the output of a check
+	Timeout   time.Duration                                   // time limit of each command
+	Hide      []string                                        // variables that no command gets
+	Environ   []string                                        // environment of the commands; nil: that of this process
+	Setup     []string                                        // commands that make a fresh worktree usable
+	Seed      func(ctx context.Context, dir, log string) bool // does what Setup would do; false: Setup runs. nil: it always runs
+	Hooks     []string                                        // commands after the checks
+	Mask      func(text string) string                        // masks a quoted output; nil: nothing is masked
 	MaskLog   func(w io.Writer) io.WriteCloser
 	Base      func(ctx context.Context, check, command string) (End, error)    // returns the result without the change; nil: there are no baselines
 	Passed    func(command string)                                             // called for each command that passed; may be nil
@@ -225,7 +226,7 @@ func (s *Submission) runCheck(ctx context.Context, b *Environment, name string, 
 // runCommand runs one command of a check and adds its end to the result.
 func (s *Submission) runCommand(ctx context.Context, b *Environment, name, command string, total *blackboard.Check) error {
 	if tool := toolOf(command); tool != "" && !b.hasTool(tool) {
-		note(total.Log, "$ "+command+"\ntool not found: "+tool+"\n")
+		Note(total.Log, "$ "+command+"\ntool not found: "+tool+"\n")
 		return nil
 	}
 	size := sizeOf(total.Log)
@@ -363,7 +364,11 @@ func (b *Environment) open(ctx context.Context) (err error) {
 	if b.worktree, err = b.Worktree(ctx); err != nil {
 		return err
 	}
-	for _, command := range b.Setup {
+	setup := b.Setup
+	if b.Seed != nil && b.Seed(ctx, b.worktree, b.Log("setup")) {
+		setup = nil
+	}
+	for _, command := range setup {
 		ran := Command{Shell: command, Dir: b.worktree, Log: b.Log("setup"), Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog}.RunIn(ctx, b.Enclose)
 		switch {
 		case ran.Err != nil:
@@ -443,7 +448,8 @@ func lastLine(output string) string {
 	}, strings.ToValidUTF8(last, "\uFFFD"))
 }
 
-func note(log, text string) {
+// Note adds a text to the log of a command.
+func Note(log, text string) {
 	if err := safefile.MakeFolder(filepath.Dir(log), 0o755); err != nil {
 		return
 	}

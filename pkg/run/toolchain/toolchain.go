@@ -7,11 +7,13 @@
 package toolchain
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +52,21 @@ func On(home string, environ []string) Person {
 			list, _ := filepath.Glob(pattern)
 			return list
 		}}
+}
+
+// Platform names the system and the tools of languages of a person: where each of them lies, and of which size and time it is. What one of
+// them has built may not run with another one.
+func (p Person) Platform() string {
+	text := runtime.GOOS + "/" + runtime.GOARCH
+	for _, t := range Table {
+		for _, name := range t.Programs {
+			real := p.Real(p.Which(name))
+			if info, err := os.Stat(real); real != "" && err == nil {
+				text += fmt.Sprintf("\n%s %d %d", real, info.Size(), info.ModTime().UnixNano())
+			}
+		}
+	}
+	return text
 }
 
 // Use is the purpose of the tools.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"liza/pkg/board/blackboard"
@@ -15,7 +16,9 @@ import (
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/broker"
+	"liza/pkg/run/toolchain"
 	"liza/pkg/team/supervisor"
+	"liza/pkg/team/wall"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/worktree"
@@ -116,6 +119,8 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 		d.Board.Proc.Host = open.Proc.Host
 	}
 	d.Board.Enclose = e.enclose(d)
+	d.Board.BeginCache = func(dir string) bool { return wall.BeginCache(p, dir) }
+	d.Board.Platform = sync.OnceValue(func() string { return toolchain.On(e.homeFolder(), e.Environ).Platform() })
 	if d.Board.Repo != nil && d.Board.Repo.Contain == nil {
 		d.Board.Repo.Contain = d.Board.Help
 	}

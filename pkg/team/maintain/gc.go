@@ -17,6 +17,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
 	"liza/pkg/code/git"
+	"liza/pkg/code/seed"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 )
@@ -37,7 +38,7 @@ func CollectGarbage(ctx context.Context, d *verb.Service, in CollectInput) (Coll
 			return c.out, err
 		}
 	}
-	for _, step := range []func(context.Context) error{c.checks, c.work, c.candidates, c.attic, c.texts, c.histories, c.temporary} {
+	for _, step := range []func(context.Context) error{c.checks, c.work, c.candidates, c.attic, c.texts, c.histories, c.seeds, c.temporary} {
 		if err := step(ctx); err != nil {
 			return c.out, err
 		}
@@ -63,8 +64,14 @@ func (c *collector) checks(ctx context.Context) error {
 				c.keep("check", name, fmt.Sprintf("liza sandbox exec --here runs in it (pid %d)", pid), "")
 				continue
 			}
+			lock := ""
 			if strings.HasPrefix(id, ".base") {
-				if err := c.baseline(ctx, name, path); err != nil {
+				lock = c.Service.Board.Project.BaselineLock()
+			} else if id == ".seed" {
+				lock = c.Service.Board.Project.SeedLock()
+			}
+			if lock != "" {
+				if err := c.place(ctx, name, path, lock); err != nil {
 					return err
 				}
 				continue
@@ -85,11 +92,11 @@ func (c *collector) checks(ctx context.Context) error {
 	return nil
 }
 
-// baseline removes the place of a baseline check, unless one runs, which has the lock.
-func (c *collector) baseline(ctx context.Context, name, path string) error {
+// place removes the place of a baseline check or of a new seed, unless one is under way, which has the lock.
+func (c *collector) place(ctx context.Context, name, path, lock string) error {
 	soon, cancel := context.WithTimeout(ctx, tryLock)
 	defer cancel()
-	unlock, err := safefile.LockIn(soon, c.Service.Board.Project.BaselineLock(), safefile.Holder{PID: os.Getpid(), Agent: blackboard.Human, Op: "gc"})
+	unlock, err := safefile.LockIn(soon, lock, safefile.Holder{PID: os.Getpid(), Agent: blackboard.Human, Op: "gc"})
 	if held, is := errors.AsType[*safefile.HeldError](err); is {
 		c.keep("check", name, fmt.Sprintf("a check runs in it (pid %d)", held.Holder.PID), "")
 		return nil
@@ -393,6 +400,16 @@ func newest(dir string) time.Time {
 // stray is how old a temporary file has to be before it counts as left over.
 const stray = time.Hour
 
+// seeds removes what setup made for worktrees, as far as it is too much, those that were used last staying.
+func (c *collector) seeds(context.Context) error {
+	store, most := c.Service.Checks.Seeds(), c.Service.Board.Config().Worktree.Seed.MaxGB
+	list, err := store.List()
+	for _, one := range seed.Surplus(list, int64(most)<<30) {
+		c.drop("seed", one.Key, fmt.Sprintf("the seeds take more than worktree.seed.max_gb (%d GB), and it was last used at %s", most, one.Used.Format(time.DateTime)), func() error { return store.Remove(one.Key) })
+	}
+	return err
+}
+
 // temporary are files of writers that were killed, and scratch folders.
 func (c *collector) temporary(context.Context) error {
 	for _, path := range c.Service.Agents.Strays() {
@@ -431,7 +448,7 @@ type Collected struct {
 
 // Garbage is one thing that is left over, or looks like it.
 type Garbage struct {
-	Kind string `json:"kind"` // worktree, branch, candidate, attic, check, file
+	Kind string `json:"kind"` // worktree, branch, candidate, attic, check, seed, file
 	Name string `json:"name"`
 	Why  string `json:"why"`
 	Next string `json:"next,omitempty"` // of what was kept: the command that helps

@@ -1,8 +1,8 @@
 package wall
 
 import (
+	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +16,7 @@ import (
 // write the latter. What agents build with is one for them all, and no check reads it.
 const (
 	mergedCache = ".merged" // no task has such a name
-	mostCopied  = 512 << 20 // bytes of a cache that are copied for a task; with a larger one it begins empty
+	mostCopied  = 512 << 20 // bytes of a cache that are copied for a task, where files cannot share blocks; with a larger one it begins empty
 )
 
 // checksCache is the cache of the checks in a folder.
@@ -34,6 +34,15 @@ func checksCache(p *project.Project, dir string) string {
 	return filepath.Join(p.Cache(), "checks", name)
 }
 
+// BeginCache makes the cache of the checks in a folder as a copy of that of merged work, and reports whether it has what that one has.
+func BeginCache(p *project.Project, dir string) bool {
+	cache := checksCache(p, dir)
+	beginCache(p, cache)
+	_, none := os.Lstat(filepath.Join(filepath.Dir(cache), mergedCache))
+	_, err := os.Lstat(cache)
+	return err == nil || none != nil
+}
+
 // beginCache makes the cache of a task, and removes those of tasks that have no worktree any more.
 func beginCache(p *project.Project, cache string) {
 	all, _ := os.ReadDir(filepath.Dir(cache))
@@ -46,15 +55,11 @@ func beginCache(p *project.Project, cache string) {
 	if _, err := os.Lstat(cache); err == nil || filepath.Base(cache) == mergedCache {
 		return
 	}
-	from, err := os.OpenRoot(filepath.Join(filepath.Dir(cache), mergedCache)) // in which a check may be at work
-	if err != nil {
-		return
-	}
-	defer from.Close()
 	if made, done, err := scratch(p.Tmp()); err == nil {
 		defer done()
-		if sizeWithin(from.FS(), mostCopied) && os.CopyFS(made, from.FS()) == nil {
-			_ = os.Rename(made, cache)
+		merged := filepath.Join(filepath.Dir(cache), mergedCache)
+		if _, err := safefile.CloneTree(context.Background(), filepath.Dir(merged), made, mergedCache, safefile.Cloning{MostCopied: mostCopied}); err == nil {
+			_ = os.Rename(filepath.Join(made, mergedCache), cache)
 		}
 	}
 }
@@ -70,20 +75,4 @@ func scratch(tmp string) (dir string, done func(), err error) {
 		return err
 	})
 	return dir, done, err
-}
-
-// sizeWithin reports whether the files of a folder have no more than most bytes.
-func sizeWithin(folder fs.FS, most int64) bool {
-	err := fs.WalkDir(folder, ".", func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				most -= info.Size()
-			}
-		}
-		if most < 0 {
-			return fs.ErrInvalid
-		}
-		return nil
-	})
-	return err == nil
 }

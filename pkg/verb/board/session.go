@@ -58,7 +58,9 @@ type Session struct {
 	Secrets *secret.Set  // masked in everything that is written; nil: none are known
 	Held    *HeldSecrets // secrets that are in no file; nil: there are none
 
-	Enclose review.Enclose // contains each command that runs what agents wrote; nil: nothing does
+	Enclose    review.Enclose        // contains each command that runs what agents wrote; nil: nothing does
+	BeginCache func(dir string) bool // begins the cache of builds of a worktree with that of merged work; false: it is too large. nil: there is none
+	Platform   func() string         // names the system and the tools of languages, with their versions; may be nil
 
 	Version string // of this program
 

@@ -151,6 +151,7 @@ func (c *Checks) checkEnvironment(ctx context.Context, s *blackboard.State, t *b
 		Enclose: c.board.Enclose, MaskLog: func(w io.Writer) io.WriteCloser { return c.board.Secrets.Writer(w) },
 		Say:      func(text string) { c.board.Progressf("%s: %s", t.ID, text) },
 		Worktree: func(ctx context.Context) (string, error) { return c.openReview(ctx, t) }, Changed: c.board.Repo.Changed}
+	b.Seed = func(ctx context.Context, dir, log string) bool { return c.Seed(ctx, dir, t.ReviewCommit, log) }
 	if t.Review != nil {
 		b.Before = t.Review.Checks
 	}
@@ -229,7 +230,7 @@ type Place struct {
 	hide    []string
 }
 
-// openPlace checks a commit out and runs worktree.setup there. name is that of no task and of no other place.
+// openPlace checks a commit out and sets it up. name is that of no task and of no other place.
 func (c *Checks) openPlace(ctx context.Context, secrets []string, name, commit, log string, limit time.Duration) (*Place, error) {
 	p := &Place{Dir: c.board.Project.ReviewWorktree(name), Commit: commit, service: c, name: name, log: log, limit: limit, hide: secrets}
 	if err := c.clearReview(ctx, name); err != nil {
@@ -240,6 +241,9 @@ func (c *Checks) openPlace(ctx context.Context, secrets []string, name, commit, 
 	}
 	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, err
+	}
+	if name != seedPlace && c.Seed(ctx, p.Dir, commit, log) {
+		return p, nil
 	}
 	for _, setup := range c.board.Config().Worktree.Setup {
 		if ran := p.run(ctx, setup); ran.Err != nil {

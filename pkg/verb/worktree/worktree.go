@@ -22,6 +22,7 @@ import (
 	"liza/pkg/code/git"
 	"liza/pkg/code/review"
 	"liza/pkg/verb/board"
+	"liza/pkg/verb/checks"
 	"liza/pkg/verb/integration"
 )
 
@@ -106,7 +107,7 @@ func (l local) Provide(ctx context.Context, c Claim) (Provided, error) {
 		out.Warnings = append(out.Warnings, "a folder that was not a worktree was moved to "+p.Lost)
 	}
 	if p.Created {
-		err = l.setUp(ctx, t.ID)
+		err = l.setUp(ctx, t.ID, p.Head)
 	}
 	return out, err
 }
@@ -142,9 +143,12 @@ func (e *SetupError) Error() string { return e.Message }
 // Next is the setting that allows what the command was refused, or "".
 func (e *SetupError) Next() string { return e.next }
 
-// setUp runs the project's worktree.setup commands in a task's worktree.
-func (w trees) setUp(ctx context.Context, task string) error {
+// setUp makes a task's fresh worktree at a commit ready: from a seed, or by the commands of worktree.setup.
+func (w trees) setUp(ctx context.Context, task, commit string) error {
 	log := w.board.Project.SetupLog(task)
+	if checks.New(w.board, w.branch).Seed(ctx, w.board.Repo.WorktreePath(task), commit, log) {
+		return nil
+	}
 	for _, command := range w.board.Config().Worktree.Setup {
 		res := review.Command{Shell: command, Dir: w.board.Repo.WorktreePath(task), Log: log, Mask: w.board.MaskLog, Timeout: w.board.Config().Limits.CheckTimeout}.RunIn(ctx, w.board.Enclose)
 		if res.Err == nil && res.ExitCode == 0 {
@@ -233,7 +237,7 @@ func (w trees) make(ctx context.Context, p git.Provide) (git.Provided, error) {
 		return got, err
 	}
 	if got.Created || !p.Keep {
-		err = w.setUp(ctx, p.ID)
+		err = w.setUp(ctx, p.ID, got.Head)
 	}
 	switch {
 	case err == nil:
