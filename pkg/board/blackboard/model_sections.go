@@ -56,6 +56,7 @@ type Child struct {
 	Started   Time   `yaml:"started,omitempty"`    // when
 	Task      string `yaml:"task,omitempty"`       // what it works on |  | a planner's run
 	Sandbox   string `yaml:"sandbox,omitempty"`    // how it is contained: closed, partial, wrap or open
+	Ports     string `yaml:"ports,omitempty"`      // those that its servers listen on: the first and the last one | start of a run | none could be had
 	CLI       string `yaml:"cli,omitempty"`        // name of the program
 	Speaks    bool   `yaml:"speaks,omitempty"`     // it takes texts while it works
 	Resumes   bool   `yaml:"resumes,omitempty"`    // it can go on in its conversation after an interruption

@@ -25,6 +25,7 @@ type Command struct {
 	Timeout time.Duration
 	Hide    []string // names of variables that it does not get; it never gets LIZA_*
 	Environ []string // nil: that of this process
+	Also    []string // variables besides those, but not besides Env
 
 	// Mask masks secrets in the written log; nil: nothing is masked. Its result is closed before Run returns.
 	Mask func(log io.Writer) io.WriteCloser
@@ -264,9 +265,9 @@ func (c Command) environment() []string {
 	switch {
 	case c.Env != nil:
 	case c.Environ != nil:
-		environ = c.visible(slices.Clone(c.Environ))
+		environ = append(c.visible(slices.Clone(c.Environ)), c.Also...)
 	default:
-		environ = c.visible(os.Environ())
+		environ = append(c.visible(os.Environ()), c.Also...)
 	}
 	if c.Dir != "" {
 		environ = append(environ, "PWD="+c.Dir)

@@ -93,6 +93,8 @@ var programs = map[string]func(args []string) int{
 	"liza-agent": func(args []string) int { return cli.Agent(args, strict()) },
 	"race":       race,
 	"repeat":     repeat,
+	"devserver":  devserver,
+	"surf":       surf,
 	"act-probe":  func(args []string) int { return actProbe(args) },
 }
 

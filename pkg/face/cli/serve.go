@@ -5,23 +5,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"html"
 	"net"
 	"net/http"
 	"net/netip"
 	neturl "net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
 	urfave "github.com/urfave/cli/v3"
 
-	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
-	"liza/pkg/board/seal"
 	"liza/pkg/board/transition"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/dashboard/web"
@@ -95,7 +88,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	}
 	fmt.Fprintf(o.env.System.Stdout, "%s shows the board until Ctrl-C\n", url)
 	if o.open {
-		defer o.browse(ctx, listener.Addr().(*net.TCPAddr).Port, withToken)()
+		defer o.env.browse(ctx, listener.Addr().(*net.TCPAddr).Port, withToken)()
 	}
 	return o.serve(ctx, listener, handler)
 }
@@ -207,30 +200,4 @@ func (o *serveOptions) token() (string, error) {
 		return "", nil
 	}
 	return rand.Text(), nil
-}
-
-// browse opens the page. Anybody can read the command line of the browser: it has the name of a file of this person's alone,
-// which leads on to the address with the token until done is called. Where that is not possible the address is on the screen.
-func (o *serveOptions) browse(ctx context.Context, port int, url string) (done func()) {
-	name := "xdg-open"
-	if runtime.GOOS == "darwin" {
-		name = "open"
-	}
-	file, err := "", seal.ErrNoFolder
-	if dir := o.env.System.Keys(); dir != "" {
-		file = filepath.Join(dir, fmt.Sprintf("open-%d.html", port))
-		page := fmt.Sprintf("<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer><meta http-equiv=refresh content=\"0;url=%s\"><title>Liza</title>\n", html.EscapeString(url))
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			err = safefile.Replace(file, []byte(page), 0o600)
-		}
-		if cmd := exec.CommandContext(ctx, name, "file://"+(&neturl.URL{Path: file}).EscapedPath()); err == nil {
-			if err = cmd.Start(); err == nil {
-				go func() { _ = cmd.Wait() }()
-			}
-		}
-	}
-	if err != nil {
-		o.env.System.Log().Warn("cannot open the browser: " + err.Error())
-	}
-	return func() { _ = os.Remove(file) }
 }

@@ -42,6 +42,7 @@ type Adopted struct {
 var (
 	ErrNotKept  = errors.New("nothing keeps the run")                  // no reaper answers: it has ended, or keeps nothing
 	ErrHeld     = errors.New("another process supervises the run")     // which may be one that hangs
+	ErrRefused  = errors.New("nothing listens on the port")            // of Dial
 	ErrSettling = errors.New("another process has just taken the run") // the board does not say so yet, perhaps
 )
 

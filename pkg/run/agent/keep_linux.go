@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -56,6 +58,51 @@ func Adopt(socket string) (*Adopted, error) {
 	}
 	a.Facts, a.Began = a.first.Facts, a.first.Began
 	return a, nil
+}
+
+// Dial connects to a port of the loopback device inside the sandbox of the run whose reaper listens at socket. The error is ErrNotKept
+// when no reaper answers, and ErrRefused when nothing listens.
+func Dial(socket string, port int) (net.Conn, error) {
+	_, files, err := askAtDoor(socket, port)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, ErrRefused
+	}
+	defer closeAll(files...)
+	return net.FileConn(files[0])
+}
+
+// Listening returns the ports on which servers of that run listen, in order.
+func Listening(socket string) (ports []int, err error) {
+	answer, files, err := askAtDoor(socket, 0)
+	closeAll(files...)
+	for _, word := range strings.Fields(answer) {
+		if port, err := strconv.Atoi(word); err == nil {
+			ports = append(ports, port)
+		}
+	}
+	return ports, err
+}
+
+func askAtDoor(socket string, port int) (answer string, files []*os.File, err error) {
+	dialed, err := net.DialTimeout("unix", socket, adoptWait)
+	if err != nil {
+		return "", nil, fmt.Errorf("%w: %v", ErrNotKept, err)
+	}
+	conn := dialed.(*net.UnixConn)
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(2 * adoptWait))
+	text, rights := make([]byte, 1<<10), make([]byte, unix.CmsgSpace(4))
+	if err = json.NewEncoder(conn).Encode(order{Port: &port}); err == nil {
+		var n, with int
+		if n, with, _, _, err = conn.ReadMsgUnix(text, rights); err == nil {
+			files, err = received(rights[:with])
+			return string(text[:n]), files, err
+		}
+	}
+	return "", nil, fmt.Errorf("%w: it does not answer: %v", ErrNotKept, err)
 }
 
 // maxKept is how many files a reaper may hand over.

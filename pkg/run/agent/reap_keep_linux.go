@@ -220,13 +220,54 @@ func (r *reaping) hearSuccessors(socket int) {
 			control := os.NewFile(uintptr(fd), "successor")
 			s := &successor{control, json.NewDecoder(control)}
 			var o order
-			if !maySucceed(fd) || s.orders.Decode(&o) != nil || !o.Adopt {
-				_ = control.Close() // one who looks whether somebody listens says nothing
+			switch {
+			case !maySucceed(fd) || s.orders.Decode(&o) != nil: // one who looks whether somebody listens says nothing
+			case o.Adopt && r.kept != nil:
+				r.kept.came <- s
 				return
+			case o.Port != nil:
+				r.door.ask(*o.Port, control)
 			}
-			r.kept.came <- s
+			_ = control.Close()
 		}()
 	}
+}
+
+// A door leads to the launcher inside a wrapper, which alone can connect to the ports there.
+type door struct {
+	asking sync.Mutex
+	fd     int // 0: there is none, or it does not answer
+}
+
+// doorWait is how many seconds the launcher may take to answer.
+const doorWait = 5
+
+// ask passes a request on, and the answer back to who asks.
+func (d *door) ask(port int, to *os.File) {
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	if d.fd == 0 {
+		return
+	}
+	limit := unix.Timeval{Sec: doorWait}
+	_ = unix.SetsockoptTimeval(d.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit)
+	answer, rights := make([]byte, 1<<10), make([]byte, unix.CmsgSpace(4))
+	_, err := unix.Write(d.fd, strconv.AppendInt(nil, int64(port), 10))
+	n, with := 0, 0
+	for err == nil {
+		if n, with, _, _, err = unix.Recvmsg(d.fd, answer, rights, unix.MSG_CMSG_CLOEXEC); err != unix.EINTR {
+			break
+		}
+		err = nil
+	}
+	if err != nil || n == 0 { // what comes later would be taken for the next answer
+		_ = unix.Close(d.fd)
+		d.fd = 0
+		return
+	}
+	_ = unix.Sendmsg(int(to.Fd()), answer[:n], rights[:with], nil, unix.MSG_NOSIGNAL)
+	files, _ := received(rights[:with])
+	closeAll(files...)
 }
 
 // maySucceed reports whether the process at the other end may have the run: it is of the same user, and not a part of a run itself.

@@ -118,6 +118,7 @@ type reaping struct {
 	step    string // of the start, which failed
 	program int    // not waited for until the end, so that its pid and its group stay its own
 	status  int    // the pipe on which a wrapper tells how the program ended; 0: there is none
+	door    door   // to the ports inside a wrapper
 	before  int    // processes and threads of the machine, the lowest number that was seen
 	ended   bool   // the program has
 	killed  bool   // by a signal

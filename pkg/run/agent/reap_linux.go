@@ -124,7 +124,13 @@ func (r *reaping) start() (pid int, err error) {
 		}
 		defer unix.Close(pair[1])
 		r.status = pair[0]
-		attr.Files = append(attr.Files, uintptr(pair[1]))
+		door, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return 0, err
+		}
+		defer unix.Close(door[1])
+		r.door.fd = door[0]
+		attr.Files = append(attr.Files, uintptr(pair[1]), uintptr(door[1]))
 	}
 	for i := range o.Files {
 		unix.CloseOnExec(controlFD + 1 + i) // it is passed on by its new number

@@ -4,6 +4,7 @@ package agent
 
 import (
 	"errors"
+	"net"
 	"os/exec"
 )
 
@@ -20,3 +21,8 @@ func leaveNoGroups([]string) {}
 
 // Adopt is known on Linux only.
 func Adopt(string) (*Adopted, error) { return nil, ErrNotKept }
+
+// Dial and Listening are known on Linux only.
+func Dial(string, int) (net.Conn, error) { return nil, ErrNotKept }
+
+func Listening(string) ([]int, error) { return nil, ErrNotKept }

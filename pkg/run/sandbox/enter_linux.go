@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,9 +41,12 @@ func Enter(args []string) int {
 func (l launch) enter(argv []string) (int, error) {
 	// A program starts with none of them ignored; this process is asked to end only because the program is, too.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGHUP)
-	status := statusPipe()
+	status, asked := statusPipe(), doorSocket()
 	if err := closeInherited(); err != nil {
 		return 0, err
+	}
+	if l.Level == Closed && status != nil && asked != nil {
+		go l.answerAtDoor(asked)
 	}
 	if l.Level == Closed && l.Proxy != "" {
 		var listen net.ListenConfig
@@ -124,6 +129,90 @@ func statusPipe() *os.File {
 	unix.CloseOnExec(statusFD)
 	return os.NewFile(statusFD, "status")
 }
+
+// doorFD is the socket on which the reaper asks for connections to servers of the run: only this process, which is inside, can make
+// them. The program gets neither the socket nor at this process.
+const doorFD = 4
+
+// doorSocket is nil when nobody asks.
+func doorSocket() *net.UnixConn {
+	if kind, err := unix.GetsockoptInt(doorFD, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_SEQPACKET {
+		return nil
+	}
+	file := os.NewFile(doorFD, "door")
+	defer file.Close()
+	conn, err := net.FileConn(file) // a copy that is not inherited
+	if err != nil {
+		return nil
+	}
+	door, _ := conn.(*net.UnixConn)
+	return door
+}
+
+// answerAtDoor answers one request after the other: a port, with a connection to it, or 0, with the ports on which servers listen.
+func (l launch) answerAtDoor(door *net.UnixConn) {
+	request := make([]byte, 16)
+	for {
+		n, err := door.Read(request)
+		if n == 0 || err != nil {
+			return
+		}
+		if port, _ := strconv.Atoi(string(request[:n])); port > 0 {
+			err = passConnection(door, port)
+		} else {
+			_, err = fmt.Fprintln(door, l.listening())
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// passConnection passes a connection to a port of the loopback device through the door, or says there that nothing takes one.
+func passConnection(door *net.UnixConn, port int) error {
+	for _, host := range []string{"127.0.0.1", "::1"} { // a server that listens on "localhost" may have either
+		conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, strconv.Itoa(port)), doorTime)
+		if err != nil {
+			continue
+		}
+		defer conn.Close()
+		raw, err := conn.(*net.TCPConn).SyscallConn()
+		if err != nil {
+			return err
+		}
+		return errors.Join(raw.Control(func(fd uintptr) {
+			_, _, err = door.WriteMsgUnix([]byte("connected"), unix.UnixRights(int(fd)), nil)
+		}), err)
+	}
+	_, err := door.Write([]byte("refused"))
+	return err
+}
+
+// listening returns the ports on which the run listens, the lowest ones of many.
+func (l launch) listening() string {
+	var ports []int
+	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		text, _ := os.ReadFile(table)
+		for line := range strings.Lines(string(text)) {
+			const listens = "0A"
+			if f := strings.Fields(line); len(f) > 3 && f[3] == listens {
+				_, hex, _ := strings.Cut(f[1], ":")
+				port, _ := strconv.ParseUint(hex, 16, 16)
+				ports = append(ports, int(port))
+			}
+		}
+	}
+	slices.Sort(ports)
+	ports = slices.DeleteFunc(slices.Compact(ports), func(port int) bool {
+		return port == 0 || strings.HasSuffix(ForwardAddress, ":"+strconv.Itoa(port)) || slices.Contains(l.Local, port)
+	})
+	return strings.Trim(fmt.Sprint(ports[:min(len(ports), mostListed)]), "[]")
+}
+
+const mostListed = 64
+
+// doorTime is how long a connection may take: a server that takes none has a queue that is full.
+const doorTime = time.Second
 
 // closeInherited closes files that a parent left open by chance: through a folder among them, a program could look outside.
 // Our own are those that the start of a program would close anyway.

@@ -81,7 +81,7 @@ func (e *Environment) enclose(d *verb.Service) review.Enclose {
 			return nil, errors.Join(review.ErrUncontained, w.Close())
 		}
 		c.Reaper, c.Spawn = e.Reaper()
-		c.Project = d.Board.Project.Root
+		c.Project, c.Also = d.Board.Project.Root, w.Variables()
 		if w.Contained() {
 			c.Contain, c.Watch = w.Contain, w.WatchDisk
 		}

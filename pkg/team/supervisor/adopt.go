@@ -97,8 +97,8 @@ func (l *launcher) keep(ctx context.Context, adapter agent.Adapter, spec *agent.
 	if r.git != nil {
 		files = append(files, r.git.Lock())
 	}
-	walls, err := r.wall.Kept()
-	r.kept = append([]*os.File{socket, commands}, walls[min(1, len(walls)):]...)
+	walls, copies, err := r.wall.Kept()
+	r.kept = append([]*os.File{socket, commands}, copies...)
 	interval, lease, margin := l.intervals(ctx)
 	spec.Keep = &agent.Keep{Socket: socket, Files: append(files, walls...), Facts: facts, Wait: max(lease-margin-interval, lease/2)}
 	return err

@@ -136,7 +136,7 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 			if b.why != "" {
 				st.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(l.Service.Board.Now()), Agent: a.ID, Action: blackboard.ActionModelEscalated, Task: task, Detail: b.climbed()})
 			}
-			err := transition.Spawned(st, a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), CLI: b.program,
+			err := transition.Spawned(st, a, blackboard.Child{PID: p.Pid, PIDStart: p.Start, PGID: p.Pgid, Run: r.number, RunID: r.mark, TokenHash: hash, Task: task, Sandbox: string(r.sandbox), Ports: r.wall.Ports(), CLI: b.program,
 				Speaks: r.speaks, Resumes: r.resumes}, l.Service.Board.Now())
 			if err == nil {
 				transition.PromptHad(st, l.ID, b.notes, b.resumed != nil, l.Service.Board.Now())

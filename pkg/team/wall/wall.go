@@ -73,6 +73,8 @@ type Wall struct {
 
 	held     *os.File     // lock of the private folder
 	listener net.Listener // of the proxy
+	band     *os.File     // lock of its ports
+	ports    int          // the first of its ports; 0: it has none
 }
 
 // Level is the level that runs of a program have ("": commands), and why it is not closed. The error says that
@@ -139,6 +141,11 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 	if w.run, level, reason, err = w.maker.run(ctx, u); err != nil {
 		return err
 	}
+	if level != sandbox.Closed {
+		if w.ports, w.band = takePorts(); w.band != nil {
+			w.close = append(w.close, w.band.Close)
+		}
+	}
 	if level == sandbox.Open || level == sandbox.Wrapped {
 		w.Spec = sandbox.Spec{Level: level, Wrap: w.run.Settings.Wrap}
 		return nil
@@ -153,7 +160,9 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 		w.run.Folder = folder.Path
 	}
 	w.Plan = w.run.Compose(level, reason)
-	w.Spec.Terminal = u.Terminal
+	if w.Spec.Terminal = u.Terminal; level == sandbox.Closed {
+		w.ports = ownPorts(w.Spec.Local)
+	}
 	if w.run.Job && w.Cache != "" {
 		beginCache(w.maker.Project, w.Cache)
 	}
@@ -171,16 +180,22 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 }
 
 // Kept are the files that a run needs which outlives this process: the lock of its private folder, and the socket of its
-// proxy if it has one.
-func (w *Wall) Kept() (files []*os.File, err error) {
-	if w == nil || w.held == nil {
-		return nil, nil
+// proxy or the lock of its ports. copies are those that this process closes when they are passed on.
+func (w *Wall) Kept() (files, copies []*os.File, err error) {
+	if w == nil {
+		return nil, nil, nil
 	}
-	if files = append(files, w.held); w.listener == nil {
-		return files, nil
+	if w.held != nil {
+		files = append(files, w.held)
+	}
+	if w.listener == nil {
+		if w.band != nil {
+			files = append(files, w.band)
+		}
+		return files, nil, nil
 	}
 	socket, err := broker.FileOf(w.listener)
-	return append(files, socket), err
+	return append(files, socket), []*os.File{socket}, err
 }
 
 // Adopt makes the wall of a run that another process has begun; files are those that it kept.
@@ -189,20 +204,29 @@ func (m *Maker) Adopt(ctx context.Context, u Use, files []*os.File) (*Wall, erro
 	var level sandbox.Level
 	var reason string
 	var err error
-	if w.run, level, reason, err = m.run(ctx, u); err != nil || len(files) == 0 {
-		w.Spec = sandbox.Spec{Level: level, Wrap: w.run.Settings.Wrap}
+	if w.run, level, reason, err = m.run(ctx, u); err != nil {
 		return w, err
 	}
-	w.Plan, w.held = w.run.Compose(level, reason), files[0]
-	w.close = append(w.close, func() error { return errors.Join(safefile.RemoveTree(w.run.Private), w.held.Close()) })
-	if len(files) > 1 {
-		listener, err := net.FileListener(files[1])
+	contained := level == sandbox.Closed || level == sandbox.Partial
+	if !contained || len(files) == 0 {
+		w.Spec = sandbox.Spec{Level: level, Wrap: w.run.Settings.Wrap}
+	} else {
+		w.Plan, w.held, files = w.run.Compose(level, reason), files[0], files[1:]
+		w.close = append(w.close, func() error { return errors.Join(safefile.RemoveTree(w.run.Private), w.held.Close()) })
+	}
+	switch {
+	case len(files) == 0:
+	case level == sandbox.Closed:
+		listener, err := net.FileListener(files[0])
 		if err == nil {
 			err = w.serve(listener, u)
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("cannot adopt the sandbox of %s: %w", u.Name, err), w.Close())
 		}
+	default:
+		w.band = files[0]
+		w.close = append(w.close, w.band.Close)
 	}
 	return w, nil
 }
@@ -221,6 +245,74 @@ func (w *Wall) serve(listener net.Listener, u Use) error {
 		w.listener, w.close = listener, append(w.close, server.Close)
 	}
 	return err
+}
+
+// Servers of a run listen on ports that no other run has. At closed each run has a loopback device of its own. Elsewhere the
+// bands of ports lie below those that systems give to outgoing connections; a band is taken by a UDP port, its lock, which no two processes
+// of a machine can have, of whatever user, and which ends with the last process that has it.
+const (
+	portsOfRun = 20
+	firstPort  = 21000
+	firstLock  = 27100
+	mostBands  = 256
+)
+
+// Ports are the first and the last of the ports of a run, as "21000-21019"; "" when it has none.
+func (w *Wall) Ports() string {
+	if w == nil || w.ports == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", w.ports, w.ports+portsOfRun-1)
+}
+
+// Variables tell a run its ports.
+func (w *Wall) Variables() []string {
+	if w.Ports() == "" {
+		return nil
+	}
+	return []string{"LIZA_PORT=" + strconv.Itoa(w.ports), "LIZA_PORTS=" + w.Ports()}
+}
+
+// ownPorts are the first ports of a run that has a loopback device of its own; local ones are taken there.
+func ownPorts(local []int) int {
+	first := firstPort
+	for slices.ContainsFunc(local, func(port int) bool { return port >= first && port < first+portsOfRun }) {
+		first += portsOfRun
+	}
+	return first
+}
+
+// takePorts takes a band of the machine's ports on which nothing listens; 0 when there is none.
+func takePorts() (first int, lock *os.File) {
+	for band := range mostBands {
+		held, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: firstLock + band})
+		if err != nil {
+			continue
+		}
+		lock, err = held.File()
+		_ = held.Close()
+		if first = firstPort + band*portsOfRun; err == nil && free(first) {
+			return first, lock
+		}
+		_ = lock.Close() // of nil, too
+	}
+	return 0, nil
+}
+
+// free reports whether nothing listens on the ports of a band.
+func free(first int) bool {
+	for port := first; port < first+portsOfRun; port++ {
+		for _, host := range []string{"127.0.0.1", "::1"} {
+			listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return false
+			}
+			if err == nil {
+				_ = listener.Close()
+			}
+		}
+	}
+	return true
 }
 
 // Contained reports whether there is anything to contain with.
