@@ -137,6 +137,7 @@ type CustomAgent struct {
 	Reopen        []string   `key:"interactive_resume"`
 	MCP           []string   `key:"mcp"`
 	Schema        []string   `key:"schema"`
+	Budget        []string   `key:"budget"`
 	RootEnv       Names      `key:"root_env"`
 	Unset         []string   `key:"unset"`
 	Version       []string   `key:"version"`

@@ -80,3 +80,32 @@ func TestALimitComparesWithFractionsOfACent(t *testing.T) {
 		}
 	}
 }
+
+// What the limits of cost leave to a run is the least that one of them does, and 0 where there is none or nothing is left.
+func TestTheLeastOfTheLimitsOfCostIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		task, sprint, day int
+		others            blackboard.Amount
+		of                string
+		want              blackboard.Amount
+	}{
+		"no limit":                     {of: "x"},
+		"of the task":                  {task: 100, sprint: 1000, of: "x", want: 69.5},
+		"of the sprint":                {task: 100, sprint: 50, day: 500, of: "x", want: 19.5},
+		"of the day":                   {task: 100, sprint: 500, day: 40, of: "x", want: 9.5},
+		"less what others may use":     {task: 100, sprint: 50, others: 12, of: "x", want: 7.5},
+		"nothing is left":              {task: 100, sprint: 30, of: "x"},
+		"a planner has no task":        {task: 100, sprint: 200, want: 169.5},
+		"others do not use the task's": {task: 100, others: 50, of: "x", want: 69.5},
+	} {
+		b := team(t)
+		b.add("x")
+		b.Task("x").Limits, b.Task("x").Usage = blackboard.Settings{"cost_cents": c.task}, &blackboard.Usage{CostCents: 30.5}
+		b.Config["sprint_cost_cents"], b.Config["day_cost_cents"] = c.sprint, c.day
+		b.State.Usage = &blackboard.Usage{CostCents: 30.5, Day: &blackboard.UsageDay{Date: dayOf(b.now), CostCents: 30.5}}
+		if got := CostLeft(b.State, b.Task(c.of), Spent{Cents: c.others}, b.now); got != c.want {
+			t.Errorf("%s: %s cents are left, want %s", name, got, c.want)
+		}
+	}
+}

@@ -122,6 +122,22 @@ func Reached(s *blackboard.State, t *blackboard.Task, now time.Time) *blackboard
 	return reached(s, t, Spent{}, NextCost(t)).halt(now)
 }
 
+// CostLeft returns what the limits of cost of the task, the sprint and the day leave to the next run, while others use running; 0
+// means that there is no such limit, or that it leaves nothing.
+func CostLeft(s *blackboard.State, t *blackboard.Task, running Spent, now time.Time) (left blackboard.Amount) {
+	limited := false
+	all := sprintMeters(s, running, now)
+	if t != nil {
+		all = append(all, meters(s, t, Spent{})...)
+	}
+	for _, m := range all {
+		if rest := m.value.Left(m.limit); m.limit > 0 && strings.HasSuffix(m.key, "cost_cents") && (!limited || rest < left) {
+			left, limited = rest, true
+		}
+	}
+	return left
+}
+
 // ReachedWhile returns the limit that the task reaches with running, the usage so far of its present run, or nil. It reserves
 // nothing.
 func ReachedWhile(s *blackboard.State, t *blackboard.Task, running Spent, now time.Time) *blackboard.Halt {

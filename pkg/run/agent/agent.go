@@ -30,6 +30,7 @@ type Spec struct {
 	// The JSON Schema of this run's answer, for programs that enforce one; "" for none.
 	Schema           string
 	StrictSchemaFile string   // the file with its strict form
+	Budget           float64  // US dollars that the run may cost, for programs that end themselves there; 0 = no limit
 	Env              []string // NAME=value, added last: the LIZA_* variables of this run (specs/cli.md#5)
 	Unset            []string // names of inherited variables to leave out; a trailing * stands for any ending
 
@@ -259,10 +260,11 @@ const restartCode = 42
 // schemaFile stands for the file with the exit command's JSON Schema.
 const schemaFile = "{{.SchemaFile}}"
 
-// What stands for Spec.Schema and Spec.StrictSchemaFile.
+// What stands for Spec.Schema, Spec.StrictSchemaFile and Spec.Budget.
 const (
 	answerSchema     = "{{.Schema}}"
 	strictSchemaFile = "{{.StrictSchemaFile}}"
+	budget           = "{{.Budget}}"
 )
 
 // Run starts the program, watches it, and returns when it and everything that it started has

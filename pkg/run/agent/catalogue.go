@@ -44,6 +44,7 @@ type Entry struct {
 	Reopen        []string          `yaml:"interactive_resume"`
 	MCP           []string          `yaml:"mcp"`
 	Schema        []string          `yaml:"schema"`
+	Budget        []string          `yaml:"budget"`
 	Env           map[string]string `yaml:"env"`
 	RootEnv       map[string]string `yaml:"root_env"`
 	Unset         []string          `yaml:"unset"`
@@ -125,7 +126,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 		for _, err := range e.spoken().problems() {
 			errs = append(errs, fmt.Errorf("%s.%v", name, err))
 		}
-		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.Reopen, e.MCP, e.Schema, []string{e.LongPrompt}) {
+		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.Reopen, e.MCP, e.Schema, e.Budget, []string{e.LongPrompt}) {
 			for _, p := range placeholder().FindAllString(text, -1) {
 				if !slices.Contains(placeholders, p) {
 					errs = append(errs, fmt.Errorf("%s: %s is not known", name, p))
@@ -139,7 +140,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 var (
 	programName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 	placeholder  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[^}]*\}\}`) })
-	placeholders = []string{"{{.PromptFile}}", schemaFile, answerSchema, strictSchemaFile, "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
+	placeholders = []string{"{{.PromptFile}}", schemaFile, answerSchema, strictSchemaFile, budget, "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
 )
 
 // spoken is an entry whose protocol settles what others say by arguments: how the prompt goes in, a conversation goes on, and the program
@@ -147,7 +148,7 @@ var (
 func (e Entry) spoken() Entry {
 	if e.Output == formatACP {
 		e.Prompt, e.Dialogue, e.EndGrace = promptStdin, "", cmp.Or(e.EndGrace, 5)
-		e.Resume, e.ResumeCommand, e.MCP, e.Schema = nil, nil, nil, nil
+		e.Resume, e.ResumeCommand, e.MCP, e.Schema, e.Budget = nil, nil, nil, nil, nil
 	}
 	return e
 }
@@ -192,6 +193,9 @@ func (e Entry) problems() []error {
 	}
 	if len(e.Schema) > 0 && !mentions(e.Schema, answerSchema) && !mentions(e.Schema, strictSchemaFile) {
 		bad("schema has no %s and no %s", answerSchema, strictSchemaFile)
+	}
+	if len(e.Budget) > 0 && !mentions(e.Budget, budget) {
+		bad("budget has no %s", budget)
 	}
 	for key, args := range map[string][]string{"resume": e.Resume, "resume_command": e.ResumeCommand} {
 		if len(args) > 0 && !mentions(args, "{{.Session}}") {
@@ -261,7 +265,7 @@ func (e Entry) at(root string) Entry {
 	for _, argv := range []*[]string{&e.Command, &e.ResumeCommand, &e.Interactive, &e.Reopen, &e.Version, &e.Help} {
 		*argv = argumentsAt(root, *argv, true)
 	}
-	for _, more := range []*[]string{&e.Model, &e.Resume, &e.MCP, &e.Schema} {
+	for _, more := range []*[]string{&e.Model, &e.Resume, &e.MCP, &e.Schema, &e.Budget} {
 		*more = argumentsAt(root, *more, false)
 	}
 	return e

@@ -223,6 +223,21 @@ func TestAProgramIsHeldToTheSchemaOfItsRun(t *testing.T) {
 	}
 }
 
+// claude ends itself when it has cost what the limits leave; a program that cannot gets no option for it.
+func TestAProgramIsToldWhatItsRunMayCost(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"claude": "--max-budget-usd 0.4213", "claude-acp": "", "codex": ""} {
+		free, err := catalogued(t, name).Command(Spec{Prompt: "p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := catalogued(t, name).Command(Spec{Prompt: "p", Budget: 0.4213})
+		if got := strings.Join(held.Argv[len(free.Argv):], " "); err != nil || got != want {
+			t.Errorf("%s: the budget adds %q, want %q, %v", name, got, want, err)
+		}
+	}
+}
+
 func TestAProjectChangesABuiltInProgram(t *testing.T) {
 	t.Parallel()
 	change := Entry{

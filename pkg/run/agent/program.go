@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -75,6 +76,9 @@ func (p *entryProgram) Command(s Spec) (Command, error) {
 	argv = slices.Concat(p.withModel(argv, s, len(argv)), p.tools(s), after)
 	if s.Schema != "" {
 		argv = append(argv, e.Schema...)
+	}
+	if s.Budget > 0 {
+		argv = append(argv, e.Budget...)
 	}
 	if atEnd {
 		argv = append(argv, "{{.Prompt}}")
@@ -179,6 +183,7 @@ func (p *entryProgram) values(s Spec, prompt string) *strings.Replacer {
 		schemaFile, s.SchemaFile,
 		answerSchema, s.Schema,
 		strictSchemaFile, s.StrictSchemaFile,
+		budget, strconv.FormatFloat(s.Budget, 'f', -1, 64),
 		"{{.Prompt}}", prompt,
 		"{{.Model}}", s.Model,
 		"{{.MCPConfig}}", mcpConfig(s.Liza),

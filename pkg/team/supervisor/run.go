@@ -62,7 +62,9 @@ func (r *run) program() string { return r.brief.program }
 func (r *run) lostTalk() bool { return r.brief.resumed != nil && r.result.NoSession }
 
 // stopped reports whether a limit ended the run.
-func (r *run) stopped() bool { return r.result.Outcome == agent.Killed && r.over != nil }
+func (r *run) stopped() bool {
+	return r.over != nil && (r.result.Outcome == agent.Killed || r.result.Outcome == agent.Stopped && !r.answered())
+}
 
 // answered reports whether there is an outcome to apply: the program came to its end, or
 // said its exit command all the same. An answer that is cut off is asked for again.

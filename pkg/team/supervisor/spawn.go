@@ -179,6 +179,7 @@ func (l *launcher) follow(ctx context.Context, adapter agent.Adapter, spec agent
 // equip gives a program what its kind has. A messenger and a summarizer have no id, no broker and no verbs.
 func (l *launcher) equip(ctx context.Context, adapter agent.Adapter, spec *agent.Spec, r *run, st *blackboard.State, task string) (err error) {
 	kind, file := r.brief.role.Role.Kind, spec.PromptFile
+	spec.Budget = l.spending.budget(st, task)
 	if adapter != nil {
 		if err := l.addSchemas(adapter.Info(), spec, string(kind)); err != nil {
 			return err

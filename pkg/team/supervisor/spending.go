@@ -276,7 +276,22 @@ func (s *spending) watched(ctx context.Context, adapter agent.Adapter, spec agen
 	if cause := context.Cause(ctx); r.Outcome == agent.Killed && errors.As(cause, &over) {
 		r.Error = "stopped: " + over.Error()
 	}
+	if r.Outcome == agent.Stopped {
+		ledger.used(s.ID, r.Usage)
+		over = s.overspent(context.WithoutCancel(ctx), ledger, task)
+		r.Restart = over == nil && spec.Budget > 0 && r.Usage.CostCents >= 100*spec.Budget // a limit that was raised meanwhile
+	}
 	return r, over
+}
+
+// budget is what the limits of cost leave to the next run, in US dollars; 0 means no limit.
+func (s *spending) budget(st *blackboard.State, task string) float64 {
+	now, running := s.Service.Board.Now(), transition.Spent{}
+	if s.Running != nil {
+		_, running = s.Running.spent("", now)
+	}
+	running.Cents = max(running.Cents, transition.Reserved(st, s.ID))
+	return float64(transition.CostLeft(st, st.Task(task), running, now)) / 100
 }
 
 // tellNear tells the running program once that a limit of its task comes near, and reports whether it did.

@@ -246,6 +246,52 @@ func TestALimitStopsARunningProgram(t *testing.T) {
 	}
 }
 
+// A program that counts its own cost gets what the limits leave, and ends itself there: that is no crash but the limit, unless it was
+// raised meanwhile or the program has answered all the same. The program's own limit of turns stays a crash.
+func TestAProgramEndsItselfAtTheLimitOfItsCost(t *testing.T) {
+	stopped := func(spent float64) agent.Result {
+		return agent.Result{Outcome: agent.Stopped, ExitCode: 1, Error: "Reached maximum budget", Usage: cents(spent)}
+	}
+	done := stopped(61)
+	done.Final = givesUp
+	for name, x := range map[string]struct {
+		sprint  int // limits.sprint_cost_cents
+		ends    []agent.Result
+		raise   bool
+		budgets string
+		status  blackboard.Status
+		halt    bool
+		crash   bool
+	}{
+		"the limit of the task":   {ends: []agent.Result{stopped(60)}, budgets: "[0.6]", status: blackboard.Blocked, halt: true},
+		"the limit of the sprint": {sprint: 50, ends: []agent.Result{stopped(50.5)}, budgets: "[0.5]", status: blackboard.Unclaimed},
+		"raised meanwhile":        {ends: []agent.Result{stopped(60), finished(givesUp)}, raise: true, budgets: "[0.6 1]", status: blackboard.Blocked},
+		"answered all the same":   {ends: []agent.Result{done}, budgets: "[0.6]", status: blackboard.Blocked},
+		"a limit of turns":        {ends: []agent.Result{stopped(7), finished(givesUp)}, budgets: "[0.6 0.53]", status: blackboard.Blocked, crash: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(c *clockwork) {
+				c.task("task-1")
+				c.change(func(s *blackboard.State) {
+					s.Config["sprint_cost_cents"] = x.sprint
+					s.Task("task-1").Limits, s.Task("task-1").Usage = blackboard.Settings{"cost_cents": 100}, &blackboard.Usage{CostCents: 40}
+				})
+				var budgets []float64
+				c.once(c.supervisor(blackboard.RoleCoder, func(_ context.Context, spec agent.Spec) agent.Result {
+					if budgets = append(budgets, spec.Budget); x.raise {
+						c.change(func(s *blackboard.State) { s.Task("task-1").Limits = blackboard.Settings{"cost_cents": 200} })
+					}
+					return x.ends[min(len(budgets), len(x.ends))-1]
+				}))
+				task, out := c.state().Task("task-1"), strings.Join(c.lines, "\n")
+				if fmt.Sprint(budgets) != x.budgets || task.Status != x.status || (task.Halt != nil) != x.halt || x.halt && task.Halt.Kind != "cost" || strings.Contains(out, "crashed: ") != x.crash {
+					t.Errorf("budgets %v; the task is %s with halt %+v\n%s", budgets, task.Status, task.Halt, out)
+				}
+			})
+		})
+	}
+}
+
 // A program that tells with its last words that a limit is reached has done its work: it is not stopped for them.
 func TestWorkIsNotCutOffByItsLastFigure(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
