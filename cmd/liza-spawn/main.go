@@ -1,5 +1,5 @@
-// Liza-spawn is the process between a supervisor and each program that it starts: the reaper of a run, and the launcher
-// inside its wall. It is a program of its own because each run waits for both, and liza takes twice as long to start.
+// Liza-spawn is the process between a supervisor and each program that it starts: the reaper of a run, the launcher
+// inside its wall, and the attendant of its services. It is a program of its own because each run waits for both, and liza takes twice as long to start.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/run/agent"
 	"liza/pkg/run/sandbox"
+	"liza/pkg/run/service"
 )
 
 func main() {
@@ -18,8 +19,11 @@ func main() {
 	if inside, ok := sandbox.Entered(args); ok {
 		os.Exit(sandbox.Enter(inside))
 	}
+	if inside, ok := service.Attended(args); ok {
+		os.Exit(service.Attend(inside))
+	}
 	if len(args) == 1 && args[0] == sandbox.BuildCommand {
-		fmt.Println(sandbox.Build(agent.Source))
+		fmt.Println(sandbox.Build(agent.Source, service.Source))
 		return
 	}
 	fmt.Fprintln(os.Stderr, "liza-spawn is started by liza only\nnext: liza help")

@@ -149,7 +149,7 @@ type Task struct {
 	Attempted        List        `yaml:"attempted,omitempty"`         // what the coder tried before it was stuck | block | not said
 	FailedBy         List        `yaml:"failed_by,omitempty"`         // coders that failed it; two exhaust it | review deadlock, iterations used up, block with attempted | none failed
 	Failures         int         `yaml:"failures,omitempty"`          // number of such failures; three exhaust it | as failed_by
-	Crashes          int         `yaml:"crashes,omitempty"`           // crashes, stalls and timeouts of its program, and failures of `worktree.setup`, in a row | supervisor (+1); a run that finished: 0
+	Crashes          int         `yaml:"crashes,omitempty"`           // crashes, stalls and timeouts of its program, and failures of `worktree.setup` and `services`, in a row | supervisor (+1); a run that finished: 0
 	Supersedes       List        `yaml:"supersedes,omitempty"`        // tasks that it replaces | create, supersede | it replaces none
 	SupersededBy     List        `yaml:"superseded_by,omitempty"`     // tasks that replace it | supersede | not SUPERSEDED
 	RescopeReason    string      `yaml:"rescope_reason,omitempty"`    // why it was replaced, dropped or unblocked | supersede, abandon, unblock | never

@@ -29,6 +29,7 @@ type Config struct {
 	Secrets       Secrets          `key:"secrets" about:"Secrets of a plan."`
 	Exec          Exec             `key:"exec" about:"Tasks of kind exec."`
 	Worktree      Worktree         `key:"worktree" about:"Worktrees of tasks."`
+	Services      Services         `key:"services" about:"Servers that run beside the programs of a task and its checks, in their sandbox: NAME: {command, init, ready, env}."`
 	Integration   Integration      `key:"integration" about:"The merge."`
 	Merge         Merge            `key:"merge" about:"How approved work gets onto the integration branch."`
 	Land          Land             `key:"land" about:"How merged work gets onto a forge, as pull or merge requests."`
@@ -243,7 +244,7 @@ type Limits struct {
 	MaxPlanRetries     int           `key:"max_plan_retries" is:"0.." about:"RETRY of a planner until it waits for a person."`
 	MaxReplanDepth     int           `key:"max_replan_depth" is:"0.." about:"Plans in one chain."`
 	MaxParseRetries    int           `key:"max_parse_retries" is:"0.." about:"Times that an unreadable answer is asked for again."`
-	TaskCrashes        int           `key:"task_crashes" is:"0.." about:"Crashes, stalls and timeouts of the agent program in a row, and failures of worktree.setup, until a task is blocked; 0: never."`
+	TaskCrashes        int           `key:"task_crashes" is:"0.." about:"Crashes, stalls and timeouts of the agent program in a row, and failures of worktree.setup and services, until a task is blocked; 0: never."`
 	OnReviewDepth      string        `key:"on_review_depth" is:"escalate|proceed" about:"What follows the last rejection: a person decides, or output that is not code is accepted."`
 	CostCents          int           `key:"cost_cents" is:"0.." about:"Cost of one task."`
 	Time               time.Duration `key:"time_minutes" is:"0.." unit:"m" about:"Time of agents at work on one task."`
@@ -321,6 +322,20 @@ type Worktree struct {
 type Seed struct {
 	Key   []string `key:"key" about:"Tracked files, or patterns such as tools/*.lock, that decide what setup makes; empty: lock files of package managers in any folder. Without such a file setup runs in each worktree."`
 	MaxGB int      `key:"max_gb" is:"0.." about:"Size of all seeds; those that were used last stay. 0: none is made or used."`
+}
+
+// Services are the servers of a run and of its checks, by name.
+type Services = map[string]Service
+
+// Service is a server that runs beside a program, in its sandbox, with a data folder of its own. No shell reads the words: Resolve puts
+// folders in the place of $DATA, $RUN and $TREE.
+type Service struct {
+	Command      []string `key:"command" is:"words" about:"The server and its arguments. It must stay in the foreground. No shell reads them; $DATA, $RUN and $TREE stand for its data folder, a short folder for sockets, and the worktree."`
+	Init         []string `key:"init" is:"words" about:"A program that fills $DATA, on a commit of the integration branch; once, until init or a file of seed changes. Each run and each check gets a copy."`
+	Seed         []string `key:"seed" is:"glob" about:"Globs of files that init reads, such as db/**: it runs again when one of them, or init itself, has changed on the integration branch."`
+	Ready        []string `key:"ready" is:"words" about:"A program that succeeds once the server is ready; empty: it is when it answers at the sockets that it is told as $RUN/NAME."`
+	ReadySeconds int      `key:"ready_seconds" is:"0..600" about:"Longest time until it is ready; 0: 60."`
+	Env          Names    `key:"env" is:"words" about:"Variables that programs and checks get, such as the address of the server."`
 }
 
 // Integration has the commands (sh -c) that run on a merge candidate.
@@ -440,7 +455,7 @@ type Group struct {
 // Groups has each section of the file once, in the order in which projects come to need them.
 var Groups = []Group{
 	{"programs", "agent programs, their models and roles, and how many run at one time", []string{"agents", "models", "roles", "orchestration", "prices"}},
-	{"checks", "review and merge: who decides, and what runs before", []string{"review", "integration", "merge", "worktree", "hooks", "git"}},
+	{"checks", "review and merge: who decides, and what runs before", []string{"review", "integration", "merge", "worktree", "services", "hooks", "git"}},
 	{"landing", "pull and merge requests on a forge, what comes from there, and imports", []string{"land", "import"}},
 	{"containment", "what programs and commands may read, write and reach", []string{"sandbox"}},
 	{"limits", "cost, time, iterations and sizes", []string{"limits"}},

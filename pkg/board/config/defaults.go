@@ -47,6 +47,8 @@ func Default() *Config {
 			E2EPaths:        []string{"e2e/**", "**/e2e/**", "**/*.e2e.*", "cypress/**", "playwright/**", "tests/integration/**", "testdata/script/**"},
 			Checks:          defaultChecks(),
 		},
+		Services: Services{},
+
 		Git:   Git{RemoteTimeout: time.Minute},
 		Merge: Merge{Train: 1},
 
@@ -161,6 +163,8 @@ var (
 	pathForm     = lazy(`^(~(/.*)?|[^~\x00][^\x00]*)$`)
 	hostForm     = lazy(`^((\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 	rungForm     = lazy(`^[^:\s]+:\S+$`)
+	serviceForm  = lazy(`^[a-z][a-z0-9_-]{0,31}$`) // also a part of names of files
+	dollarForm   = lazy(`\$(\$|[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\}|)`)
 	variableForm = lazy(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
 )
 

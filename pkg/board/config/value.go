@@ -223,6 +223,11 @@ func (k kind) text(s string) string {
 		return "a path that begins with / or ~/, or one in the project"
 	case k.is == "glob" && !globForm(s):
 		return "a glob of paths in the project, such as auth/**"
+	case k.is == "words":
+		_, unknown := Resolve(s, map[string]string{"DATA": "", "RUN": "", "TREE": ""})
+		if unknown != "" || strings.ContainsRune(s, 0) {
+			return "a text in which $ begins $DATA, $RUN, $TREE, or $$ for a dollar"
+		}
 	case k.is == "rung" && !rungForm().MatchString(s):
 		return "PROGRAM:MODEL (PROGRAM:default leaves the model to the program)"
 	case k.is == "host" && !hostForm().MatchString(s):
@@ -237,6 +242,21 @@ func (k kind) text(s string) string {
 		return oneOf(s, strings.Split(k.is, "|"))
 	}
 	return ""
+}
+
+// Resolve puts the values of names in the place of $NAME and ${NAME}, and a dollar in that of $$. unknown is the first that is neither.
+func Resolve(text string, names map[string]string) (out, unknown string) {
+	out = dollarForm().ReplaceAllStringFunc(text, func(found string) string {
+		value, known := names[strings.Trim(found, "${}")]
+		switch {
+		case found == "$$":
+			return "$"
+		case !known && unknown == "":
+			unknown = found
+		}
+		return value
+	})
+	return out, unknown
 }
 
 // globForm reports whether a text can be the glob of a path in the project.
@@ -255,6 +275,22 @@ func oneOf(s string, options []string) string {
 		return "nothing or one of " + strings.Join(options[1:], ", ")
 	}
 	return "one of " + strings.Join(options, ", ")
+}
+
+// wanting describes what a service lacks, or "".
+func (s Service) wanting(name string) string {
+	switch {
+	case !serviceForm().MatchString(name):
+		return "a name of small letters, digits, - and _ that begins with a letter, at most 32"
+	case len(s.Command) == 0 || s.Command[0] == "":
+		return "a map with the key command: a list with the server and its arguments"
+	}
+	for variable := range s.Env {
+		if strings.HasPrefix(variable, "LIZA_") || strings.HasSuffix(variable, "*") || !variableForm().MatchString(variable) {
+			return "variables in env that have the form of one and do not begin with LIZA_"
+		}
+	}
+	return ""
 }
 
 var badInBranch = sync.OnceValue(func() *regexp.Regexp {

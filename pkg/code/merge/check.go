@@ -130,7 +130,11 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		}
 		// One limit for all commands together: each of its own would let a list of checks take any time.
 		left := max(time.Until(end), time.Nanosecond) // 0 would mean: no limit
-		r := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}.RunIn(ctx, j.Enclose)
+		c := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}
+		if i >= len(setup) {
+			c.Services = j.name
+		}
+		r := c.RunIn(ctx, j.Enclose)
 		excused, broken := j.onBase(ctx, i < len(setup), candidate, shell, log, r)
 		if excused {
 			if j.Unverified != nil {

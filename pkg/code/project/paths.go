@@ -91,6 +91,17 @@ func (p *Project) BaselineLock() string { return p.inGit("baseline.lock") }
 // SetupLog returns the file with the output of the commands that prepare a worktree.
 func (p *Project) SetupLog(task string) string { return p.in("output", task+".setup.log") }
 
+// ServiceLog is what a service has printed for a task.
+func (p *Project) ServiceLog(task, service string) string {
+	return p.in("output", task+".service-"+service+".log")
+}
+
+// Templates are the data folders with which services begin, each in a folder NAME-KEY.
+func (p *Project) Templates() string { return p.in("cache", "services") }
+
+// TemplatesLock is held while one of them is made or removed.
+func (p *Project) TemplatesLock() string { return p.inGit("services.lock") }
+
 // IntegrationLog returns the file with the output of the n-th run of a task's integration checks.
 func (p *Project) IntegrationLog(task string, n int) string {
 	return p.in("output", fmt.Sprintf("integration-%s-%d.log", task, n))

@@ -35,6 +35,10 @@ type Command struct {
 	Writes   []string // further folders that it may write
 	Project  string   // root of its project, for JobVariable: its calls of Liza act for no agent and no person
 
+	Services string // name under which what the project's services print is kept; they run beside the command. "": they do not
+	Fills    string // the service whose data it makes, in the folder Data, which is among Writes: names in Argv are resolved. "": none
+	Data     string
+
 	Name    string        // name of its sandbox, unique among the running commands; "": that of Dir
 	Argv    []string      // the program and its arguments, instead of sh -c Shell
 	Env     []string      // exactly its environment; nil: that of this process without hidden variables

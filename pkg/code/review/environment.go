@@ -230,7 +230,7 @@ func (s *Submission) runCommand(ctx context.Context, b *Environment, name, comma
 		return nil
 	}
 	size := sizeOf(total.Log)
-	ran := Command{Shell: command, Dir: b.worktree, Log: total.Log, Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog}.RunIn(ctx, b.Enclose)
+	ran := Command{Shell: command, Dir: b.worktree, Log: total.Log, Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog, Services: s.Task.ID}.RunIn(ctx, b.Enclose)
 	if ran.Err != nil {
 		return fmt.Errorf("cannot run the check %s (%q): %w", name, command, ran.Err)
 	}

@@ -24,6 +24,7 @@ import (
 	"liza/pkg/face/dashboard/source"
 	"liza/pkg/face/verbs"
 	"liza/pkg/run/activity"
+	"liza/pkg/team/wall"
 	"liza/pkg/verb/verb"
 )
 
@@ -31,6 +32,7 @@ type outputOptions struct {
 	env         *Env
 	follow, raw bool
 	last        int
+	service     string
 }
 
 func newOutput(env *Env) *urfave.Command {
@@ -39,12 +41,14 @@ func newOutput(env *Env) *urfave.Command {
 		Name: "output", Category: "look", ArgsUsage: "TASK|AGENT", Usage: "show what an agent program says and does",
 		Description: "The newest run for a task, or of an agent, as text: what the model says, which tools it calls with what, what it waits for, what it\n" +
 			"cost. What a planner says comes at the end of its run. With -f it goes on: for an agent until its run has ended, for a task until the\n" +
-			"task has. --raw is what the program printed, byte by byte but for masked secrets. Changes nothing." +
-			examples("liza output task-3 -f", "liza output coder-1 -n 20", "liza output task-3 --raw | tail") + exitsText(0, 1, 2, 3, 4, 7, 130),
+			"task has. --raw is what the program printed, byte by byte but for masked secrets. --service is what a service of the project printed in\n" +
+			"the runs and checks of a task. Changes nothing." +
+			examples("liza output task-3 -f", "liza output task-3 --service db -n 20", "liza output task-3 --raw | tail") + exitsText(0, 1, 2, 3, 4, 7, 130),
 		Flags: []urfave.Flag{
 			flag("f", "follow: show what comes", &o.follow),
 			flag("raw", "the output of the program as it is", &o.raw),
-			number("n", "`N` newest events (with --raw: lines) of the run; 0 is all", 0, &o.last),
+			number("n", "`N` newest events (with --raw or --service: lines) of the run; 0 is all", 0, &o.last),
+			text("service", "what the service `NAME` of the project has printed for the task", &o.service),
 		},
 		Action: env.do(o.run),
 	}
@@ -57,6 +61,9 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 	if o.last < 0 {
 		return usagef("liza help output", "-n %d must not be negative", o.last)
 	}
+	if o.service != "" && (o.raw || o.follow) {
+		return usagef("liza help output", "--service excludes --raw and -f")
+	}
 	name := args[0]
 	d, s, _, err := o.env.lookAt(ctx)
 	if err != nil {
@@ -64,6 +71,9 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 	}
 	if err := o.known(d, s, name); err != nil {
 		return err
+	}
+	if o.service != "" {
+		return o.printService(d, s, name)
 	}
 	src := sourceOf(d, "liza")
 	events, next, err := src.Output(name, 0)
@@ -145,6 +155,32 @@ func (o *outputOptions) until(ctx context.Context, src *source.Source, name stri
 		}
 	}()
 	return within, stop
+}
+
+// printService shows what a service has printed for a task: in the runs that are over, and in the one under way.
+func (o *outputOptions) printService(d *verb.Service, s *blackboard.State, task string) error {
+	data, err := safefile.Read(d.Board.Project.ServiceLog(task, o.service))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot read what the service %s has printed: %w", o.service, err)
+	}
+	for id, a := range s.Agents {
+		if a.Child != nil && a.Child.Task == task {
+			if now := wall.PrintedNow(d.Board.Project, id, o.service); len(now) > 0 {
+				data = fmt.Appendf(data, "=== %s, under way\n%s", id, d.Board.Mask(string(now)))
+			}
+		}
+	}
+	if len(data) == 0 {
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config show services", Message: fmt.Sprintf("no service '%s' has printed anything for '%s'", o.service, task)}
+	}
+	if o.last > 0 {
+		data = lastLines(data, o.last)
+	}
+	if o.env.JSON {
+		return o.env.Print(map[string]any{"service": o.service, "raw": string(data)}, "")
+	}
+	_, err = o.env.System.Stdout.Write(data)
+	return err
 }
 
 // printRaw shows the log of the newest run.

@@ -19,6 +19,7 @@ import (
 	"liza/pkg/face/verbs"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/sandbox"
+	"liza/pkg/run/service"
 	"liza/pkg/verb/verb"
 )
 
@@ -65,6 +66,9 @@ func helper(args []string) (code int, ok bool) {
 	}
 	if inside, ok := sandbox.Entered(args); ok {
 		return sandbox.Enter(inside), true
+	}
+	if inside, ok := service.Attended(args); ok {
+		return service.Attend(inside), true
 	}
 	if sandbox.Attempted(args, os.Stdout, postgres.TryOpen) {
 		return 0, true

@@ -173,6 +173,9 @@ func (s Spec) namespaces(f Capabilities) []string {
 	if f.DisablesUserns {
 		args = append(args, "--disable-userns")
 	}
+	if s.User != 0 {
+		args = append(args, "--uid", strconv.Itoa(s.User), "--gid", strconv.Itoa(s.User))
+	}
 	// Root keeps all capabilities of its namespace otherwise.
 	args = append(args, "--cap-drop", "ALL", "--die-with-parent")
 	if !s.Terminal {

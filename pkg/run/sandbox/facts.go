@@ -255,9 +255,9 @@ var source embed.FS
 
 // Build returns a hash of the sources that this program shares with others: the launcher and the reaper are parts of their
 // supervisor, and those of another build may not keep its promises. Versions are not enough: many builds have none.
-func Build(more fs.FS) string {
+func Build(more ...fs.FS) string {
 	sum := fnv.New128a()
-	for _, files := range []fs.FS{source, more} {
+	for _, files := range append(more, source) {
 		names, _ := fs.Glob(files, "*.go")
 		for _, name := range names {
 			text, _ := fs.ReadFile(files, name)

@@ -44,6 +44,7 @@ type Spec struct {
 	Local    []int  // ports of the machine's loopback device that the proxy allows: at closed the sandbox's own device has them too
 	Limits   Limits
 	Terminal bool // a person works with it in a terminal
+	User     int  `json:",omitempty"` // at closed: the user and group that it sees itself as; 0: those that it has outside
 }
 
 // A Mount shows the folder Source at the path Target.

@@ -11,6 +11,7 @@ import (
 
 	"liza/pkg/run/agent"
 	"liza/pkg/run/sandbox"
+	"liza/pkg/run/service"
 )
 
 // reaper is how the reaper of a run is started: liza-spawn where it can be had, else this program once more.
@@ -55,7 +56,7 @@ func (e *Environment) spawner() func() string {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		out, err := exec.CommandContext(ctx, path, sandbox.BuildCommand).Output()
-		if err != nil || strings.TrimSuffix(string(out), "\n") != sandbox.Build(agent.Source) {
+		if err != nil || strings.TrimSuffix(string(out), "\n") != sandbox.Build(agent.Source, service.Source) {
 			return found{}
 		}
 		return found{path, info}

@@ -1,3 +1,6 @@
+// Package maintain looks at a project as it is and puts right what is provably safe: the examination of `liza doctor`,
+// the rules of `liza validate` and its repair, the facts that alerts are made of, the garbage of `liza gc`, former
+// states. It removes only what is proven to be merged or saved.
 package maintain
 
 import (
@@ -18,6 +21,7 @@ import (
 	"liza/pkg/board/history"
 	"liza/pkg/code/git"
 	"liza/pkg/code/seed"
+	"liza/pkg/verb/checks"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
 )
@@ -38,7 +42,7 @@ func CollectGarbage(ctx context.Context, d *verb.Service, in CollectInput) (Coll
 			return c.out, err
 		}
 	}
-	for _, step := range []func(context.Context) error{c.checks, c.work, c.candidates, c.attic, c.texts, c.histories, c.seeds, c.temporary} {
+	for _, step := range []func(context.Context) error{c.checks, c.work, c.candidates, c.attic, c.texts, c.histories, c.seeds, c.temporary, c.templates} {
 		if err := step(ctx); err != nil {
 			return c.out, err
 		}
@@ -425,6 +429,22 @@ func (c *collector) temporary(context.Context) error {
 		}
 	}
 	return err
+}
+
+// unusedTemplate is how long the data with which a service begins is kept after its last use: it can be made again.
+const unusedTemplate = 7 * 24 * time.Hour
+
+// templates are the data folders with which services of the project begin.
+func (c *collector) templates(ctx context.Context) error {
+	all, _ := filepath.Glob(filepath.Join(c.Service.Board.Project.Templates(), "[^.]*"))
+	for _, path := range all {
+		info, err := os.Lstat(path)
+		if err != nil || c.Service.Board.Now().Sub(info.ModTime()) < unusedTemplate {
+			continue
+		}
+		c.drop("file", c.Service.Board.Rel(path), "no run has had this data of a service for a week", func() error { return checks.RemoveTemplate(path) })
+	}
+	return ctx.Err()
 }
 
 func (c *collector) strayed(path string) bool {

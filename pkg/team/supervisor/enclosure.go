@@ -48,7 +48,8 @@ func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task
 		state = []string{e.Service.Board.Project.Scripted()}
 	}
 	use := wall.Use{Also: state, Name: e.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != e.Service.Board.Project.Root, Sockets: r.folder, Git: r.git,
-		Read: e.readable(ctx, spec, task), Terminal: spec.Terminal != nil, Refused: func(x proxy.Refusal) { e.hostRefused(ctx, r, task, x) }}
+		Read: e.readable(ctx, spec, task), Terminal: spec.Terminal != nil,
+		Services: spec.Dir != e.Service.Board.Project.Root, Printed: func(service string, end []byte) { e.printed(r, task, service, end) }, Refused: func(x proxy.Refusal) { e.hostRefused(ctx, r, task, x) }}
 	var w *wall.Wall
 	if a := spec.Adopted; a != nil {
 		w, err = e.Walls.Adopt(ctx, use, a.Files[1:])
@@ -62,7 +63,7 @@ func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task
 		return nil, errors.Join(transition.Refuse(transition.ExitFailure, "liza config show --origin", "the sandbox level changed from %s to %s while the run began", r.sandbox, w.Spec.Level), w.Close())
 	}
 	r.wall, spec.Env = w, append(spec.Env, w.Variables()...)
-	if w.Contained() {
+	if w.Starts() {
 		spec.Contain = w.Contain
 	}
 	return func() {
@@ -70,6 +71,16 @@ func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task
 			e.warn(task, "cannot remove the private folders of the run: %v", err)
 		}
 	}, nil
+}
+
+// printed keeps what a service of a run has printed, and tells when it ended before the program.
+func (e *enclosure) printed(r *run, task, service string, end []byte) {
+	for line := range strings.Lines(string(end)) {
+		if told, ok := strings.CutPrefix(line, "liza: the service "+service+" has ended"); ok {
+			e.warn(task, "the service %s has ended%s; next: liza output %s --service %s", service, strings.TrimRight(e.Service.Board.Mask(told), "\n"), task, service)
+		}
+	}
+	e.Service.Board.KeepPrinted(task, service, e.ID+" "+r.mark, end)
 }
 
 // readable is what of .liza is meant for a run: its prompt, and the logs of its own task, which a prompt may name.

@@ -24,6 +24,7 @@ import (
 	"liza/pkg/run/prompt"
 	"liza/pkg/run/role"
 	"liza/pkg/run/sandbox"
+	"liza/pkg/run/service"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
 )
@@ -160,6 +161,9 @@ func (l *launcher) follow(ctx context.Context, adapter agent.Adapter, spec agent
 	closeTexts := l.openTexts(within, &spec, r, task, adapter, stop)
 	go r.wall.WatchDisk(within, stop)
 	r.result, r.over = l.spending.watched(within, adapter, spec, b, task)
+	if why, tail := r.wall.ServiceFailure(); why != "" && r.result.ExitCode == service.NotReady {
+		r.result.Outcome, r.result.Error, r.result.Tail = agent.Crashed, why, tail // the program was not started
+	}
 	r.told = r.result.Outcome == agent.Killed && errors.Is(context.Cause(within), errTold)
 	closeTexts()
 	stop(nil)

@@ -43,6 +43,8 @@ type Maker struct {
 	Tracked func(ctx context.Context) []string     // what git tracks at the top of the main checkout
 	Merged  func(ctx context.Context) []string     // the files of the integration branch
 	Program func(name string) (agent.Needs, error) // what an agent program needs; nil: there are only commands
+
+	Template func(ctx context.Context, service string) (dir string, err error) // the data with which a service begins
 }
 
 // Use is what is to be contained.
@@ -56,6 +58,11 @@ type Use struct {
 	Read    []string    // what it may read besides: its prompt, logs of checks, a skill
 	Also    []string    // folders that it may write besides
 	Env     []string    // names of variables that a command gets besides
+
+	Services bool   // the services of the project run beside it
+	Fills    string // the service whose data it makes, in the folder Data: names in its arguments are resolved; "": none
+	Data     string
+	Printed  func(service string, end []byte) // gets the end of what each service has printed; may be nil
 
 	Look     bool                // a command that builds nothing: it has no caches and no registries
 	Terminal bool                // a person works with it
@@ -71,7 +78,8 @@ type Wall struct {
 	facts sandbox.Capabilities
 	close []func() error
 
-	held     *os.File     // lock of the private folder
+	held     *os.File // lock of the private folder
+	serving  serving
 	listener net.Listener // of the proxy
 	band     *os.File     // lock of its ports
 	ports    int          // the first of its ports; 0: it has none
@@ -146,11 +154,11 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 			w.close = append(w.close, w.band.Close)
 		}
 	}
-	if level == sandbox.Open || level == sandbox.Wrapped {
-		w.Spec = sandbox.Spec{Level: level, Wrap: w.run.Settings.Wrap}
+	w.Spec = sandbox.Spec{Level: level, Wrap: w.run.Settings.Wrap}
+	serves := w.maker.serves(u)
+	if !isContained(level) && !serves {
 		return nil
 	}
-	w.facts = w.maker.Facts(ctx)
 	folder := &broker.Folder{Path: u.Sockets}
 	if u.Sockets == "" {
 		if folder, err = broker.MakeFolder(w.maker.Base, w.maker.Project.Root, "wall "+u.Name); err != nil {
@@ -159,16 +167,25 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 		w.close = append(w.close, func() error { return errors.Join(folder.Listener.Close(), folder.Remove()) })
 		w.run.Folder = folder.Path
 	}
-	w.Plan = w.run.Compose(level, reason)
-	if w.Spec.Terminal = u.Terminal; level == sandbox.Closed {
-		w.ports = ownPorts(w.Spec.Local)
+	remove := func() error { return nil }
+	if isContained(level) {
+		w.facts, w.Plan = w.maker.Facts(ctx), w.run.Compose(level, reason)
+		if w.Spec.Terminal = u.Terminal; level == sandbox.Closed {
+			w.ports = ownPorts(w.Spec.Local)
+		}
+		if w.run.Job && w.Cache != "" {
+			beginCache(w.maker.Project, w.Cache)
+		}
+		w.held, remove, err = w.Prepare()
+	} else if err = os.MkdirAll(filepath.Dir(w.run.Private), 0o700); err == nil {
+		w.held, remove, err = makePrivate(w.run.Private)
 	}
-	if w.run.Job && w.Cache != "" {
-		beginCache(w.maker.Project, w.Cache)
+	if remove != nil {
+		w.close = append(w.close, remove)
 	}
-	var remove func() error
-	w.held, remove, err = w.Prepare()
-	w.close = append(w.close, remove)
+	if err == nil && serves {
+		err = w.openServices(ctx, u)
+	}
 	if err != nil || level != sandbox.Closed { // elsewhere programs have the network of the machine
 		return err
 	}
@@ -207,12 +224,14 @@ func (m *Maker) Adopt(ctx context.Context, u Use, files []*os.File) (*Wall, erro
 	if w.run, level, reason, err = m.run(ctx, u); err != nil {
 		return w, err
 	}
-	contained := level == sandbox.Closed || level == sandbox.Partial
-	if !contained || len(files) == 0 {
-		w.Spec = sandbox.Spec{Level: level, Wrap: w.run.Settings.Wrap}
-	} else {
-		w.Plan, w.held, files = w.run.Compose(level, reason), files[0], files[1:]
+	w.Spec = sandbox.Spec{Level: level, Wrap: w.run.Settings.Wrap}
+	if isContained(level) && len(files) > 0 {
+		w.Plan = w.run.Compose(level, reason)
+	}
+	if len(files) > 0 && isFolder(files[0]) {
+		w.held, files = files[0], files[1:]
 		w.close = append(w.close, func() error { return errors.Join(safefile.RemoveTree(w.run.Private), w.held.Close()) })
+		w.keepServices(u)
 	}
 	switch {
 	case len(files) == 0:
@@ -229,6 +248,11 @@ func (m *Maker) Adopt(ctx context.Context, u Use, files []*os.File) (*Wall, erro
 		w.close = append(w.close, w.band.Close)
 	}
 	return w, nil
+}
+
+func isFolder(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.IsDir()
 }
 
 // serve opens the proxy.
@@ -318,6 +342,9 @@ func free(first int) bool {
 // Contained reports whether there is anything to contain with.
 func (w *Wall) Contained() bool { return w != nil && w.Spec.Level != sandbox.Open }
 
+// Starts reports whether what starts a program is made by Contain: it is contained, or has services beside it.
+func (w *Wall) Starts() bool { return w != nil && (w.Contained() || w.serving.order.Run != "") }
+
 // Shut reports whether the run can change nothing of the repository but what is its own: nobody has allowed more, and the system holds
 // it to that.
 func (w *Wall) Shut() bool {
@@ -337,9 +364,19 @@ func (w *Wall) Shut() bool {
 // Contain puts a program behind the wall.
 func (w *Wall) Contain(path string, argv, env []string) (agent.Contained, error) {
 	spec := w.Spec
-	if spec.Level != sandbox.Wrapped {
-		spec.Tools = slices.Concat(spec.Tools, w.run.shownOf(append([]string{path}, argv[min(1, len(argv)):]...)))
+	if isContained(spec.Level) {
+		commands := [][]string{append([]string{path}, argv[min(1, len(argv)):]...)}
+		for _, s := range w.serving.order.Servers {
+			commands = append(commands, s.Command, s.Ready)
+		}
+		for _, command := range commands {
+			spec.Tools = slices.Concat(spec.Tools, w.run.shownOf(command))
+		}
 		env = w.environment(env)
+	}
+	path, argv, env, err := w.attended(path, argv, env)
+	if err != nil {
+		return agent.Contained{}, err
 	}
 	c, err := spec.Command(w.facts, path, argv, env)
 	return agent.Contained(c), err

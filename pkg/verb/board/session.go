@@ -86,6 +86,22 @@ func (b *Session) Help(ctx context.Context, h git.Help) (code int, said string, 
 	return ran.ExitCode, out.String(), nil
 }
 
+// maxPrinted is how much of what a service has printed for a task is kept, and twice with what came before.
+const maxPrinted = 4 << 20
+
+// KeepPrinted adds the end of what a service of a run has printed to its log for a task; by names the run.
+func (b *Session) KeepPrinted(task, service, by string, end []byte) {
+	log, err := safefile.OpenLog(b.Project.ServiceLog(task, service), 0o600, maxPrinted)
+	if err != nil {
+		b.Progressf("cannot keep what the service %s has printed: %v", service, err)
+		return
+	}
+	defer log.Close()
+	masked := b.MaskLog(log)
+	_, _ = fmt.Fprintf(masked, "=== %s %s\n%s\n", blackboard.TimeOf(b.Now()), by, bytes.TrimRight(end, "\n"))
+	_ = masked.Close()
+}
+
 // Ask runs an agent program that prints its version or help and ends, contained like a command of the project: it may change
 // the folder dir and nothing else. At level open it is not contained.
 func (b *Session) Ask(ctx context.Context, dir string, argv, env []string, out io.Writer) (exit int, err error) {

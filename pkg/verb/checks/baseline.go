@@ -225,7 +225,9 @@ func (c *Checks) runOnBase(ctx context.Context, secrets []string, task, base, ch
 	if err != nil || p.Setup != "" {
 		return review.End{Log: log, Setup: p.Setup}, err
 	}
-	ran := p.run(ctx, command)
+	shell := p.command(command)
+	shell.Services = p.name
+	ran := shell.RunIn(ctx, c.board.Enclose)
 	if ran.Err != nil {
 		return review.End{}, ran.Err
 	}

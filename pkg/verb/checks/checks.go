@@ -246,7 +246,7 @@ func (c *Checks) openPlace(ctx context.Context, secrets []string, name, commit, 
 		return p, nil
 	}
 	for _, setup := range c.board.Config().Worktree.Setup {
-		if ran := p.run(ctx, setup); ran.Err != nil {
+		if ran := p.command(setup).RunIn(ctx, c.board.Enclose); ran.Err != nil {
 			return p, ran.Err
 		} else if ran.Failed() {
 			p.Setup = setup
@@ -283,8 +283,9 @@ func (p *Place) Close(ctx context.Context) error {
 	return p.service.clearReview(context.WithoutCancel(ctx), p.name)
 }
 
-func (p *Place) run(ctx context.Context, shell string) review.Ran {
-	return review.Command{Shell: shell, Dir: p.Dir, Log: p.log, Timeout: p.limit, Hide: p.hide, Mask: p.service.board.MaskLog}.RunIn(ctx, p.service.board.Enclose)
+// command is a shell command in the place, without the services of the project.
+func (p *Place) command(shell string) review.Command {
+	return review.Command{Shell: shell, Dir: p.Dir, Log: p.log, Timeout: p.limit, Hide: p.hide, Mask: p.service.board.MaskLog}
 }
 
 // toCheck is the commit that a merge of a task would check now, or the head of the integration branch for "".

@@ -2,14 +2,18 @@ package checks
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"liza/pkg/base/safefile"
+	"liza/pkg/board/config"
 	"liza/pkg/code/git"
 	"liza/pkg/code/review"
 	"liza/pkg/code/seed"
@@ -142,4 +146,137 @@ func (c *Checks) seedKey(ctx context.Context, commit string) (key string, files 
 	}
 	files, err = c.board.Repo.Files(ctx, commit)
 	return seed.Key(files, w.Setup, w.Seed.Key, platform), files, err
+}
+
+// keptTemplates is how many templates of a service are kept: older ones are removed when a new one is made.
+const keptTemplates = 3
+
+// newTemplate begins the names of templates that are not complete, or on their way out.
+const newTemplate = ".new-"
+
+// templateKey names the template of a service at a commit: it differs when init, its program or a file of seed does.
+func (c *Checks) templateKey(ctx context.Context, name string, s config.Service, commit string) (string, error) {
+	files, err := c.board.Repo.Files(ctx, commit)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q %v\n", name, s.Init, s.Env) // maps print in order
+	for _, f := range files {
+		named := slices.ContainsFunc(s.Init, func(word string) bool { return filepath.Clean(word) == f.Path })
+		if named || slices.ContainsFunc(s.Seed, func(glob string) bool { return review.Match(glob, f.Path) }) {
+			fmt.Fprintf(sum, "%s %s\n", f.Object, f.Path)
+		}
+	}
+	return name + "-" + hex.EncodeToString(sum.Sum(nil))[:16], nil
+}
+
+// Template is a folder that has the folder name with the data with which a service begins: what its init has made at the head of the
+// integration branch, in the sandbox. No run can write there. It is made where it is missing: one process makes it, others wait.
+func (c *Checks) Template(ctx context.Context, name string) (dir string, err error) {
+	s, err := c.board.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	head, err := c.branch.TipHere(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	service := c.board.Config().Services[name]
+	key, err := c.templateKey(ctx, name, service, head)
+	if err != nil {
+		return "", err
+	}
+	if dir = filepath.Join(c.board.Project.Templates(), key); isThere(dir) {
+		return dir, nil
+	}
+	unlock, err := safefile.LockIn(ctx, c.board.Project.TemplatesLock(), safefile.Holder{PID: os.Getpid(), Host: c.board.Facts().Host, Agent: c.board.Caller.AgentID, Op: "service " + name, Since: c.board.Now()})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if isThere(dir) {
+		return dir, nil
+	}
+	return dir, c.makeTemplate(ctx, s.Secrets, name, service, head, dir)
+}
+
+// isThere reports whether a template is there, and notes that it is used.
+func isThere(dir string) bool { return os.Chtimes(dir, time.Time{}, time.Now()) == nil }
+
+// makeTemplate runs init in a checkout of the integration branch after worktree.setup. What it made is the template when it has succeeded,
+// and the disk has it. The caller has the lock.
+func (c *Checks) makeTemplate(ctx context.Context, secrets []string, name string, s config.Service, head, dir string) error {
+	c.board.Progressf("service %s: runs %q on %.9s", name, strings.Join(s.Init, " "), head)
+	top := filepath.Dir(dir)
+	if err := os.MkdirAll(top, 0o700); err != nil {
+		return err
+	}
+	c.dropTemplates(name)
+	made := filepath.Join(top, newTemplate+filepath.Base(dir))
+	data := filepath.Join(made, name)
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	defer func() { _ = safefile.RemoveTree(made) }()
+	log := filepath.Join(filepath.Dir(c.board.Project.SetupLog(name)), ".service-"+name+".log")
+	p, err := c.openPlace(ctx, secrets, ".service-"+name, head, log, c.board.Config().Limits.CheckTimeout)
+	defer func() {
+		if err := p.Close(ctx); err != nil {
+			c.board.Progressf("cannot remove the worktree of the service %s: %v", name, err)
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	if p.Setup != "" {
+		return fmt.Errorf("cannot make the data of the service %s: worktree.setup fails on %.9s: %q (see %s)", name, head, p.Setup, log)
+	}
+	init := p.command("")
+	init.Argv, init.Fills, init.Data, init.Writes = s.Init, name, data, []string{data}
+	ran := init.RunIn(ctx, c.board.Enclose)
+	if ran.Err != nil {
+		return fmt.Errorf("cannot make the data of the service %s: %w", name, ran.Err)
+	}
+	if ran.Failed() {
+		return fmt.Errorf("cannot make the data of the service %s: init ended with exit code %d (see %s)%s: %s", name, ran.ExitCode, log, ran.Unreached(), review.TailOf(log))
+	}
+	c.board.Failpoint("service.init")
+	folder, err := os.Open(made)
+	if err != nil {
+		return err
+	}
+	err = safefile.SyncAround(folder)
+	return errors.Join(err, folder.Close(), os.Rename(made, dir))
+}
+
+// dropTemplates removes what killed processes have left, and all but the newest templates of a service. The caller has the lock.
+func (c *Checks) dropTemplates(name string) {
+	top := c.board.Project.Templates()
+	left, _ := filepath.Glob(filepath.Join(top, newTemplate+"*"))
+	all, _ := filepath.Glob(filepath.Join(top, name+"-"+strings.Repeat("[0-9a-f]", 16)))
+	slices.SortFunc(all, func(a, b string) int { return changedAt(b).Compare(changedAt(a)) })
+	for _, dir := range left {
+		_ = safefile.RemoveTree(dir) // what is left is removed with the next one
+	}
+	for _, dir := range all[min(len(all), keptTemplates-1):] {
+		_ = RemoveTemplate(dir)
+	}
+}
+
+// RemoveTemplate removes a template. Who copies it in this moment finds that it is gone.
+func RemoveTemplate(dir string) error {
+	gone := filepath.Join(filepath.Dir(dir), newTemplate+"gone-"+filepath.Base(dir))
+	if err := os.Rename(dir, gone); err != nil {
+		return err
+	}
+	return safefile.RemoveTree(gone)
+}
+
+func changedAt(path string) time.Time {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }

@@ -128,7 +128,7 @@ func (w trees) Cancel(ctx context.Context, c Claim) error {
 	return w.board.Repo.Abandon(ctx, c.Task.ID, c.Nonce)
 }
 
-// SetupError says that a command of worktree.setup failed. Of a claim it is counted with the crashes of the task.
+// SetupError says that a command of worktree.setup failed, or that the services of the project did not start. Of a claim it is counted with the crashes of the task.
 type SetupError struct {
 	Task    string
 	Message string
@@ -143,28 +143,55 @@ func (e *SetupError) Error() string { return e.Message }
 // Next is the setting that allows what the command was refused, or "".
 func (e *SetupError) Next() string { return e.next }
 
-// setUp makes a task's fresh worktree at a commit ready: from a seed, or by the commands of worktree.setup.
+// setUp makes a task's fresh worktree at a commit ready: from a seed, or by the commands of worktree.setup. Then it tries whether the services
+// of the project start there.
 func (w trees) setUp(ctx context.Context, task, commit string) error {
 	log := w.board.Project.SetupLog(task)
-	if checks.New(w.board, w.branch).Seed(ctx, w.board.Repo.WorktreePath(task), commit, log) {
-		return nil
-	}
-	for _, command := range w.board.Config().Worktree.Setup {
-		res := review.Command{Shell: command, Dir: w.board.Repo.WorktreePath(task), Log: log, Mask: w.board.MaskLog, Timeout: w.board.Config().Limits.CheckTimeout}.RunIn(ctx, w.board.Enclose)
+	run := func(shell, services string) (review.Ran, *SetupError) {
+		res := review.Command{Shell: shell, Dir: w.board.Repo.WorktreePath(task), Log: log, Mask: w.board.MaskLog, Timeout: w.board.Config().Limits.CheckTimeout, Services: services}.RunIn(ctx, w.board.Enclose)
 		if res.Err == nil && res.ExitCode == 0 {
-			continue
+			return res, nil
 		}
 		e := &SetupError{Task: task, Tail: strings.Split(review.TailOf(log), "\n"),
-			Message: fmt.Sprintf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, command, res.ExitCode, log, res.Unreached())}
+			Message: fmt.Sprintf("cannot set up the worktree of %s: %q ended with exit code %d (see %s)%s", task, shell, res.ExitCode, log, res.Unreached())}
 		if len(res.Refused) > 0 {
 			e.next = res.Refused[0].Next
 		}
-		if ctx.Err() != nil { // it was stopped
-			return errors.New(e.Message)
+		return res, e
+	}
+	if !checks.New(w.board, w.branch).Seed(ctx, w.board.Repo.WorktreePath(task), commit, log) {
+		for _, command := range w.board.Config().Worktree.Setup {
+			if _, e := run(command, ""); e != nil {
+				return stoppedOr(ctx, e)
+			}
 		}
-		return e
+	}
+	if len(w.board.Config().Services) == 0 {
+		return nil
+	}
+	if res, e := run("true", task); e != nil {
+		why := "they were not ready" + res.Unreached()
+		if res.Err != nil {
+			e.Tail = strings.Split(res.Err.Error(), "\n")
+			why = e.Tail[0]
+		}
+		for _, line := range e.Tail {
+			if told, ok := strings.CutPrefix(line, "liza: the service "); ok {
+				why = "the service " + told
+			}
+		}
+		e.Message = fmt.Sprintf("cannot start the services of %s: %s (see %s)", task, why, log)
+		return stoppedOr(ctx, e)
 	}
 	return nil
+}
+
+// stoppedOr is an error that is not counted where the setup was stopped.
+func stoppedOr(ctx context.Context, e *SetupError) error {
+	if ctx.Err() != nil {
+		return errors.New(e.Message)
+	}
+	return e
 }
 
 // recorded are the commits of a task's work that the board knows, the newest last; "" for one that it does not.
