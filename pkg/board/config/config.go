@@ -55,6 +55,7 @@ type Model struct {
 	Name            string   // MODEL or PROGRAM:MODEL; of a ladder the first rung
 	Ladder          []string `key:"ladder" is:"rung" required:"true"` // PROGRAM:MODEL, the cheapest first
 	AfterRejections int      `key:"after_rejections" is:"0..5"`       // rejections on a rung until the next is taken; 0: never
+	FromBottom      bool     `key:"from_bottom"`                      // each task begins on the first rung, whatever became of others of its kind
 }
 
 // Protocol has the defaults of state.yaml's section config (specs/protocol.md#2.8).

@@ -8,13 +8,13 @@ import (
 
 func TestALadderOfModels(t *testing.T) {
 	t.Parallel()
-	cfg := mustLoad(t, folder(t, "config.yaml", "agents: {mine: {command: [x]}}\nmodels:\n  coder: {ladder: [\"claude:haiku\", \"mine:small:4b\", \"codex:default\"], after_rejections: 2}\n  code_reviewer: opus\n"))
-	want := Model{Name: "claude:haiku", Ladder: []string{"claude:haiku", "mine:small:4b", "codex:default"}, AfterRejections: 2}
+	cfg := mustLoad(t, folder(t, "config.yaml", "agents: {mine: {command: [x]}}\nmodels:\n  coder: {ladder: [\"claude:haiku\", \"mine:small:4b\", \"codex:default\"], after_rejections: 2, from_bottom: true}\n  code_reviewer: opus\n"))
+	want := Model{Name: "claude:haiku", Ladder: []string{"claude:haiku", "mine:small:4b", "codex:default"}, AfterRejections: 2, FromBottom: true}
 	if got := cfg.Models["coder"]; !reflect.DeepEqual(got, want) || cfg.Models["code_reviewer"].Name != "opus" {
 		t.Errorf("models are %+v", cfg.Models)
 	}
 	for _, v := range cfg.Values() {
-		if shown := map[string]any{"ladder": want.Ladder, "after_rejections": 2}; v.Key == "models.coder" && !reflect.DeepEqual(v.Value, shown) {
+		if shown := map[string]any{"ladder": want.Ladder, "after_rejections": 2, "from_bottom": true}; v.Key == "models.coder" && !reflect.DeepEqual(v.Value, shown) {
 			t.Errorf("shown as %v", v.Value)
 		}
 	}

@@ -199,6 +199,9 @@ func shownValue(v reflect.Value, k kind) any {
 		if m.AfterRejections > 0 {
 			shown["after_rejections"] = m.AfterRejections
 		}
+		if m.FromBottom {
+			shown["from_bottom"] = true
+		}
 		return shown
 	}
 	if k.typ.Kind() == reflect.Slice && k.typ.Elem().Kind() == reflect.Struct {

@@ -197,7 +197,7 @@ func fallback(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
 func model(n *yaml.Node, k kind) (reflect.Value, string, *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		name, _, at := value(n, k.of(reflect.TypeFor[string]()))
-		return reflect.ValueOf(Model{Name: name.String()}), "a string (in quotes), or a map with the keys ladder, after_rejections", at
+		return reflect.ValueOf(Model{Name: name.String()}), "a string (in quotes), or a map with the keys ladder, after_rejections, from_bottom", at
 	}
 	v, expected, at := item(n, k)
 	m := v.Interface().(Model)

@@ -2,6 +2,8 @@ package transition
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
@@ -36,6 +38,64 @@ func NextRung(t *blackboard.Task, kind string, rungs, afterRejections int) (rung
 	}
 	return last.Rung, ""
 }
+
+const (
+	alike   = 3 // merged tasks of a kind, all above the bottom of the ladder, after which the next one begins there too
+	trusted = 5 // tasks of a kind that began above the bottom in a row, after which one begins at the bottom again
+)
+
+// FirstRung returns the rung of the ladder of models for the first run of a coder on the task, from 1 to rungs, and why it is not
+// the lowest: the newest merged tasks of its kind that began at the bottom all ended above it. Each sixth one tries the bottom again.
+func FirstRung(s *blackboard.State, t *blackboard.Task, rungs int) (rung int, why string) {
+	var began []int // the rungs on which those ended that began at the bottom, the newest last
+	above := 0      // those that began above it since
+	for other := range s.Tasks() {
+		first, last := slices.IndexFunc(other.Attempts, onRung), LastRung(other, string(blackboard.RoleCoder))
+		switch {
+		case last == 0 || other == t || !sameKind(other, t):
+		case other.Attempts[first].Rung > 1:
+			above++
+		case other.Status == blackboard.Merged:
+			began, above = append(began, last), 0
+		}
+	}
+	if len(began) < alike || above >= trusted {
+		return 1, ""
+	}
+	if rung = min(rungs, slices.Min(began[len(began)-alike:])); rung > 1 {
+		why = fmt.Sprintf("the last %d tasks of type %s%s ended on rung %d or above", alike, t.Type, prose.After(" in ", strings.Join(foldersOf(t), ", ")), rung)
+	}
+	return rung, why
+}
+
+// sameKind reports whether two tasks have the same type and a folder in common, or name no files.
+func sameKind(a, b *blackboard.Task) bool {
+	in := foldersOf(b)
+	return a.Type == b.Type && (len(in)+len(a.Files) == 0 || slices.ContainsFunc(foldersOf(a), func(f string) bool { return slices.Contains(in, f) }))
+}
+
+// foldersOf returns the topmost folders of the files of a task.
+func foldersOf(t *blackboard.Task) (list []string) {
+	for _, f := range t.Files {
+		top, _, below := strings.Cut(f, "/")
+		if !below {
+			top = "."
+		}
+		list = append(list, top)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// RungBefore returns the rung of the run of that kind before attempt i of the task, or 0.
+func RungBefore(t *blackboard.Task, i int) int {
+	if before := onLadder(t.Attempts[:i], t.Attempts[i].Kind); before != nil {
+		return before.Rung
+	}
+	return 0
+}
+
+func onRung(a *blackboard.Attempt) bool { return a.Kind == string(blackboard.RoleCoder) && a.Rung > 0 }
 
 // LastRung returns the rung of the task's newest run of that kind that has one, or 0.
 func LastRung(t *blackboard.Task, kind string) int {

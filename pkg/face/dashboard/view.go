@@ -296,7 +296,11 @@ func rungOf(t *blackboard.Task, i int) string {
 	if a.Rung == 0 {
 		return ""
 	}
-	return fmt.Sprintf("rung %d", a.Rung) + prose.After(" after ", transition.Climbed(t, i))
+	text := fmt.Sprintf("rung %d", a.Rung) + prose.After(" after ", transition.Climbed(t, i))
+	if a.Rung > 1 && a.Kind == string(blackboard.RoleCoder) && transition.RungBefore(t, i) == 0 {
+		text += ", where others of its kind ended"
+	}
+	return text
 }
 
 // happening returns an entry of a task's history in words.

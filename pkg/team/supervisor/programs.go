@@ -36,8 +36,8 @@ type choice struct {
 	place
 }
 
-// place is where a run is on its ladder of models: from 1 to rungs, 0 without one. why says what failed on the rung below, "" when
-// the run before was on this one.
+// place is where a run is on its ladder of models: from 1 to rungs, 0 without one. why says why it is on a higher one than the run
+// before, or than the lowest; "" when it is not.
 type place struct {
 	rung, rungs int
 	why         string
@@ -50,7 +50,7 @@ func (ps *programs) programFor(r *role.Role, t *blackboard.Task) (name, model st
 
 // first is the program of a run as its role has it, or the rung of its ladder. A reviewer is never on a lower one than the coder
 // whose work it judges, as far as its own ladder goes.
-func (ps *programs) first(kind role.Kind, r *role.Role, t *blackboard.Task) (c choice) {
+func (ps *programs) first(st *blackboard.State, kind role.Kind, r *role.Role, t *blackboard.Task) (c choice) {
 	if t != nil && t.CLI != "" && kind == role.Coder {
 		c.name, c.model, _ = strings.Cut(t.CLI, ":")
 		return c
@@ -61,8 +61,13 @@ func (ps *programs) first(kind role.Kind, r *role.Role, t *blackboard.Task) (c c
 		return c
 	}
 	c.rungs = len(m.Ladder)
-	if c.rung, c.why = transition.NextRung(t, string(kind), c.rungs, m.AfterRejections); kind == role.Reviewer {
+	c.rung, c.why = transition.NextRung(t, string(kind), c.rungs, m.AfterRejections)
+	c.why = prose.After("the run before ended ", c.why)
+	switch {
+	case kind == role.Reviewer:
 		c.rung = max(c.rung, min(transition.LastRung(t, string(role.Coder)), c.rungs))
+	case transition.LastRung(t, string(kind)) == 0 && !m.FromBottom:
+		c.rung, c.why = transition.FirstRung(st, t, c.rungs)
 	}
 	c.name, c.model = ps.Service.Board.Roles().Library().Program(r, t, ps.Service.Board.Roles().Settings(), "", m.Ladder[c.rung-1], ps.known)
 	return c
@@ -112,7 +117,7 @@ func (ps *programs) known(name string) bool {
 // the first of agents.fallback that does not, with its own default model. A reviewer's is
 // another one than those that wrote the work, where the policy wants that.
 func (ps *programs) choose(st *blackboard.State, kind role.Kind, r *role.Role, t *blackboard.Task) choice {
-	main := ps.first(kind, r, t)
+	main := ps.first(st, kind, r, t)
 	options := ps.accounts(main)
 	main.name = options[0].name
 	fallback := ps.Service.Board.Config().Agents.Fallback

@@ -144,9 +144,9 @@ type briefing struct {
 	restarts int                      // how often its program has asked to be started again, in a row
 }
 
-// climbed says on which rung the run is, and why not on that of the run before.
+// climbed says on which rung the run is, and why not on that of the run before, or the lowest.
 func (b briefing) climbed() string {
-	return fmt.Sprintf("rung %d of %d, %s: the run before ended %s", b.rung, b.rungs, strings.TrimSpace(b.program+" "+b.model), b.why)
+	return fmt.Sprintf("rung %d of %d, %s: %s", b.rung, b.rungs, strings.TrimSpace(b.program+" "+b.model), b.why)
 }
 
 // recording is a run on its way into the history of its task (specs/roles-and-knowledge.md#7). A
