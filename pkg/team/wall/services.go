@@ -102,7 +102,7 @@ func (w *Wall) server(name string, c config.Service, tree string) service.Server
 	s := &w.serving
 	out := service.Server{Name: name, Data: filepath.Join(s.folder, "data", name), Wait: cmp.Or(time.Duration(c.ReadySeconds)*time.Second, defaultReady)}
 	names := map[string]string{"DATA": out.Data, "RUN": s.order.Run, "TREE": tree}
-	out.Command, out.Ready = resolved(c.Command, names), resolved(c.Ready, names)
+	out.Command, out.Ready = programIn(tree, resolved(c.Command, names)), programIn(tree, resolved(c.Ready, names))
 	w.setEnv(c, names)
 	for _, word := range slices.AppendSeq(slices.Clone(c.Command), maps.Values(c.Env)) {
 		for _, found := range socketForm.FindAllStringSubmatch(word, -1) {
@@ -119,6 +119,14 @@ func (w *Wall) setEnv(c config.Service, names map[string]string) {
 		value, _ := config.Resolve(c.Env[variable], names)
 		w.serving.env = append(w.serving.env, variable+"="+value)
 	}
+}
+
+// programIn is a command whose program is found from the worktree, where its name has a slash.
+func programIn(tree string, argv []string) []string {
+	if len(argv) > 0 && strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
+		argv[0] = filepath.Join(tree, argv[0])
+	}
+	return argv
 }
 
 func resolved(words []string, names map[string]string) (out []string) {
@@ -187,7 +195,7 @@ func (w *Wall) attended(path string, argv, env []string) (string, []string, []st
 	})
 	env = append(env, s.env...)
 	if s.names != nil {
-		return path, resolved(argv, s.names), env, nil
+		return programIn(s.names["TREE"], []string{path})[0], resolved(argv, s.names), env, nil
 	}
 	if len(s.order.Servers) == 0 {
 		return path, argv, env, nil
