@@ -46,7 +46,7 @@ PLAIN_TESTS := FuzzMerge3 FuzzMergeTexts FuzzPatch TestFilesChangedAtRandomAreMe
 	TestCrashOfAClaim TestCrashOfASubmission TestCrashOfAMerge TestCrashOfAVote TestCrashWhileSecretsAreStored TestAPlanIsAppliedWholeOrNotAtAll
 export PLAIN := $(subst $() ,|,$(strip $(PLAIN_TESTS)))
 
-.PHONY: help demo test check build race bench bench-hosts bench-store fuzz crash load model sequences mutants e2e-agents e2e-gitea mcp-inspector hosts figures generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-hosts bench-store fuzz crash load model sequences mutants e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -145,6 +145,11 @@ e2e-agents: ## real agent programs against a scripted model server: whole sprint
 
 e2e-gitea: ## landing on a real Gitea server, which is built first: red CI, its fix, green, merged, killed at each step
 	@scripts/e2e-gitea
+
+e2e-services: ## a sprint with PostgreSQL and Redis beside each run and each check, contained, and a killed team (needs both servers and bubblewrap)
+	@PATH="$$PATH:$$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)"; for tool in initdb redis-server bwrap; do \
+		command -v $$tool >/dev/null || { echo "NOT RUN: $$tool is not on this machine" >&2; exit 75; }; done
+	go test ./pkg/face/cli -run '^TestScript$$/^(services.*|howto_databases)$$' -v -count=1 -timeout 10m
 
 mutants: ## known faults put into the code, each has to be seen by its tests (MUTANTS=N or all: N others of each core package, and the score)
 	MUTANTS=$(MUTANTS) MUTANTS_SEED=$(MUTANTS_SEED) go test ./pkg -run "Test$(if $(filter named,$(MUTANTS)),Named,Sampled)Mutants" -v -count=1 -timeout 12h

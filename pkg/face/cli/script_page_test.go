@@ -15,11 +15,19 @@ var block = regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```$")
 // cmdPage runs the sh blocks of a page one after the other in one shell, as a reader would. Of what a text block
 // shows, each line has to be in what the block before it has printed, in this order; … is any text.
 func cmdPage(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: page FILE")
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: page FILE [HEADING]")
 	}
 	text, err := os.ReadFile(filepath.Join(ts.Getenv("SPECS"), args[0]))
 	ts.Check(err)
+	if len(args) == 2 {
+		_, section, found := strings.Cut(string(text), "\n## "+args[1]+"\n")
+		if !found {
+			ts.Fatalf("%s has no heading %q", args[0], args[1])
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		text = []byte(section)
+	}
 	const end = "\x1e"
 	script, wants := "set -euo pipefail\nexec 2>&1\n", []string{}
 	for _, b := range block.FindAllStringSubmatch(string(text), -1) {

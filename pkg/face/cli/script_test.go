@@ -42,7 +42,7 @@ import (
 //	json PATH=VALUE…     the same for the one JSON object on stdout
 //	remember, unchanged  the board and its log are byte for byte what they were
 //	nowhere VALUE…       no file of Liza's holds VALUE, in whatever form
-//	page FILE            does what the sh blocks of a page in specs say; the text block behind one is what is printed
+//	page FILE [HEADING]  does what the sh blocks of a page in specs, or of a section of it, say; the text block behind one is what is printed
 //	logged LEVEL TEXT    stderr is JSON lines of diagnostics, one with that level and text
 //	locked FILE CODE CMD…  runs CMD like exits, while another process has the lock of FILE
 //	receiver FILE CODE…  a webhook at $HOOK that answers with the codes, then 200, and writes what it gets to FILE

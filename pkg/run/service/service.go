@@ -260,8 +260,10 @@ func (a *attendant) fail(why error) {
 	for _, s := range a.Servers {
 		if strings.HasPrefix(why.Error(), "the service "+s.Name+" ") {
 			log, _ := safefile.Read(LogOf(a.Logs, s.Name))
-			lines := strings.Split(strings.TrimSpace(string(log)), "\n")
-			text += "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ") + "\n"
+			lines := strings.FieldsFunc(string(log), func(r rune) bool { return r == '\n' })
+			for _, line := range lines[max(0, len(lines)-tailLines):] {
+				text += "  " + line + "\n"
+			}
 		}
 	}
 	_, _ = os.Stderr.WriteString(text)

@@ -232,6 +232,11 @@ func (c *Checks) makeTemplate(ctx context.Context, secrets []string, name string
 	if p.Setup != "" {
 		return fmt.Errorf("cannot make the data of the service %s: worktree.setup fails on %.9s: %q (see %s)", name, head, p.Setup, log)
 	}
+	if program := s.Init[0]; strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		if _, err := os.Lstat(filepath.Join(p.Dir, program)); err != nil {
+			return fmt.Errorf("cannot make the data of the service %s: %s is not on the integration branch at %.9s; commit it, then: liza sync", name, program, head)
+		}
+	}
 	init := p.command("")
 	init.Argv, init.Fills, init.Data, init.Writes = s.Init, name, data, []string{data}
 	ran := init.RunIn(ctx, c.board.Enclose)
