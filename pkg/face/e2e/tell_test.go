@@ -44,7 +44,7 @@ func TestATextReachesAProgramWhileItWorks(t *testing.T) {
 
 // early is how a text reaches a program whose model has not said a word yet. codex has its conversation on disk by then; pi has not, so
 // that the text falls to the next rung, the prompt of a new conversation.
-var early = map[string]string{"claude": "turn", "codex": "resume", "pi": "prompt", "claude-acp": "turn", "codex-acp": "turn"}
+var early = map[string]string{"claude": "turn", "codex": "resume", "pi": "prompt", "claude-acp": "turn", "codex-acp": "turn", "gemini-acp": "turn"}
 
 func TestATextReachesAProgramBeforeItsFirstAnswer(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,7 @@ func TestATextReachesAProgramBeforeItsFirstAnswer(t *testing.T) {
 			answer()
 			all, runs := <-ended, len(pr.interactions(t, "readme"))
 			tab.add(p.name, text.How, text.State, text.Moved, runs, fmt.Sprintf("%.1f", seconds))
-			if text.How != want || (text.Moved != "") != (want != "turn") || (want == "prompt") != (runs == 3) {
+			if text.How != want || (text.Moved != "") != (want != "turn") || runs != map[string]int{"turn": 1, "resume": 2, "prompt": 3}[want] {
 				t.Errorf("got %+v in %d runs, want %s\n%s%s", text, runs, want, all, pr.outputs(t))
 			}
 			if events := pr.board(t).events("readme"); !slices.Contains(events, "ready_for_review") {

@@ -126,6 +126,7 @@ type acpDialogue struct {
 	seen    int       // prompts of which it is known that the model has them
 	failed  bool      // a request was refused: nothing more is asked for
 	texts   []Text    // to be said
+	unheard []string  // words of the prompts since the model last spoke: gemini drops those of a turn that is cancelled before
 }
 
 func newACP(s Spec) dialogue {
@@ -134,8 +135,13 @@ func newACP(s Spec) dialogue {
 		d.sent, d.replied = s.Adopted.first.Sent, s.Adopted.first.Replied
 	}
 	said := strings.Fields(strings.Join(d.prompts(), " "))
+	if len(d.prompts()) > 0 {
+		d.unheard = []string{s.Prompt}
+	}
 	for _, t := range s.Said {
-		if !slices.Contains(said, t.ID) {
+		if slices.Contains(said, t.ID) {
+			d.unheard = append(d.unheard, t.Words)
+		} else {
 			d.texts = append(d.texts, t)
 		}
 	}
@@ -163,7 +169,9 @@ func (d *acpDialogue) hear(line []byte) (r reaction) {
 	case method == acpPrompt:
 		r.seen = d.saw()
 		d.turns++
-		d.failed = d.failed || m.Error != nil && !slices.Contains(d.sent, d.cancelMark(d.turns-1))
+		if !slices.Contains(d.sent, d.cancelMark(d.turns-1)) {
+			d.unheard, d.failed = nil, d.failed || m.Error != nil
+		}
 	case method != "":
 		d.take(method, argument, m)
 	}
@@ -199,6 +207,7 @@ func (d *acpDialogue) follow(m rpcMessage) []string {
 	if u := p.Update.Kind; u != "agent_message_chunk" && u != "agent_thought_chunk" && u != "tool_call" {
 		return nil
 	}
+	d.unheard = nil
 	return d.saw()
 }
 
@@ -288,7 +297,8 @@ func (d *acpDialogue) settings() (all []acpSetting) {
 
 func (d *acpDialogue) prompt(id string, words ...string) inputLine {
 	var blocks []map[string]string
-	for _, text := range words {
+	d.unheard = append(d.unheard, words...)
+	for _, text := range d.unheard {
 		blocks = append(blocks, map[string]string{"type": "text", "text": text})
 	}
 	return d.request(id, map[string]any{"sessionId": d.session, "prompt": blocks})

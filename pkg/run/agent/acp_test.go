@@ -163,6 +163,39 @@ func TestATextEndsTheTurnAndIsTheNextPrompt(t *testing.T) {
 	}
 }
 
+// A turn that a text cancels before the model has said a word may be left out of the conversation: its words come with the text again,
+// also for a supervisor that adopts the run.
+func TestWordsThatTheModelHasNotHeardAreSaidAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		silent bool
+		want   string
+	}{
+		"silent": {true, `"prompt":[{"text":"Do it.","type":"text"},{"text":"Stop.","type":"text"}]`},
+		"speaks": {false, `"prompt":[{"text":"Stop.","type":"text"}]`},
+	} {
+		a := &acpAgent{slow: true, answer: func(method, id string) string {
+			if method == "session/prompt" && c.silent {
+				return "{}" // the answer comes when it is cancelled
+			}
+			return ""
+		}}
+		d := newACP(Spec{Prompt: "Do it."})
+		lines, _, _ := converse(d, a, d.open("Do it."))
+		adopts := newACP(Spec{Prompt: "Do it.", Adopted: &Adopted{first: note{Sent: slices.Clone(d.(*acpDialogue).sent), Replied: 1}}})
+		for _, line := range lines {
+			adopts.hear([]byte(line))
+		}
+		for who, d := range map[string]dialogue{"begun": d, "adopted": adopts} {
+			d.say(Text{"t1", "Stop."})
+			r := d.hear([]byte(`{"jsonrpc":"2.0","id":"session/prompt","result":{"stopReason":"cancelled"}}`))
+			if got := string(r.answer.line); !strings.Contains(got, c.want) {
+				t.Errorf("%s, %s: the next prompt is %s, want %s", name, who, got, c.want)
+			}
+		}
+	}
+}
+
 // A supervisor is killed after any line that it read: before its answer was handed over, and after. The next one goes on: the agent gets
 // each message once, in the same order, and the texts are seen.
 func TestAnACPRunIsAdoptedAtEachMoment(t *testing.T) {
