@@ -9,14 +9,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"liza/pkg/run/sandbox"
 )
 
 func init() {
 	linuxPrograms["keep"] = keepRun
+	linuxPrograms["dial"] = func() {
+		_, err := Dial(os.Args[1], serverPort)
+		fmt.Println(err)
+		os.Exit(0)
+	}
+	linuxPrograms["serve"] = serveOnce
 	linuxPrograms["adopt"] = func() {
 		_, err := Adopt(os.Args[1])
 		fmt.Println(err)
@@ -261,5 +271,156 @@ func BenchmarkOutputOfAKeptRun(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+const serverPort = 3000
+
+// serveOnce is a server at serverPort that says its folder, until the file stop is there.
+func serveOnce() {
+	for _, address := range []string{fmt.Sprintf("127.0.0.1:%d", serverPort), "[::1]:3001"} {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				wd, _ := os.Getwd()
+				fmt.Fprint(conn, wd)
+				conn.Close()
+			}
+		}()
+	}
+	_ = os.WriteFile("ready", nil, 0o600)
+	for {
+		if _, err := os.Stat("stop"); err == nil {
+			os.Exit(0)
+		}
+		syscall.Nanosleep(&syscall.Timespec{Nsec: 10_000_000}, nil)
+	}
+}
+
+// serving starts a run at closed with such a server. It returns the socket of its reaper and the folder of the run.
+func serving(t *testing.T) (socket, dir string, end func()) {
+	t.Helper()
+	spec, dir := walled(t, sandbox.Closed, sandbox.Limits{})
+	short, err := os.MkdirTemp("/tmp", "liza-door-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(short) })
+	socket = filepath.Join(short, "s")
+	spec.Keep = &Keep{Socket: listen(socket), Facts: []byte("facts"), Wait: time.Minute}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan Result, 1)
+	go func() {
+		ended <- Run(t.Context(), script(programVariable+"=serve exec "+self), spec)
+		spec.Keep.Socket.Close()
+	}()
+	eventually(t, "the server listens", func() bool { _, err := os.Stat(filepath.Join(dir, "ready")); return err == nil })
+	return socket, dir, func() {
+		scriptFile(t, dir, "stop", "")
+		if res := <-ended; res.Outcome != Finished {
+			t.Errorf("the run ended with %+v", res)
+		} else {
+			res.Recorded()
+		}
+	}
+}
+
+func said(t *testing.T, socket string, port int) string {
+	t.Helper()
+	conn, err := Dial(socket, port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	text, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestAServerInsideIsReachedThroughTheReaperOfItsRun(t *testing.T) {
+	t.Parallel()
+	one, first, endOne := serving(t)
+	two, second, endTwo := serving(t)
+	for socket, dir := range map[string]string{one: first, two: second} {
+		if got := said(t, socket, serverPort); got != dir {
+			t.Errorf("port %d of the run in %s is that of %s", serverPort, dir, got)
+		}
+		if got := said(t, socket, 3001); got != dir {
+			t.Errorf("at ::1 it says %s", got)
+		}
+	}
+	if ports, err := Listening(one); err != nil || !slices.Equal(ports, []int{serverPort, 3001}) {
+		t.Errorf("listening are %v, %v", ports, err)
+	}
+	if _, err := Dial(one, 3002); !errors.Is(err, ErrRefused) {
+		t.Errorf("where nothing listens: %v", err)
+	}
+	endOne()
+	eventually(t, "the end of its reaper", func() bool { _, err := Dial(one, serverPort); return errors.Is(err, ErrNotKept) })
+	if got := said(t, two, serverPort); got != second {
+		t.Errorf("after the end of the other: %s", got)
+	}
+	endTwo()
+}
+
+// What runs agent programs start may not connect to servers of runs, their own or another.
+func TestAServerInsideIsNotReachedFromWithinARun(t *testing.T) {
+	t.Parallel()
+	socket, _, end := serving(t)
+	defer end()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := Run(t.Context(), script(programVariable+"=dial exec "+self+" "+socket), Spec{Reaper: reaperOfTests})
+	if !strings.HasPrefix(res.Final, ErrNotKept.Error()) {
+		t.Errorf("got %+v", res)
+	}
+}
+
+func TestAServerInsideIsNotReachedByAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("NOT RUN: only root can be another user")
+	}
+	socket, _, end := serving(t)
+	defer end()
+	as := func(uid int) error {
+		failed := make(chan error)
+		go func() {
+			runtime.LockOSThread() // and this thread ends with its user
+			if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); errno != 0 {
+				failed <- errno
+				return
+			}
+			_, err := Dial(socket, serverPort)
+			failed <- err
+		}()
+		return <-failed
+	}
+	const nobody = 65534
+	if err := as(nobody); !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("by the folder of the run: %v", err)
+	}
+	if err := errors.Join(os.Chmod(filepath.Dir(socket), 0o755), os.Chmod(socket, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if err := as(nobody); !errors.Is(err, ErrNotKept) {
+		t.Errorf("where the folder were open: %v", err)
+	}
+	if err := as(0); err != nil {
+		t.Errorf("the person: %v", err)
 	}
 }
