@@ -78,7 +78,7 @@ func (o *openOptions) run(ctx context.Context, args []string) error {
 	o.env.System.Lasting()
 	fmt.Fprintf(o.env.System.Stdout, "%s leads to port %d of %s until Ctrl-C\n", f.Address(), f.Port, run)
 	if o.open {
-		defer o.env.browse(ctx, f.Listener.Addr().(*net.TCPAddr).Port, f.Address())()
+		defer o.env.browseOr(ctx, f.Listener.Addr().(*net.TCPAddr).Port, f.Address())()
 	}
 	living, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -251,8 +251,9 @@ type openings struct {
 	d    *verb.Service
 	life context.Context // after which they end
 
-	mu  sync.Mutex
-	all map[string]web.Forward
+	mu     sync.Mutex
+	all    map[string]web.Forward
+	forget map[int]func() // by port
 }
 
 // mostOpenings is how many servers one process forwards at one time.
@@ -277,6 +278,9 @@ func (o *openings) open(ctx context.Context, task string, port int) (string, err
 	}
 	living, end := context.WithCancelCause(o.life)
 	go run.watch(living, end)
+	if o.all == nil {
+		o.all = map[string]web.Forward{}
+	}
 	o.all[key] = f
 	go func() {
 		_ = f.Serve(living)
@@ -288,14 +292,45 @@ func (o *openings) open(ctx context.Context, task string, port int) (string, err
 	return f.Address(), nil
 }
 
+// browse is open with the address in the browser.
+func (o *openings) browse(ctx context.Context, task string, port int) (string, error) {
+	address, err := o.open(ctx, task, port)
+	if err != nil {
+		return "", err
+	}
+	at, err := neturl.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	own, _ := strconv.Atoi(at.Port())
+	forget, _ := o.env.browse(o.life, own, address) // without a browser the address is on the screen
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.forget == nil {
+		o.forget = map[int]func(){}
+	}
+	o.forget[own] = forget
+	return address + " until you leave", nil
+}
+
+// close removes what led the browser here.
+func (o *openings) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, forget := range o.forget {
+		forget()
+	}
+}
+
 // browse opens the page. Anybody can read the command line of the browser: it has the name of a file of this person's alone,
-// which leads on to the address with the token until done is called. Where that is not possible the address is on the screen.
-func (e *Env) browse(ctx context.Context, port int, url string) (done func()) {
+// which leads on to the address with the token until done is called.
+func (e *Env) browse(ctx context.Context, port int, url string) (done func(), err error) {
 	name := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		name = "open"
 	}
-	file, err := "", seal.ErrNoFolder
+	file := ""
+	err = seal.ErrNoFolder
 	if dir := e.System.Keys(); dir != "" {
 		file = filepath.Join(dir, fmt.Sprintf("open-%d.html", port))
 		page := fmt.Sprintf("<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer><meta http-equiv=refresh content=\"0;url=%s\"><title>Liza</title>\n", html.EscapeString(url))
@@ -309,7 +344,16 @@ func (e *Env) browse(ctx context.Context, port int, url string) (done func()) {
 		}
 	}
 	if err != nil {
-		e.System.Log().Warn("cannot open the browser: " + err.Error())
+		err = fmt.Errorf("cannot open the browser: %w", err)
 	}
-	return func() { _ = os.Remove(file) }
+	return func() { _ = os.Remove(file) }, err
+}
+
+// browseOr is browse for a command whose address is on the screen.
+func (e *Env) browseOr(ctx context.Context, port int, url string) (done func()) {
+	done, err := e.browse(ctx, port, url)
+	if err != nil {
+		e.System.Log().Warn(err.Error())
+	}
+	return done
 }

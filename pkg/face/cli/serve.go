@@ -88,7 +88,7 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	}
 	fmt.Fprintf(o.env.System.Stdout, "%s shows the board until Ctrl-C\n", url)
 	if o.open {
-		defer o.env.browse(ctx, listener.Addr().(*net.TCPAddr).Port, withToken)()
+		defer o.env.browseOr(ctx, listener.Addr().(*net.TCPAddr).Port, withToken)()
 	}
 	return o.serve(ctx, listener, handler)
 }
@@ -107,7 +107,7 @@ func (o *serveOptions) project(ctx context.Context, system *assembly.Environment
 	if _, err := source.State(ctx); err != nil {
 		return nil, err
 	}
-	pages := web.Handler(web.Options{Version: version, Service: d, Token: token, Source: source, Explain: webProblem,
+	pages := web.Handler(web.Options{Version: version, Service: d, Token: token, Source: source, Explain: webProblem, Open: (&openings{env: o.env, d: d, life: ctx}).open,
 		Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
 			f, err := reportFacts(system.Log(), d, s)
 			return dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now), err

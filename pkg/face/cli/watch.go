@@ -257,6 +257,8 @@ func (o *topOptions) run(ctx context.Context, system *assembly.Environment) erro
 		return err
 	}
 	system.Lasting()
+	servers := &openings{env: env, d: d, life: ctx}
+	defer servers.close()
 	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.VerbsOf(d), Now: env.System.Now, Mask: d.Board.Mask, In: env.System.Stdin, Out: env.direct.out, Environ: env.System.Environ,
 		Explain: func(err error) tui.Problem {
 			r := explainOffline(err)
@@ -266,6 +268,7 @@ func (o *topOptions) run(ctx context.Context, system *assembly.Environment) erro
 			return env.outside(dir, cmp.Or(env.System.Get("VISUAL"), env.System.Get("EDITOR"), "vi")+" .")
 		},
 		Shell: func(dir string) *exec.Cmd { return env.outside(dir, cmp.Or(env.System.Get("SHELL"), "sh")) },
+		Open:  servers.browse,
 		Folder: func(task string) string {
 			if dir := d.Board.Project.Worktree(task); task != "" && isFolder(dir) {
 				return dir

@@ -38,6 +38,7 @@ func actKeys() []key {
 		{names: []string{"R"}, name: "release", help: "free the claim of the task", can: may(acts.claimed), do: acting(acts.askRelease)},
 		{names: []string{"e"}, name: "edit", help: "open the worktree of the task in your editor", can: Model.hasFolder, do: func(m Model) (Model, tea.Cmd) { return m.outside(m.o.Editor) }},
 		{names: []string{"s"}, name: "shell", help: "a shell in the worktree of the task", can: Model.hasFolder, do: func(m Model) (Model, tea.Cmd) { return m.outside(m.o.Shell) }},
+		{names: []string{"O"}, name: "server", help: "open a server that the agent has started in your browser, until you leave", can: may(acts.atWork), do: func(m Model) (Model, tea.Cmd) { return m.carryOut(m.askServer()) }},
 		{names: []string{"S"}, name: "stop", help: "end the run of the agent; it takes no work until B", can: may(func(d acts) bool { a := d.agent(); return a != nil && a.Stopped == "" }), do: acting(acts.askStop)},
 		{names: []string{"B"}, name: "begin again", help: "restart the agent, perhaps with another task", can: may(func(d acts) bool { a := d.agent(); return a != nil && (a.Stopped != "" || a.Task != "") }), do: acting(acts.askRestart)},
 		{names: []string{"P"}, name: "priority", help: "change the priority of the task", can: may(acts.editable), do: acting(acts.askPriority)},
@@ -474,6 +475,19 @@ func (d acts) askAbort() step {
 					return "aborted; r resumes", err
 				})
 			}})
+	}})
+}
+
+func (d acts) atWork() bool { a := d.agent(); return a != nil && a.Task != "" }
+
+func (m Model) askServer() step {
+	a := m.acts().agent()
+	return asks(ask{head: "Open a server of " + a.ID + " on " + a.Task, label: "port; empty: its only one:", do: func(text string) step {
+		port, err := strconv.Atoi(cmp.Or(text, "0"))
+		if err != nil || port < 0 || port > 65535 {
+			return step{said: said{text: "'" + text + "' is not a port", failed: true}}
+		}
+		return does(func(ctx context.Context) (string, error) { return m.o.Open(ctx, a.ID, port) })
 	}})
 }
 

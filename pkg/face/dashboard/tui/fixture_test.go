@@ -147,6 +147,9 @@ func (f *fake) EditTask(_ context.Context, e verb.TaskEdit) (session.Done, error
 	}
 	return session.Done{}, f.called("edit %s title %s", e.Task, e.Title)
 }
+func (f *fake) open(_ context.Context, agent string, port int) (string, error) {
+	return agent + " is at http://127.0.0.1:1/.liza/T until you leave", f.called("open %s %d", agent, port)
+}
 func (f *fake) StopAgent(_ context.Context, in verb.AgentOrder) (verb.Ordered, error) {
 	return verb.Ordered{}, f.called("stop %s %s", in.Agent, in.Reason)
 }
@@ -275,7 +278,7 @@ func countsOf(tasks []dashboard.Task) (list []dashboard.Count) {
 
 // begin is a model of that size that has read its board.
 func begin(f *fake, width, height int) Model {
-	m := New(context.Background(), Options{Source: f, Verbs: f, Now: func() time.Time { return noon }, Folder: func(task string) string {
+	m := New(context.Background(), Options{Source: f, Verbs: f, Now: func() time.Time { return noon }, Open: f.open, Folder: func(task string) string {
 		if task == "task-3" {
 			return "/work/task-3"
 		}

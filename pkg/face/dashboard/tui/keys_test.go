@@ -54,6 +54,7 @@ var keyCases = map[string][]keyCase{
 	"N":         {{keys: []string{"N"}, text: "two more tasks", call: `note "" two more tasks`}},
 	"h":         {{keys: []string{"down", "h"}, text: "wait", call: "hold task-3 wait"}},
 	"p":         {{keys: []string{"p"}, text: "lunch", call: "pause lunch", shows: "paused; r resumes"}, {keys: []string{"p"}, after: []string{"enter"}, call: "pause liza top"}},
+	"O":         {{keys: []string{"down", "O"}, text: "3000", call: "open coder-1 3000", shows: "coder-1 is at http://127.0.0.1:1/.liza/T until you leave"}, {keys: []string{"2", "down", "O"}, after: []string{"enter"}, call: "open coder-1 0"}, {keys: []string{"down", "O"}, text: "web", shows: "'web' is not a port"}},
 	"S":         {{keys: []string{"2", "down", "S"}, text: "it loops", call: "stop coder-1 it loops", shows: "coder-1 is stopped; B begins again"}, {keys: []string{"down", "S"}, after: []string{"enter"}, call: "stop coder-1 "}},
 	"B":         {{keys: []string{"2", "down", "B"}, text: "task-7", call: "restart coder-1 task-7"}, {board: func(f *fake) { f.view.Agents[2].Stopped = "stopped by ada" }, keys: []string{"2", "down", "down", "B"}, after: []string{"enter"}, call: "restart coder-2 "}, {keys: []string{"2", "B"}, after: []string{"y"}, call: "restart code-reviewer-1 "}},
 	"P":         {{keys: []string{"down", "P"}, text: "3", call: "edit task-3 priority 3"}, {keys: []string{"down", "P"}, text: "high", shows: "'high' is not a whole number"}},
@@ -150,7 +151,7 @@ func TestNoKeyIsInTheTableTwice(t *testing.T) {
 func TestKeysOfAnActAreOfferedOnlyWhereItIsPossible(t *testing.T) {
 	t.Parallel()
 	for task, want := range map[string]string{
-		"task-1": "n p +", "task-2": "n h p P E + D", "task-3": "n h p R e s S B P E +", "task-4": "a U n h p P E + D", "task-5": "m x n h p S B P E +", "task-6": "n h p P E + D", "task-7": "f n h p P E + D", "task-8": "n h p R S B P E +", "task-9": "n p +", "task-10": "u n p P E + D",
+		"task-1": "n p +", "task-2": "n h p P E + D", "task-3": "n h p R e s O S B P E +", "task-4": "a U n h p P E + D", "task-5": "m x n h p O S B P E +", "task-6": "n h p P E + D", "task-7": "f n h p P E + D", "task-8": "n h p R O S B P E +", "task-9": "n p +", "task-10": "u n p P E + D",
 	} {
 		m := begin(midSprint(), 100, 30)
 		m = m.opened(place{taskPage, task})

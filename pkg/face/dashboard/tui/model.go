@@ -468,7 +468,8 @@ type Options struct {
 	Explain func(error) Problem
 	Editor  func(dir string) *exec.Cmd // opens a folder
 	Shell   func(dir string) *exec.Cmd
-	Folder  func(task string) string // where the worktree of a task is, "" when there is none
+	Open    func(ctx context.Context, task string, port int) (string, error) // begins to forward a server of its run, 0 for the only one; says where
+	Folder  func(task string) string                                         // where the worktree of a task is, "" when there is none
 
 	In      io.Reader
 	Out     io.Writer // the terminal

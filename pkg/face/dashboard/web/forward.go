@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,23 @@ const (
 	mostForwarded = 64
 	forwardedIdle = time.Hour
 )
+
+// openServer begins a forwarding for the page.
+func (o Options) openServer(w http.ResponseWriter, r *http.Request) (any, error) {
+	data, err := body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	task, in := r.PathValue("task"), struct{ Port int }{}
+	if len(data) > 0 && json.Unmarshal(data, &in) != nil || in.Port < 0 || in.Port > 65535 {
+		return nil, badInput("the body must be a JSON object whose port is from 1 to 65535, or missing")
+	}
+	if !loopback(r.Host) {
+		return nil, Problem{Code: "refused", Message: "the server of a run is opened on the machine of the run only", Next: "liza open " + task}
+	}
+	address, err := o.Open(r.Context(), task, in.Port)
+	return map[string]string{"task": task, "address": address}, err
+}
 
 // Address is what the person opens first.
 func (f Forward) Address() string { return f.origin() + f.entry() }

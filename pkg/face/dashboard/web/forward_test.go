@@ -68,7 +68,9 @@ func (f Forward) ask(t *testing.T, path string, headers ...string) (int, string,
 
 func TestOnlyWhoHasTheTokenIsForwarded(t *testing.T) {
 	t.Parallel()
-	f, _ := forwardTo(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "inside", r.URL.Path, r.Host, r.Header["Origin"], r.Referer()) }))
+	f, _ := forwardTo(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, "inside", r.URL.Path, r.Host, r.Header["Origin"], r.Referer())
+	}))
 	_, port, _ := strings.Cut(f.Listener.Addr().String(), ":")
 	mine, other := f.origin(), "http://127.0.0.1:1"
 	for name, c := range map[string]struct {

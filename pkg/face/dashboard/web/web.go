@@ -42,6 +42,7 @@ func Handler(o Options) http.Handler {
 	for path, h := range o.changing() {
 		mux.Handle(path, o.only(http.MethodPost, h))
 	}
+	mux.Handle("/api/tasks/{task}/open", o.only(http.MethodPost, o.openServer))
 	mux.Handle("/api/events", o.only(http.MethodGet, o.events))
 	mux.Handle("/metrics", o.only(http.MethodGet, o.prometheus))
 	mux.Handle("/{$}", o.only(http.MethodGet, o.page))
@@ -197,6 +198,8 @@ type Options struct {
 
 	// Explain is what a failed command would say of an error.
 	Explain func(error) Problem
+	// Open begins to forward the server at a port of a task's run, 0 for its only one, and returns its address on this machine.
+	Open func(ctx context.Context, task string, port int) (address string, err error)
 	// Metrics are the figures of the sprint.
 	Metrics func(*blackboard.State) (dashboard.Metrics, error)
 

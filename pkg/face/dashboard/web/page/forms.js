@@ -19,9 +19,9 @@ export function form({ path, body, fields = [], submit, done, kind = "", after, 
       if (document.body.classList.contains("is-past")) return;
       send.disabled = true;
       const values = Object.fromEntries(inputs.map((i) => [i.name, i.input.value.trim()]));
-      const ok = await post(path, typeof body === "function" ? body(values) : { ...values, ...body }, done);
+      const said = await post(path, typeof body === "function" ? body(values) : { ...values, ...body }, done);
       send.disabled = false;
-      if (ok) { for (const i of inputs) i.input.value = ""; after?.(); e.dispatchEvent(new Event("sent", { bubbles: true })); }
+      if (said) { for (const i of inputs) i.input.value = ""; after?.(said); e.dispatchEvent(new Event("sent", { bubbles: true })); }
     },
     oncancel: cancel,
     onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) e.requestSubmit(); },
@@ -42,7 +42,7 @@ export function question(title, about, what) {
 export function fold(title, what) {
   const e = h("details", { class: "fold" }, h("summary", {}, title));
   e.addEventListener("toggle", () => {
-    if (e.open && e.children.length === 1) e.append(form({ ...what, after: () => { e.open = false; what.after?.(); } })); // what came of it is drawn then
+    if (e.open && e.children.length === 1) e.append(form({ ...what, after: (said) => { e.open = false; what.after?.(said); } })); // what came of it is drawn then
     if (e.open) e.querySelector("textarea, input")?.focus();
   });
   return e;

@@ -149,7 +149,7 @@ export async function get(path) {
   }
 }
 
-// post calls a verb. It reports whether that was done, and shows why not.
+// post calls a verb. It returns what came of it, or shows why it was not done.
 export async function post(path, body, done) {
   let answer = null, said = null;
   try {
@@ -158,11 +158,11 @@ export async function post(path, body, done) {
   } catch { /* nobody there */ }
   if (!answer?.ok) {
     problem(sentence(said));
-    return false;
+    return null;
   }
   problem("");
-  told([said.reaches ? `Noted: ${said.reaches}.` : done, ...(said.warnings ?? [])].join(" "));
-  return true;
+  told([said.reaches ? `Noted: ${said.reaches}.` : typeof done === "function" ? done(said) : done, ...(said.warnings ?? [])].join(" "));
+  return said;
 }
 
 export const path = (...parts) => parts.map(encodeURIComponent).join("/");

@@ -25,6 +25,8 @@ function actions(p) {
       { name: "priority", label: "Priority, 1 is the highest", type: "number", value: p.task.priority }, { name: "title", label: "Title", value: p.task.title }, { name: "description", label: "What is to be done", rows: 4, value: p.description },
       { name: "done_when", label: "How one sees that it is done", rows: 2, value: p.done_when, optional: true }, { name: "scope", label: "What is in, and what is out", value: p.scope, optional: true }],
     body: (v) => ({ ...changed(v, { title: p.task.title, description: p.description, done_when: p.done_when, scope: p.scope }), priority: Number(v.priority) }) }),
+    p.task.who ? fold("Open its server …", { path: task("open"), fields: [{ name: "port", label: "Port of a server that its agent has started; empty: the only one", type: "number", optional: true }], submit: "Open", body: (v) => ({ port: Number(v.port) }),
+      done: (said) => `It is at ${said.address}`, after: (said) => window.open(said.address, "_blank", "noopener") }) : null,
     p.task.hold ? null : fold("Hold …", { path: task("hold"), fields: [{ name: "reason", label: "Why nobody shall work on it" }], submit: "Hold", done: `${id} is on hold.` }),
     p.task.who ? ["Release …", "Release although its agent works …"].map((title, force) => fold(title, { path: task("release"), fields: [{ name: "reason", label: "Why it is taken away" }], submit: "Release", kind: "danger",
       done: `${id} is free.`, body: (v) => ({ reason: v.reason, force: Boolean(force) }) })) : null);
