@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,7 +49,7 @@ func devserver(args []string) int {
 }
 
 // surf is a browser: it opens an address, keeps its cookies, and prints what it gets at each path behind that; of ws:/echo what the server
-// says to a greeting. "surf ADDRESS [Header=value …] [/path | ws:/path …]".
+// says to a greeting. "surf ADDRESS [Header=value …] [/path | ws:/path | post:/path=body …]".
 func surf(args []string) int {
 	jar, _ := cookiejar.New(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -58,8 +60,8 @@ func surf(args []string) int {
 		fmt.Println(err)
 		return 2
 	}
-	get := func(at *url.URL) {
-		r, _ := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	ask := func(method string, at *url.URL, body string) {
+		r, _ := http.NewRequestWithContext(ctx, method, at.String(), strings.NewReader(body))
 		r.Header, r.Host = headers.Clone(), headers.Get("Host")
 		answer, err := (&http.Client{Jar: jar}).Do(r)
 		if err != nil {
@@ -70,20 +72,22 @@ func surf(args []string) int {
 		text, _ := io.ReadAll(answer.Body)
 		fmt.Printf("%d %s\n", answer.StatusCode, strings.TrimSpace(string(text)))
 	}
-	opened := false
-	for _, arg := range append(args[1:], "") {
-		if name, value, ok := strings.Cut(arg, "="); ok {
-			headers.Set(name, value)
-			continue
-		}
-		if !opened {
-			opened = true
-			get(base)
-		}
-		if path, ok := strings.CutPrefix(arg, "ws:"); ok {
+	first := slices.IndexFunc(append(args[1:], "/"), func(arg string) bool { return strings.Contains(arg, "/") })
+	for _, arg := range args[1 : 1+first] {
+		name, value, _ := strings.Cut(arg, "=")
+		headers.Set(name, value)
+	}
+	ask(http.MethodGet, base, "")
+	for _, arg := range args[1+first:] {
+		kind, path, ok := strings.Cut(arg, ":")
+		switch body := ""; {
+		case !ok:
+			ask(http.MethodGet, base.ResolveReference(&url.URL{Path: arg}), "")
+		case kind == "post":
+			path, body, _ = strings.Cut(path, "=")
+			ask(http.MethodPost, base.ResolveReference(&url.URL{Path: path}), body)
+		default:
 			fmt.Println(greet(base, jar, path))
-		} else if arg != "" {
-			get(base.JoinPath("/").ResolveReference(&url.URL{Path: arg}))
 		}
 	}
 	return 0
@@ -107,4 +111,15 @@ func greet(base *url.URL, jar http.CookieJar, path string) string {
 		err = websocket.Message.Receive(conn, &answer)
 	}
 	return fmt.Sprint("echo ", answer, " ", err)
+}
+
+// held succeeds when a process holds the ports that begin with a first one.
+func held(args []string) int {
+	first, _ := strconv.Atoi(args[0])
+	lock, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 27100 + (first-21000)/20})
+	if err != nil {
+		return 0
+	}
+	_ = lock.Close()
+	return 1
 }

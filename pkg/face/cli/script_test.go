@@ -95,6 +95,7 @@ var programs = map[string]func(args []string) int{
 	"repeat":     repeat,
 	"devserver":  devserver,
 	"surf":       surf,
+	"held":       held,
 	"act-probe":  func(args []string) int { return actProbe(args) },
 }
 
