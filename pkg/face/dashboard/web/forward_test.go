@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/websocket"
 )
@@ -158,7 +160,8 @@ func TestWebSocketsAreForwardedUntilTheEnd(t *testing.T) {
 		t.Errorf("the echo is %q, %v", text, err)
 	}
 	stop()
-	if err := websocket.Message.Receive(conn, &text); err == nil {
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if err := websocket.Message.Receive(conn, &text); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("the connection is open after the end")
 	}
 	if conn, err := net.Dial("tcp", f.Listener.Addr().String()); err == nil {
