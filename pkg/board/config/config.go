@@ -217,6 +217,7 @@ type Review struct {
 	E2EPaths         []string         `key:"e2e_paths" about:"Globs of files that are end-to-end tests."`
 	Quorum           []QuorumRule     `key:"quorum" about:"Rules for changes that need several reviewers: {paths, reviewers, programs: any|different}. Of the rules whose paths a change touches the strictest part of each holds."`
 	Checks           map[string]Check `key:"checks" closed:"true" about:"Deterministic checks of the submitted commit, by name."`
+	Evidence         Exhibits         `key:"evidence" about:"Commands that make files to look at, such as screenshots, by a glob of paths: {command, files}. One runs on the work and on its base when the change touches such a path."`
 }
 
 // Disabled reports whether a person decides, without a reviewer.
@@ -234,6 +235,15 @@ type Check struct {
 	Enabled  bool   `key:"enabled" about:"Whether the check runs."`
 	Severity string `key:"severity" is:"|error|warning|info" about:"Severity of its findings; empty: that of the check."` // "" = the default of the check, see Review.Severity
 	Command  string `key:"command" about:"Shell command instead of the detected one."`
+}
+
+// Exhibits are the commands that make evidence, by a glob of the paths whose change asks for it.
+type Exhibits = map[string]Exhibit
+
+// Exhibit is a command that makes files to look at.
+type Exhibit struct {
+	Command []string `key:"command" about:"The program and its arguments; it runs in a throw-away worktree, in the sandbox, like a check."`
+	Files   []string `key:"files" is:"glob" about:"Globs of the files that it makes. What they match is removed before it runs; the check fails if one of them matches nothing then."`
 }
 
 // Limits has the limits of work (specs/roles-and-knowledge.md#8.1).

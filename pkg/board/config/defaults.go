@@ -46,6 +46,7 @@ func Default() *Config {
 			UserFacingPaths: []string{"web/**", "ui/**", "frontend/**", "app/**", "pages/**", "routes/**", "api/**", "cmd/**", "cli/**", "**/*.html", "**/openapi*"},
 			E2EPaths:        []string{"e2e/**", "**/e2e/**", "**/*.e2e.*", "cypress/**", "playwright/**", "tests/integration/**", "testdata/script/**"},
 			Checks:          defaultChecks(),
+			Evidence:        Exhibits{},
 		},
 		Services: Services{},
 
@@ -117,6 +118,7 @@ func defaultChecks() map[string]Check {
 		"merge_preview":  {Enabled: true, Severity: "info"},
 		"spec_currency":  {Enabled: true, Severity: "info"},
 		"code_quality":   {Enabled: true, Severity: "warning"},
+		"evidence":       {Enabled: true, Severity: "error"},
 	}
 }
 

@@ -360,8 +360,8 @@ func (d *decoder) entry(p pair, v reflect.Value, k kind, key string) {
 		}
 		agent.complete()
 	}
-	if service, ok := e.Addr().Interface().(*Service); ok {
-		if expected := service.wanting(p.key.Value); expected != "" {
+	if named, ok := e.Addr().Interface().(interface{ wanting(name string) string }); ok {
+		if expected := named.wanting(p.key.Value); expected != "" {
 			if len(d.errs) == before {
 				d.errs = append(d.errs, &ValueError{Key: key, File: d.file, Line: p.key.Line, Expected: expected, Found: shown(p.value)})
 			}

@@ -293,6 +293,19 @@ func (s Service) wanting(name string) string {
 	return ""
 }
 
+// wanting describes what a rule of evidence for the paths of a glob lacks, or "".
+func (e Exhibit) wanting(paths string) string {
+	switch {
+	case !globForm(paths):
+		return "a glob of paths in the project, such as web/**"
+	case len(e.Command) == 0 || e.Command[0] == "":
+		return "a map with the key command: a list with a program and its arguments"
+	case len(e.Files) == 0:
+		return "a map with the key files: a list of globs, such as shots/*.png"
+	}
+	return ""
+}
+
 var badInBranch = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|^[-/.]|[/.]$|^@?$`)
 })

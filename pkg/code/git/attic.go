@@ -1,9 +1,11 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -366,4 +368,75 @@ func (r *Repo) Save(ctx context.Context, w Work) (ref string, saved bool, err er
 	}
 	defer s.unlock()
 	return s.save(ctx, w)
+}
+
+// The folders of refs with files that are no work: what commands made of a commit for people to look at.
+const (
+	evidence     = "refs/liza/evidence/"
+	evidenceBase = "refs/liza/evidence-base/" // by a key, instead of task and commit
+)
+
+// A Kept is a file of KeepFiles: its content, or with Object that of a blob which the repository has.
+type Kept struct {
+	Path    string
+	Content []byte
+	Object  string
+}
+
+// KeepFiles makes a commit of files alone and lets the evidence ref of a task and its commit lead to it, or, without a task, that of a
+// key. It returns the commit.
+func (r *Repo) KeepFiles(ctx context.Context, task, name string, files []Kept) (commit string, err error) {
+	ref := evidenceRef(task, name)
+	if err := refName(ref); err != nil {
+		return "", err
+	}
+	parts := []io.Reader{strings.NewReader(fmt.Sprintf("feature done\ncommit %s\ncommitter Liza <liza@localhost> now\ndata <<.\n%s\n.\n", ref, "liza evidence "+task+" "+name))}
+	for _, f := range files {
+		to := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(f.Path) + `"`
+		if f.Object != "" {
+			parts = append(parts, strings.NewReader("M 100644 "+f.Object+" "+to+"\n"))
+			continue
+		}
+		parts = append(parts, strings.NewReader(fmt.Sprintf("M 100644 inline %s\ndata %d\n", to, len(f.Content))), bytes.NewReader(f.Content), strings.NewReader("\n"))
+	}
+	s, err := r.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer s.unlock()
+	in := io.MultiReader(append(parts, strings.NewReader("done\n"))...)
+	if _, err := s.run(ctx, call{dir: s.place.Root, args: []string{"fast-import", "--quiet", "--force", "--done", "--date-format=now"}, in: in, write: true}); err != nil {
+		return "", fmt.Errorf("cannot keep files as %s: %w", ref, err)
+	}
+	return s.refValue(ctx, ref)
+}
+
+func evidenceRef(task, name string) string {
+	if task == "" {
+		return evidenceBase + name
+	}
+	return evidence + task + "/" + name
+}
+
+// Evidence lists the commits of KeepFiles: those of a task, or with "" those of all tasks, and those of keys, which have no ID.
+func (r *references) Evidence(ctx context.Context, task string) ([]Saved, error) {
+	all, err := r.saved(ctx, evidence, true)
+	if err != nil || task != "" {
+		return slices.DeleteFunc(all, func(one Saved) bool { return one.ID != task }), err
+	}
+	keys, err := r.saved(ctx, evidenceBase, false)
+	for _, one := range keys {
+		one.ID = ""
+		all = append(all, one)
+	}
+	return all, err
+}
+
+// KeptFiles returns the commit of KeepFiles for a task and its commit, or, without a task, for a key; "" if there is none.
+func (r *references) KeptFiles(ctx context.Context, task, name string) (string, error) {
+	commit, err := r.Ref(ctx, evidenceRef(task, name))
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	return commit, err
 }

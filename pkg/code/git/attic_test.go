@@ -300,3 +300,45 @@ func TestADamagedAtticProvesNothing(t *testing.T) {
 		t.Error("the worktree was removed")
 	}
 }
+
+// Files that are kept for people are those that were given, bound to one task and commit, and no work.
+func TestKeptFilesAreBoundToACommitAndAreNoWork(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx, head := t.Context(), f.git("rev-parse", "HEAD")
+	odd := "a \"b\" \\ ü"
+	base, err := f.repo.KeepFiles(ctx, "", "k1", []Kept{{Path: "base/x", Content: []byte("old\n.\ndone\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit, err := f.repo.KeepFiles(ctx, "task-1", head, []Kept{{Path: "candidate/" + odd, Content: []byte("\x00new")}, {Path: "base/x", Object: f.git("rev-parse", base+":base/x")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"candidate/" + odd: "\x00new", "base/x": "old\n.\ndone\n"} {
+		if data, err := f.repo.ReadFile(ctx, commit, name); err != nil || string(data) != want {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	if again, err := f.repo.KeepFiles(ctx, "task-1", head, []Kept{{Path: "candidate/y", Content: nil}}); err != nil || again == commit {
+		t.Errorf("kept again: %s, %v", again, err)
+	} else if got, err := f.repo.KeptFiles(ctx, "task-1", head); got != again || err != nil {
+		t.Errorf("the newest files are %s, %v; want %s", got, err, again)
+	}
+	for _, other := range [][2]string{{"task-1", base}, {"task-2", head}, {"", "k2"}} {
+		if got, err := f.repo.KeptFiles(ctx, other[0], other[1]); got != "" || err != nil {
+			t.Errorf("of %s there is %s, %v", other, got, err)
+		}
+	}
+	if _, err := f.repo.KeepFiles(ctx, "task-1", "../../heads/main", nil); err == nil {
+		t.Error("a name leads out of the folder of refs")
+	}
+	all, err := f.repo.Evidence(ctx, "")
+	if err != nil || len(all) != 2 || all[0].ID != "task-1" || all[1].ID != "" {
+		t.Errorf("kept are %+v, %v", all, err)
+	}
+	own, err := f.repo.OwnOf(ctx, "integration")
+	if err != nil || len(own.Lost) > 0 || own.Refs["refs/liza/evidence/task-1/"+head] == "" {
+		t.Errorf("Liza's additions are %+v, %v", own, err)
+	}
+}

@@ -53,7 +53,8 @@ func (r *references) OwnOf(ctx context.Context, integration string) (own Own, er
 
 // onlyIn runs a command on the commits that nothing but Liza's refs has.
 func (r *references) onlyIn(ctx context.Context, own Own, args ...string) (string, error) {
-	if len(own.Refs) == 0 {
+	work := slices.DeleteFunc(slices.Sorted(maps.Keys(own.Refs)), func(ref string) bool { return strings.HasPrefix(ref, evidence) || strings.HasPrefix(ref, evidenceBase) })
+	if len(work) == 0 {
 		return "", nil
 	}
 	args = append(args, "--stdin", "--single-worktree", "--not") // a worktree of a task is no other place
@@ -63,7 +64,7 @@ func (r *references) onlyIn(ctx context.Context, own Own, args ...string) (strin
 		}
 	}
 	args = append(args, "--exclude=refs/liza/*", "--exclude="+branches+"task/*", "--all")
-	refs := strings.Join(slices.Sorted(maps.Keys(own.Refs)), "\n") + "\n"
+	refs := strings.Join(work, "\n") + "\n"
 	out, err := r.run(ctx, call{dir: r.place.Root, args: args, stdin: refs})
 	if err != nil {
 		return "", fmt.Errorf("cannot look which work is nowhere else: %w", err)

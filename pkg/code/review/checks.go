@@ -36,10 +36,11 @@ const (
 	MergePreview = "merge_preview"
 	SpecCurrency = "spec_currency"
 	CodeQuality  = "code_quality"
+	Exhibits     = "evidence"
 )
 
 // order is that in which the checks run and are shown.
-var order = []string{Build, Lint, Tests, TestCoverage, E2E, Security, Scope, Weakened, MergePreview, SpecCurrency, CodeQuality}
+var order = []string{Build, Lint, Tests, TestCoverage, E2E, Security, Scope, Weakened, MergePreview, SpecCurrency, CodeQuality, Exhibits}
 
 // The statuses of a check.
 const (
@@ -62,6 +63,7 @@ type Settings struct {
 	TestPaths  []string
 	UserFacing []string
 	E2E        []string
+	Evidence   []Rule
 }
 
 // Setting has the settings of one check.

@@ -26,25 +26,27 @@ const NotRun = "not run yet"
 
 // Environment has the settings and resources for the commands of the checks.
 type Environment struct {
-	Tree      Tree
-	Log       func(check string) string                       // returns the file for the output of a check
-	Timeout   time.Duration                                   // time limit of each command
-	Hide      []string                                        // variables that no command gets
-	Environ   []string                                        // environment of the commands; nil: that of this process
-	Setup     []string                                        // commands that make a fresh worktree usable
-	Seed      func(ctx context.Context, dir, log string) bool // does what Setup would do; false: Setup runs. nil: it always runs
-	Hooks     []string                                        // commands after the checks
-	Mask      func(text string) string                        // masks a quoted output; nil: nothing is masked
-	MaskLog   func(w io.Writer) io.WriteCloser
-	Base      func(ctx context.Context, check, command string) (End, error)    // returns the result without the change; nil: there are no baselines
-	Passed    func(command string)                                             // called for each command that passed; may be nil
-	BaseLog   func(stored string) string                                       // returns the path of a log of the base that is in a check
-	Before    []*blackboard.Check                                              // results that may be of the same commit
-	Say       func(text string)                                                // reports the next command; may be nil
-	LookOnly  bool                                                             // runs nothing: a check that would have to run stays NotRun
-	Worktree  func(ctx context.Context) (dir string, err error)                // makes the throw-away worktree at the commit
-	Changed   func(ctx context.Context, dir string) (map[string]string, error) // returns its tracked files that differ from the commit; nil: they are not compared
-	Enclose   Enclose                                                          // contains each command; may be nil
+	Tree     Tree
+	Log      func(check string) string                       // returns the file for the output of a check
+	Timeout  time.Duration                                   // time limit of each command
+	Hide     []string                                        // variables that no command gets
+	Environ  []string                                        // environment of the commands; nil: that of this process
+	Setup    []string                                        // commands that make a fresh worktree usable
+	Seed     func(ctx context.Context, dir, log string) bool // does what Setup would do; false: Setup runs. nil: it always runs
+	Hooks    []string                                        // commands after the checks
+	Mask     func(text string) string                        // masks a quoted output; nil: nothing is masked
+	MaskLog  func(w io.Writer) io.WriteCloser
+	Base     func(ctx context.Context, check, command string) (End, error)    // returns the result without the change; nil: there are no baselines
+	Passed   func(command string)                                             // called for each command that passed; may be nil
+	BaseLog  func(stored string) string                                       // returns the path of a log of the base that is in a check
+	Before   []*blackboard.Check                                              // results that may be of the same commit
+	Say      func(text string)                                                // reports the next command; may be nil
+	LookOnly bool                                                             // runs nothing: a check that would have to run stays NotRun
+	Worktree func(ctx context.Context) (dir string, err error)                // makes the throw-away worktree at the commit
+	Changed  func(ctx context.Context, dir string) (map[string]string, error) // returns its tracked files that differ from the commit; nil: they are not compared
+	// Evidence returns the evidence that is kept of the commit under the rules, or keeps what was made of it; nil: there is none.
+	Evidence  func(ctx context.Context, rules []Rule, made *Gathered) (*Evidence, error)
+	Enclose   Enclose // contains each command; may be nil
 	worktree  string
 	expected  map[string]string // changes that setup made
 	setupTold bool
@@ -120,7 +122,14 @@ func (s *Submission) runAll(ctx context.Context, b *Environment) ([]Result, erro
 	}
 	slices.SortStableFunc(results, func(a, c Result) int { return slices.Index(order, a.Check.Name) - slices.Index(order, c.Check.Name) })
 	hooks, err := s.hooks(ctx, b)
-	results = append(results, hooks...)
+	if results = append(results, hooks...); err != nil {
+		return nil, err
+	}
+	r, is, err := s.evidence(ctx, b)
+	if is && err == nil {
+		r.Check.Name = Exhibits
+		results = append(results, r.settled(s.severity(Exhibits)))
+	}
 	for i := range results {
 		results[i].Check.Commit = s.Task.ReviewCommit
 	}
@@ -200,18 +209,8 @@ func (s *Submission) runCheck(ctx context.Context, b *Environment, name string, 
 	if b.LookOnly {
 		return skipped(NotRun), nil
 	}
-	if err := b.open(ctx); err != nil {
-		return Result{}, err
-	}
-	if b.setup != nil {
-		if b.setupTold {
-			return skipped("worktree.setup failed"), nil
-		}
-		b.setupTold = true // the first check says it
-		return s.resultOf(blackboard.Check{Name: name, Status: Failed, ExitCode: 1, Log: log, Message: b.setup.Error()}), nil
-	}
-	if err := os.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return Result{}, fmt.Errorf("cannot begin the log of the check %s: %v", name, err)
+	if r, ready, err := s.prepare(ctx, b, name, log); !ready {
+		return r, err
 	}
 	b.say("check " + name + ": " + strings.Join(commands, "; "))
 	total := blackboard.Check{Name: name, Status: Skipped, Message: "tool not found", Log: log}
@@ -223,6 +222,29 @@ func (s *Submission) runCheck(ctx context.Context, b *Environment, name string, 
 	return s.resultOf(total), nil
 }
 
+// prepare makes the worktree ready for a check and begins its log. Where it cannot, the result is that of the check.
+func (s *Submission) prepare(ctx context.Context, b *Environment, name, log string) (r Result, ready bool, err error) {
+	if err := b.open(ctx); err != nil {
+		return r, false, err
+	}
+	if b.setup != nil {
+		if b.setupTold {
+			return skipped("worktree.setup failed"), false, nil
+		}
+		b.setupTold = true // the first check says it
+		return s.resultOf(blackboard.Check{Name: name, Status: Failed, ExitCode: 1, Log: log, Message: b.setup.Error()}), false, nil
+	}
+	if err := os.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return r, false, fmt.Errorf("cannot begin the log of the check %s: %v", name, err)
+	}
+	return r, true, nil
+}
+
+// command is one of a check.
+func (b *Environment) command(s *Submission, shell, log string) Command {
+	return Command{Shell: shell, Dir: b.worktree, Log: log, Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog, Services: s.Task.ID}
+}
+
 // runCommand runs one command of a check and adds its end to the result.
 func (s *Submission) runCommand(ctx context.Context, b *Environment, name, command string, total *blackboard.Check) error {
 	if tool := toolOf(command); tool != "" && !b.hasTool(tool) {
@@ -230,7 +252,7 @@ func (s *Submission) runCommand(ctx context.Context, b *Environment, name, comma
 		return nil
 	}
 	size := sizeOf(total.Log)
-	ran := Command{Shell: command, Dir: b.worktree, Log: total.Log, Timeout: b.Timeout, Hide: b.Hide, Environ: b.Environ, Mask: b.MaskLog, Services: s.Task.ID}.RunIn(ctx, b.Enclose)
+	ran := b.command(s, command, total.Log).RunIn(ctx, b.Enclose)
 	if ran.Err != nil {
 		return fmt.Errorf("cannot run the check %s (%q): %w", name, command, ran.Err)
 	}

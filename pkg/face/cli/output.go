@@ -16,6 +16,7 @@ import (
 
 	urfave "github.com/urfave/cli/v3"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
@@ -33,6 +34,8 @@ type outputOptions struct {
 	follow, raw bool
 	last        int
 	service     string
+	evidence    bool
+	dir         string
 }
 
 func newOutput(env *Env) *urfave.Command {
@@ -42,12 +45,14 @@ func newOutput(env *Env) *urfave.Command {
 		Description: "The newest run for a task, or of an agent, as text: what the model says, which tools it calls with what, what it waits for, what it\n" +
 			"cost. What a planner says comes at the end of its run. With -f it goes on: for an agent until its run has ended, for a task until the\n" +
 			"task has. --raw is what the program printed, byte by byte but for masked secrets. --service is what a service of the project printed in\n" +
-			"the runs and checks of a task. Changes nothing." +
+			"the runs and checks of a task. --evidence lists the files that review.evidence made of its work. Changes nothing." +
 			examples("liza output task-3 -f", "liza output task-3 --service db -n 20", "liza output task-3 --raw | tail") + exitsText(0, 1, 2, 3, 4, 7, 130),
 		Flags: []urfave.Flag{
 			flag("f", "follow: show what comes", &o.follow),
 			flag("raw", "the output of the program as it is", &o.raw),
 			number("n", "`N` newest events (with --raw or --service: lines) of the run; 0 is all", 0, &o.last),
+			flag("evidence", "files that review.evidence made of the task's work, compared with its base", &o.evidence),
+			text("dir", "`FOLDER`: with --evidence, write the files there, as candidate/NAME and base/NAME", &o.dir),
 			text("service", "what the service `NAME` of the project has printed for the task", &o.service),
 		},
 		Action: env.do(o.run),
@@ -64,6 +69,9 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 	if o.service != "" && (o.raw || o.follow) {
 		return usagef("liza help output", "--service excludes --raw and -f")
 	}
+	if o.dir != "" && !o.evidence || o.evidence && (o.raw || o.follow || o.service != "" || o.last != 0) {
+		return usagef("liza help output", "--evidence excludes -f, -n, --raw and --service; --dir belongs to --evidence")
+	}
 	name := args[0]
 	d, s, _, err := o.env.lookAt(ctx)
 	if err != nil {
@@ -71,6 +79,9 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 	}
 	if err := o.known(d, s, name); err != nil {
 		return err
+	}
+	if o.evidence {
+		return o.printEvidence(ctx, d, s, name)
 	}
 	if o.service != "" {
 		return o.printService(d, s, name)
@@ -114,6 +125,37 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 		return &errDone{130}
 	}
 	return nil
+}
+
+// printEvidence lists the files that commands of review.evidence made of a task's work, and writes them into a folder if one is given.
+func (o *outputOptions) printEvidence(ctx context.Context, d *verb.Service, s *blackboard.State, id string) error {
+	commit := ""
+	if t := s.Task(id); t != nil {
+		commit = t.ReviewCommit
+	}
+	e, err := d.Checks.EvidenceOf(ctx, id, commit)
+	if err != nil {
+		return err
+	}
+	if e == nil {
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config show review.evidence", Message: "there is no evidence of '" + id + "'"}
+	}
+	if o.dir != "" {
+		if err := d.Checks.WriteEvidence(ctx, e, o.env.path(o.dir)); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("%s at %.9s, and its base at %.9s\n", e.Task, e.Commit, e.Base)
+	for _, f := range e.Files {
+		text += fmt.Sprintf("  %s  %s, %d bytes; %s\n", f.Name, cmp.Or(f.Kind, "file"), f.Size, f.Says)
+	}
+	if e.Missing != "" {
+		text += "  missing: " + e.Missing + "\n"
+	}
+	if e.NoBase != "" {
+		text += "  of the base: " + e.NoBase + "\n"
+	}
+	return o.env.Print(e, "%s", text+prose.After("written to ", o.dir))
 }
 
 // known refuses a name that is neither a task nor an agent.

@@ -20,6 +20,7 @@ import (
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
+	"liza/pkg/code/review"
 	"liza/pkg/team/findings"
 )
 
@@ -360,7 +361,11 @@ func checksOf(t *blackboard.Task) []string {
 		return nil
 	}
 	for _, c := range t.WholeReview().Checks {
-		list = append(list, checkLine(c))
+		line := checkLine(c)
+		if c.Name == review.Exhibits && (c.Status == review.Passed || c.Status == review.Failed) {
+			line += "; next: liza output " + t.ID + " --evidence"
+		}
+		list = append(list, line)
 	}
 	return list
 }

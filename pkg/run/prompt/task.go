@@ -263,6 +263,10 @@ func (in *Input) checks() string {
 	for _, c := range r.Checks {
 		if c != nil {
 			l.add("- %s", checkText(in.Root, c))
+			if log, is := strings.CutSuffix(c.Log, ".check-evidence.log"); is {
+				dir := path.Join(in.Root, log+".evidence")
+				l.add("  look at its files: those of the commit in %s/candidate, those of its base in %s/base", dir, dir)
+			}
 		}
 	}
 	for _, f := range r.Findings {

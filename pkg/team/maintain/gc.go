@@ -42,7 +42,7 @@ func CollectGarbage(ctx context.Context, d *verb.Service, in CollectInput) (Coll
 			return c.out, err
 		}
 	}
-	for _, step := range []func(context.Context) error{c.checks, c.work, c.candidates, c.attic, c.texts, c.histories, c.seeds, c.temporary, c.templates} {
+	for _, step := range []func(context.Context) error{c.checks, c.work, c.candidates, c.attic, c.evidence, c.texts, c.histories, c.seeds, c.temporary, c.templates} {
 		if err := step(ctx); err != nil {
 			return c.out, err
 		}
@@ -280,6 +280,44 @@ func (c *collector) attic(ctx context.Context) error {
 		c.drop("attic", r.Ref, "older than "+sprint.Days(c.in.Older), func() error { return c.Service.Board.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
 	}
 	return nil
+}
+
+// keptBase is how long evidence of a base is kept: it can be made again.
+const keptBase = 7 * 24 * time.Hour
+
+// evidence is what reviews keep for people to look at, of tasks that have left the board, and of bases that are old. Its files for programs
+// go when the task ends.
+func (c *collector) evidence(ctx context.Context) error {
+	refs, err := c.Service.Board.Repo.Evidence(ctx, "")
+	if err != nil {
+		return err
+	}
+	s, err := c.view(ctx)
+	if err != nil {
+		return err
+	}
+	kept := 0
+	for _, r := range refs {
+		_, why, over := c.over(s, r.ID)
+		if r.ID == "" {
+			why, over = "it can be made again", c.Service.Board.Now().Sub(r.At) > keptBase
+		}
+		if !over || s.Task(r.ID) != nil {
+			kept++
+			continue
+		}
+		c.drop("evidence", r.Ref, why, func() error { return c.Service.Board.Repo.DeleteRef(ctx, r.Ref, r.Commit) })
+	}
+	if kept > 0 {
+		c.keep("evidence", prose.Count(kept, "ref")+" under refs/liza/evidence", "evidence is kept while its task is on the board", "")
+	}
+	folders, err := filepath.Glob(c.Service.Board.Project.Evidence("*"))
+	for _, dir := range folders {
+		if _, why, over := c.over(s, strings.TrimSuffix(filepath.Base(dir), ".evidence")); over {
+			c.drop("file", c.Service.Board.Rel(dir), why, func() error { return safefile.RemoveTree(dir) })
+		}
+	}
+	return err
 }
 
 // endOf is the time of the newest entry of a task's history.

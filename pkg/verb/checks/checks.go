@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -151,6 +152,9 @@ func (c *Checks) checkEnvironment(ctx context.Context, s *blackboard.State, t *b
 		Enclose: c.board.Enclose, MaskLog: func(w io.Writer) io.WriteCloser { return c.board.Secrets.Writer(w) },
 		Say:      func(text string) { c.board.Progressf("%s: %s", t.ID, text) },
 		Worktree: func(ctx context.Context) (string, error) { return c.openReview(ctx, t) }, Changed: c.board.Repo.Changed}
+	b.Evidence = func(ctx context.Context, rules []review.Rule, made *review.Gathered) (*review.Evidence, error) {
+		return c.keepEvidence(ctx, s.Secrets, review.Evidence{Task: t.ID, Commit: t.ReviewCommit, Base: base}, rules, made)
+	}
 	b.Seed = func(ctx context.Context, dir, log string) bool { return c.Seed(ctx, dir, t.ReviewCommit, log) }
 	if t.Review != nil {
 		b.Before = t.Review.Checks
@@ -169,6 +173,9 @@ func checkSettings(r config.Review) review.Settings {
 	s := review.Settings{Checks: map[string]review.Setting{}, TestPaths: r.TestPaths, UserFacing: r.UserFacingPaths, E2E: r.E2EPaths}
 	for name, c := range r.Checks {
 		s.Checks[name] = review.Setting{Enabled: c.Enabled, Severity: r.Severity(name), Command: c.Command}
+	}
+	for _, paths := range slices.Sorted(maps.Keys(r.Evidence)) {
+		s.Evidence = append(s.Evidence, review.Rule{Paths: paths, Command: r.Evidence[paths].Command, Files: r.Evidence[paths].Files})
 	}
 	return s
 }

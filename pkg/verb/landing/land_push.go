@@ -94,7 +94,7 @@ func (r *landing) land(ctx context.Context, u unit) error {
 
 // reword brings the text of a request up to date.
 func (r *landing) reword(ctx context.Context, u unit, q blackboard.Request, f forge.Request) error {
-	body := r.body(u, q.ID)
+	body := r.body(ctx, u, q.ID)
 	if strings.TrimSpace(strings.ReplaceAll(f.Body, "\r", "")) == strings.TrimSpace(body) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (r *landing) open(ctx context.Context, u unit, q blackboard.Request) error 
 	}
 	if found == nil {
 		r.Service.Board.Failpoint("F3")
-		made, err := r.Forge.Open(ctx, forge.NewRequest{Title: r.Service.Board.Secrets.Mask(prose.OneLine(u.title, 72)), Body: r.body(u, q.ID), Branch: q.Branch, Base: q.Base, Draft: r.cfg.Draft})
+		made, err := r.Forge.Open(ctx, forge.NewRequest{Title: r.Service.Board.Secrets.Mask(prose.OneLine(u.title, 72)), Body: r.body(ctx, u, q.ID), Branch: q.Branch, Base: q.Base, Draft: r.cfg.Draft})
 		r.Service.Board.Failpoint("F4")
 		found = &made
 		if err != nil {
@@ -237,7 +237,7 @@ func (r *landing) pick(ctx context.Context, t *blackboard.Task, q *blackboard.Re
 }
 
 // body is the text of a request.
-func (r *landing) body(u unit, id string) string {
+func (r *landing) body(ctx context.Context, u unit, id string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
 		fmt.Fprintf(&b, "%s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "<", "&lt;"))
@@ -254,6 +254,12 @@ func (r *landing) body(u unit, id string) string {
 			line("- %s", strings.ToUpper(text[:1])+text[1:])
 		} else if t.ApprovedBy != "" {
 			line("- Approved by %s", t.ApprovedBy)
+		}
+		if e, err := r.Service.Checks.EvidenceOf(ctx, t.ID, t.ReviewCommit); err == nil && e != nil {
+			line("- Evidence, made by Liza on %.9s and on its base:", e.Commit)
+			for _, f := range e.Files {
+				line("  - `%s`: %s", strings.ReplaceAll(f.Name, "`", "'"), f.Says)
+			}
 		}
 		line("")
 	}

@@ -3,11 +3,15 @@ package web
 import (
 	"errors"
 	"io"
+	"mime"
 	"net/http"
+	"path"
 	"strconv"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
+	"liza/pkg/code/git"
+	"liza/pkg/code/review"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/dashboard/source"
 	"liza/pkg/team/watch"
@@ -24,6 +28,7 @@ func (o Options) reading() map[string]handler {
 		"/api/tasks/{id}":          o.task,
 		"/api/tasks/{id}/page":     o.taskPage,
 		"/api/tasks/{id}/diff":     o.diff,
+		"/api/tasks/{id}/evidence": o.evidence,
 		"/api/tasks/{id}/attempts": o.attempts,
 		"/api/agents":              o.agents,
 		"/api/agents/{id}/output":  o.output,
@@ -84,6 +89,40 @@ func (o Options) diff(_ http.ResponseWriter, r *http.Request) (any, error) {
 		err = notFound("task", r.PathValue("id"))
 	}
 	return diff, err
+}
+
+// evidence is what commands of review.evidence made of the work of a task, or with file one of these files. They are made by a program of
+// agents: a browser shows those that are pictures and videos by their content, runs none, and saves all others.
+func (o Options) evidence(w http.ResponseWriter, r *http.Request) (any, error) {
+	page, err := o.Source.Task(r.Context(), r.PathValue("id"))
+	if err == nil && page == nil {
+		err = notFound("task", r.PathValue("id"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	q, checks := r.URL.Query(), o.Service.Checks
+	name := q.Get("file")
+	if name == "" {
+		e, err := checks.EvidenceOf(r.Context(), r.PathValue("id"), page.Commit)
+		return map[string]any{"evidence": e}, err
+	}
+	data, err := checks.EvidenceFile(r.Context(), r.PathValue("id"), q.Get("commit"), q.Get("side"), name)
+	if errors.Is(err, git.ErrNotFound) {
+		err = notFound("file", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kind, how := review.MediaType(data), "inline"
+	if kind == "" {
+		kind, how = "application/octet-stream", "attachment"
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType(how, map[string]string{"filename": path.Base(name)}))
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
+	_, _ = w.Write(data)
+	return nil, nil
 }
 
 func (o Options) attempts(_ http.ResponseWriter, r *http.Request) (any, error) {

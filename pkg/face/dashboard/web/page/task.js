@@ -5,8 +5,9 @@ import { decide, pick } from "./waits.js";
 import { fold } from "./forms.js";
 import { showDiff, finding } from "./diff.js";
 import { output } from "./agents.js";
+import { evidence } from "./evidence.js";
 
-const parts = [["", "Overview"], ["diff", "Diff"], ["compare", "Compare"], ["attempts", "Attempts"], ["output", "Output"], ["history", "History"], ["fields", "Fields"]];
+const parts = [["", "Overview"], ["diff", "Diff"], ["evidence", "Evidence"], ["compare", "Compare"], ["attempts", "Attempts"], ["output", "Output"], ["history", "History"], ["fields", "Fields"]];
 
 const good = ["finished", "completed", "approved", "merged", "submitted", "ok"];
 const outcome = (o) => h("span", { class: `outcome ${good.includes(o.toLowerCase()) ? "o-good" : o === "rejected" ? "o-wait" : "o-bad"}` }, words(o));
@@ -105,7 +106,7 @@ export function show(root, { rest }) {
         page.archived ? h("span", {}, "archived") : null),
       t.note ? text(t.note, "note") : "");
     for (const a of tabs.children) {
-      a.hidden = a.dataset.part === "compare" && !t.tries?.length;
+      a.hidden = a.dataset.part === "compare" && !t.tries?.length || a.dataset.part === "evidence" && !page.checks?.some((c) => c.startsWith("evidence: "));
       if (a.dataset.part === part) a.setAttribute("aria-current", "page");
       else a.removeAttribute("aria-current");
     }
@@ -115,7 +116,7 @@ export function show(root, { rest }) {
     live?.close();
     live = null;
     const draws = {
-      diff: () => { live = showDiff(body, id, () => (board.tasks.get(id) ?? page.task).status === "CLAIMED"); }, compare: () => { live = compare(page, body); }, attempts: () => { live = attempts(page, body); }, output: () => { live = output(body, id); },
+      diff: () => { live = showDiff(body, id, () => (board.tasks.get(id) ?? page.task).status === "CLAIMED"); }, evidence: () => { live = evidence(id, body); }, compare: () => { live = compare(page, body); }, attempts: () => { live = attempts(page, body); }, output: () => { live = output(body, id); },
       history: () => body.replaceChildren(history(page)),
       fields: () => body.replaceChildren(h("pre", { dir: "ltr", tabindex: "0" }, JSON.stringify(page.fields, null, 2))),
     };
@@ -134,7 +135,7 @@ export function show(root, { rest }) {
   }
 
   // Where somebody is writing, or reads what goes on by itself, nothing is drawn again.
-  const busy = () => part === "output" || part === "attempts" || body.contains(document.activeElement) && document.activeElement.closest("form") || body.querySelector("details.fold[open]");
+  const busy = () => ["output", "attempts", "evidence"].includes(part) || body.contains(document.activeElement) && document.activeElement.closest("form") || body.querySelector("details.fold[open]");
   const again = later(400, async () => {
     if (!(await load()) || busy()) return;
     if (part === "diff") live?.again(); else draw();
