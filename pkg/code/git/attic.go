@@ -370,7 +370,7 @@ func (r *Repo) Save(ctx context.Context, w Work) (ref string, saved bool, err er
 	return s.save(ctx, w)
 }
 
-// The folders of refs with files that are no work: what commands made of a commit for people to look at.
+// The folders of refs with files that are not work, but what commands made of a commit for people to look at.
 const (
 	evidence     = "refs/liza/evidence/"
 	evidenceBase = "refs/liza/evidence-base/" // by a key, instead of task and commit

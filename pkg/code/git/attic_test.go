@@ -301,8 +301,8 @@ func TestADamagedAtticProvesNothing(t *testing.T) {
 	}
 }
 
-// Files that are kept for people are those that were given, bound to one task and commit, and no work.
-func TestKeptFilesAreBoundToACommitAndAreNoWork(t *testing.T) {
+// Files that are kept for people are those that were given, bound to one task and commit, and not work.
+func TestKeptFilesAreBoundToACommitAndAreNotWork(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx, head := t.Context(), f.git("rev-parse", "HEAD")
