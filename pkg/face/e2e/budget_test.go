@@ -10,7 +10,7 @@ import (
 )
 
 // The limit of the cost of a task acts inside the run of a program that counts its own cost: it ends itself, and the task waits for
-// a person as if Liza had stopped it. It is no crash, and the work is kept.
+// a person as if Liza had stopped it. It does not count as a crash, and the work is kept.
 func TestAProgramEndsAtTheLimitOfItsCost(t *testing.T) {
 	t.Parallel()
 	tab := newTable(t, "A limit of the cost of a task: 1 cent", "program\tbudget\toutcome\ttask\tcalls of the model\tcents")

@@ -246,7 +246,7 @@ func TestALimitStopsARunningProgram(t *testing.T) {
 	}
 }
 
-// A program that counts its own cost gets what the limits leave, and ends itself there: that is no crash but the limit, unless it was
+// A program that counts its own cost gets what the limits leave, and ends itself there: that is the limit and not a crash, unless it was
 // raised meanwhile or the program has answered all the same. The program's own limit of turns stays a crash.
 func TestAProgramEndsItselfAtTheLimitOfItsCost(t *testing.T) {
 	stopped := func(spent float64) agent.Result {
