@@ -55,8 +55,8 @@ func TestAProgramWithASchemaIsAskedAgainLess(t *testing.T) {
 						}
 					}
 				}
-				out, all, err := pr.run(t, time.Minute, liza, "usage", "--by", "cli", "--json")
-				if err = json.Unmarshal(out, &used); err != nil || len(used.Result.Groups) != 1 {
+				out, all, _ := pr.run(t, time.Minute, liza, "usage", "--by", "cli", "--json")
+				if err := json.Unmarshal(out, &used); err != nil || len(used.Result.Groups) != 1 {
 					t.Fatalf("%v\n%s", err, all)
 				}
 				asked := used.Result.Groups[0].Asked
