@@ -198,8 +198,24 @@ func (c *Checks) Template(ctx context.Context, name string) (dir string, err err
 	if isThere(dir) {
 		return dir, nil
 	}
-	return dir, c.makeTemplate(ctx, s.Secrets, name, service, head, dir)
+	if err := c.makeTemplate(ctx, s.Secrets, name, service, head, dir); err != nil {
+		return "", &TemplateError{Service: name, Err: err}
+	}
+	return dir, nil
 }
+
+// A TemplateError says why the data of a service could not be made.
+type TemplateError struct {
+	Service string
+	Err     error
+}
+
+func (e *TemplateError) Error() string {
+	return fmt.Sprintf("cannot make the data of the service %s: %v", e.Service, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *TemplateError) Unwrap() error { return e.Err }
 
 // isThere reports whether a template is there, and notes that it is used.
 func isThere(dir string) bool { return os.Chtimes(dir, time.Time{}, time.Now()) == nil }
@@ -230,21 +246,21 @@ func (c *Checks) makeTemplate(ctx context.Context, secrets []string, name string
 		return err
 	}
 	if p.Setup != "" {
-		return fmt.Errorf("cannot make the data of the service %s: worktree.setup fails on %.9s: %q (see %s)", name, head, p.Setup, log)
+		return fmt.Errorf("worktree.setup fails on %.9s: %q (see %s)", head, p.Setup, log)
 	}
 	if program := s.Init[0]; strings.Contains(program, "/") && !filepath.IsAbs(program) {
 		if _, err := os.Lstat(filepath.Join(p.Dir, program)); err != nil {
-			return fmt.Errorf("cannot make the data of the service %s: %s is not on the integration branch at %.9s; commit it, then: liza sync", name, program, head)
+			return fmt.Errorf("%s is not on the integration branch at %.9s; commit it, then: liza sync", program, head)
 		}
 	}
 	init := p.command("")
 	init.Argv, init.Fills, init.Data, init.Writes = s.Init, name, data, []string{data}
 	ran := init.RunIn(ctx, c.board.Enclose)
 	if ran.Err != nil {
-		return fmt.Errorf("cannot make the data of the service %s: %w", name, ran.Err)
+		return ran.Err
 	}
 	if ran.Failed() {
-		return fmt.Errorf("cannot make the data of the service %s: init ended with exit code %d (see %s)%s: %s", name, ran.ExitCode, log, ran.Unreached(), review.TailOf(log))
+		return fmt.Errorf("init ended with exit code %d (see %s)%s: %s", ran.ExitCode, log, ran.Unreached(), review.TailOf(log))
 	}
 	c.board.Failpoint("service.init")
 	folder, err := os.Open(made)

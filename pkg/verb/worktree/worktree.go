@@ -171,8 +171,11 @@ func (w trees) setUp(ctx context.Context, task, commit string) error {
 	}
 	if res, e := run("true", task); e != nil {
 		why := "they were not ready" + res.Unreached()
-		if res.Err != nil {
-			e.Tail = strings.Split(res.Err.Error(), "\n")
+		if err := res.Err; err != nil {
+			if bad, ok := errors.AsType[*checks.TemplateError](err); ok {
+				err = bad
+			}
+			e.Tail = strings.Split(err.Error(), "\n")
 			why = e.Tail[0]
 		}
 		for _, line := range e.Tail {
