@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"bufio"
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/run/sandbox"
 	"liza/pkg/verb/verb/verbtest"
 )
 
@@ -64,9 +67,15 @@ func openTTY(t *testing.T) *tty {
 // run starts a program as the leader of a session on the terminal.
 func (x *tty) run(dir, name string, args ...string) *exec.Cmd {
 	x.t.Helper()
+	return x.runAt(sandbox.Open, dir, name, args...)
+}
+
+// runAt is run with another level of the sandbox.
+func (x *tty) runAt(level sandbox.Level, dir, name string, args ...string) *exec.Cmd {
+	x.t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, x.line, x.line, x.line
-	cmd.Env = append(os.Environ(), "LIZA_AGENT_ID=", "LIZA_ROOT=", "LIZA_SANDBOX=open")
+	cmd.Env = append(os.Environ(), "LIZA_AGENT_ID=", "LIZA_ROOT=", "LIZA_SANDBOX="+string(level))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		x.t.Fatal(err)
@@ -165,6 +174,42 @@ git commit -q -m 'Say hello'
 	}
 	if after := x.mode(); after != before {
 		t.Errorf("the mode of the terminal is\n%+v, was\n%+v", after, before)
+	}
+}
+
+// A run in a terminal is not kept, and its servers can be opened all the same.
+func TestAServerOfARunInATerminalIsOpened(t *testing.T) {
+	t.Parallel()
+	if sandbox.Detect(t.Context()).Strongest() != sandbox.Closed {
+		t.Skip("NOT RUN: this machine cannot make a closed sandbox")
+	}
+	p := talks(t, "")
+	verbtest.Write(t, filepath.Join(p.Project.Liza, "config.yaml"), "agents: {talk: {command: [sh, talk.sh], prompt: stdin, interactive: [devserver, '3000', sh, -c, 'echo it serves; read -r answer', '{{.Prompt}}']}}\n")
+	x := openTTY(t)
+	x.runAt(sandbox.Closed, p.Dir, "liza-agent", "-i", "--cli", "talk", "coder", "task-1")
+	x.wait("it serves")
+	opened := exec.Command("liza", "open", "task-1")
+	opened.Dir, opened.Env = p.Dir, append(os.Environ(), "LIZA_AGENT_ID=", "LIZA_ROOT=")
+	out, err := opened.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := new(bytes.Buffer)
+	opened.Stderr = said
+	if err := opened.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	address, _, ok := strings.Cut(line, " leads to port 3000 of task-1 (coder-1)")
+	if !ok {
+		t.Fatalf("it says %q, %s", line, said)
+	}
+	if seen, err := exec.Command("surf", address, "/a").Output(); err != nil || !strings.Contains(string(seen), "200 server of task-1 at /a") {
+		t.Errorf("the server says %q, %v", seen, err)
+	}
+	x.types("bye\r")
+	if err := opened.Wait(); err == nil || !strings.Contains(said.String(), "the run of task-1 (coder-1) has ended") {
+		t.Errorf("at the end of the run: %v, %s", err, said)
 	}
 }
 

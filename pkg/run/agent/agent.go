@@ -58,6 +58,8 @@ type Spec struct {
 
 	// Keep lets the run outlive this process, below a Reaper and without a Terminal; nil: it ends with it.
 	Keep *Keep
+	// Door is, without Keep, a Unix socket that listens: Dial finds the reaper there.
+	Door *os.File
 	// Adopted is a run under way, which is followed instead of a start.
 	Adopted *Adopted
 

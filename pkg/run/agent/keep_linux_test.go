@@ -305,7 +305,7 @@ func serveOnce() {
 }
 
 // serving starts a run at closed with such a server. It returns the socket of its reaper and the folder of the run.
-func serving(t *testing.T) (socket, dir string, end func()) {
+func serving(t *testing.T, kept bool) (socket, dir string, end func()) {
 	t.Helper()
 	spec, dir := walled(t, sandbox.Closed, sandbox.Limits{})
 	short, err := os.MkdirTemp("/tmp", "liza-door-")
@@ -314,7 +314,9 @@ func serving(t *testing.T) (socket, dir string, end func()) {
 	}
 	t.Cleanup(func() { os.RemoveAll(short) })
 	socket = filepath.Join(short, "s")
-	spec.Keep = &Keep{Socket: listen(socket), Facts: []byte("facts"), Wait: time.Minute}
+	if spec.Door = listen(socket); kept {
+		spec.Keep, spec.Door = &Keep{Socket: spec.Door, Facts: []byte("facts"), Wait: time.Minute}, nil
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -322,14 +324,16 @@ func serving(t *testing.T) (socket, dir string, end func()) {
 	ended := make(chan Result, 1)
 	go func() {
 		ended <- Run(t.Context(), script(programVariable+"=serve exec "+self), spec)
-		spec.Keep.Socket.Close()
+		if spec.Door.Close(); kept {
+			spec.Keep.Socket.Close()
+		}
 	}()
 	eventually(t, "the server listens", func() bool { _, err := os.Stat(filepath.Join(dir, "ready")); return err == nil })
 	return socket, dir, func() {
 		scriptFile(t, dir, "stop", "")
 		if res := <-ended; res.Outcome != Finished {
 			t.Errorf("the run ended with %+v", res)
-		} else {
+		} else if kept {
 			res.Recorded()
 		}
 	}
@@ -351,8 +355,8 @@ func said(t *testing.T, socket string, port int) string {
 
 func TestAServerInsideIsReachedThroughTheReaperOfItsRun(t *testing.T) {
 	t.Parallel()
-	one, first, endOne := serving(t)
-	two, second, endTwo := serving(t)
+	one, first, endOne := serving(t, true)
+	two, second, endTwo := serving(t, false)
 	for socket, dir := range map[string]string{one: first, two: second} {
 		if got := said(t, socket, serverPort); got != dir {
 			t.Errorf("port %d of the run in %s is that of %s", serverPort, dir, got)
@@ -367,6 +371,9 @@ func TestAServerInsideIsReachedThroughTheReaperOfItsRun(t *testing.T) {
 	if _, err := Dial(one, 3002); !errors.Is(err, ErrRefused) {
 		t.Errorf("where nothing listens: %v", err)
 	}
+	if _, err := Adopt(two); !errors.Is(err, ErrNotKept) {
+		t.Errorf("a run that is not kept is adopted: %v", err)
+	}
 	endOne()
 	eventually(t, "the end of its reaper", func() bool { _, err := Dial(one, serverPort); return errors.Is(err, ErrNotKept) })
 	if got := said(t, two, serverPort); got != second {
@@ -378,7 +385,7 @@ func TestAServerInsideIsReachedThroughTheReaperOfItsRun(t *testing.T) {
 // What runs agent programs start may not connect to servers of runs, their own or another.
 func TestAServerInsideIsNotReachedFromWithinARun(t *testing.T) {
 	t.Parallel()
-	socket, _, end := serving(t)
+	socket, _, end := serving(t, true)
 	defer end()
 	self, err := os.Executable()
 	if err != nil {
@@ -395,7 +402,7 @@ func TestAServerInsideIsNotReachedByAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("NOT RUN: only root can be another user")
 	}
-	socket, _, end := serving(t)
+	socket, _, end := serving(t, true)
 	defer end()
 	as := func(uid int) error {
 		failed := make(chan error)

@@ -205,8 +205,8 @@ type successor struct {
 	orders  *json.Decoder
 }
 
-// hearSuccessors takes those who connect to the socket.
-func (r *reaping) hearSuccessors(socket int) {
+// hear takes those who connect to the socket: successors, and those who ask for a port inside.
+func (r *reaping) hear(socket int) {
 	_ = unix.SetNonblock(socket, false)
 	for {
 		fd, _, err := unix.Accept4(socket, unix.SOCK_CLOEXEC)

@@ -60,7 +60,9 @@ func Reap() int {
 	if k := r.kept; k != nil {
 		go k.streams[0].pass()
 		go k.streams[1].pass()
-		go r.hearSuccessors(k.files[0])
+		go r.hear(k.files[0])
+	} else if o.Door {
+		go r.hear(controlFD + 1 + o.Files)
 	}
 	go func() {
 		<-asked
@@ -135,6 +137,9 @@ func (r *reaping) start() (pid int, err error) {
 	for i := range o.Files {
 		unix.CloseOnExec(controlFD + 1 + i) // it is passed on by its new number
 		attr.Files = append(attr.Files, uintptr(controlFD+1+i))
+	}
+	if o.Door {
+		unix.CloseOnExec(controlFD + 1 + o.Files)
 	}
 	leave, failed, err := enterGroups(o.Groups, attr.Sys)
 	if err != nil {

@@ -47,6 +47,7 @@ type order struct {
 	Wait  time.Duration // for it
 
 	Adopt bool   // the first order of a successor: it wants the run
+	Door  bool   // behind them is a socket on which only connections to ports inside are asked for
 	Port  *int   // the only order of another process: a connection to this port inside, or with 0 the ports there
 	Input []byte // what the program gets on its stdin: all of it in the second order, unless
 	More  bool   // more of it may come, until an order comes without this

@@ -34,6 +34,9 @@ func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 		r.cmd.ExtraFiles = slices.Concat(r.cmd.ExtraFiles, []*os.File{s.Keep.Socket}, s.Keep.Files)
 		kept = 1 + len(s.Keep.Files)
 	}
+	if s.Door != nil {
+		r.cmd.ExtraFiles = append(r.cmd.ExtraFiles, s.Door)
+	}
 	r.cmd.WaitDelay = x.WaitDelay
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: s.Terminal == nil, Setpgid: s.Terminal != nil}
 	if err := r.cmd.Start(); err != nil {
@@ -44,7 +47,7 @@ func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 	r.process = Process{Pid: r.cmd.Process.Pid, Start: start}
 	theirs.Close()
 	first := order{Path: x.Path, Argv: x.Args, Terminal: s.Terminal != nil, Grace: s.KillGrace, Tied: s.tied, Files: len(x.ExtraFiles),
-		Wrapper: c.Wrapper, Groups: c.Groups, Processes: c.Processes, Kept: kept}
+		Wrapper: c.Wrapper, Groups: c.Groups, Processes: c.Processes, Kept: kept, Door: s.Door != nil}
 	if s.Keep != nil {
 		first.Stdin, first.Run, first.Facts, first.Wait = s.prompted, s.run, s.Keep.Facts, s.Keep.Wait
 	}

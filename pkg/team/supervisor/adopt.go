@@ -67,17 +67,10 @@ func SocketOf(base, root, mark string) string {
 	return filepath.Join(broker.PathOf(base, root, "run "+mark), broker.Socket)
 }
 
-// keep lets the run outlive this process, if it is one of the agent itself.
+// keep lets the run outlive this process, if it is one of the agent itself and of no terminal. Its servers can be opened in any case.
 func (l *launcher) keep(ctx context.Context, adapter agent.Adapter, spec *agent.Spec, r *run, u *unit, seen git.Surroundings) error {
-	if !agent.CanKeep || r.socket == nil || spec.Terminal != nil || r.brief.role.Role.Kind != role.Kind(l.Role) {
+	if !agent.CanKeep || r.socket == nil || r.brief.role.Role.Kind != role.Kind(l.Role) {
 		return nil
-	}
-	k := keptRun{Format: keptFormat, Agent: l.ID, Mark: r.mark, Task: r.task, Number: r.number, Before: r.before, Prompt: r.brief.Prompt, Role: r.brief.role, CLI: r.brief.program, Model: r.brief.model, Rung: r.brief.rung, Rungs: r.brief.rungs,
-		Reask: r.brief.reask, Restarts: r.brief.restarts, Resumed: r.brief.resumed, Spec: keptSpec{spec.Dir, spec.PromptFile, spec.Session, spec.Worktree}, Sandbox: r.sandbox, Git: r.git, Record: r.record.sequence(),
-		Seen: seen, Due: u.due, Reasks: u.reasks, With: u.with, Claim: u.claim}
-	facts, err := json.Marshal(k)
-	if err != nil {
-		return fmt.Errorf("cannot keep the run: %v", err)
 	}
 	folder, err := broker.MakeFolder(l.enclosure.RunBase, l.Service.Board.Project.Root, "run "+r.mark)
 	if err != nil {
@@ -89,6 +82,17 @@ func (l *launcher) keep(ctx context.Context, adapter agent.Adapter, spec *agent.
 	if err != nil {
 		return err
 	}
+	if r.kept = []*os.File{socket}; spec.Terminal != nil { // it ends with this process
+		spec.Door = socket
+		return nil
+	}
+	k := keptRun{Format: keptFormat, Agent: l.ID, Mark: r.mark, Task: r.task, Number: r.number, Before: r.before, Prompt: r.brief.Prompt, Role: r.brief.role, CLI: r.brief.program, Model: r.brief.model, Rung: r.brief.rung, Rungs: r.brief.rungs,
+		Reask: r.brief.reask, Restarts: r.brief.restarts, Resumed: r.brief.resumed, Spec: keptSpec{spec.Dir, spec.PromptFile, spec.Session, spec.Worktree}, Sandbox: r.sandbox, Git: r.git, Record: r.record.sequence(),
+		Seen: seen, Due: u.due, Reasks: u.reasks, With: u.with, Claim: u.claim}
+	facts, err := json.Marshal(k)
+	if err != nil {
+		return fmt.Errorf("cannot keep the run: %v", err)
+	}
 	commands, err := broker.FileOf(r.socket)
 	if err != nil {
 		return err
@@ -98,7 +102,7 @@ func (l *launcher) keep(ctx context.Context, adapter agent.Adapter, spec *agent.
 		files = append(files, r.git.Lock())
 	}
 	walls, copies, err := r.wall.Kept()
-	r.kept = append([]*os.File{socket, commands}, copies...)
+	r.kept = append(append(r.kept, commands), copies...)
 	interval, lease, margin := l.intervals(ctx)
 	spec.Keep = &agent.Keep{Socket: socket, Files: append(files, walls...), Facts: facts, Wait: max(lease-margin-interval, lease/2)}
 	return err
