@@ -15,7 +15,7 @@ import (
 
 func newProjects(env *Env) *urfave.Command {
 	return &urfave.Command{
-		Name: "projects", Category: "look", Usage: "list your projects, with what waits in each",
+		Name: "projects", Category: "start", Usage: "list your projects, with what waits in each",
 		Description: "Those that liza init or liza run have seen here; one whose folder is gone is forgotten. It starts nothing.\n" +
 			"liza top --all and liza serve --all show the same list and open what you choose." +
 			examples("liza projects", "liza projects --json") + exitsText(0, 1, 2),
