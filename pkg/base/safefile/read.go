@@ -2,6 +2,7 @@ package safefile
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -154,6 +155,17 @@ func walk(root *os.Root, name, at string, each func(Found) error) error {
 		}
 	}
 	return nil
+}
+
+// SizeOf is what the files of a folder take on the disk. Those that vanish meanwhile do not count; blocks that files share count for each.
+func SizeOf(ctx context.Context, folder string) (bytes int64) {
+	_ = Walk(folder, func(f Found) error {
+		if stat, ok := f.Info.Sys().(*syscall.Stat_t); ok {
+			bytes += stat.Blocks*512 + entrySize
+		}
+		return ctx.Err()
+	})
+	return bytes
 }
 
 // entriesOf lists a folder. One that is closed to us is open for that moment.

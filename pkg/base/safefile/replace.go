@@ -290,7 +290,7 @@ type DiskFullError struct {
 }
 
 func (e *DiskFullError) Error() string {
-	return fmt.Sprintf("the file system of %s is full: %s needed, %s free", e.FileSystem, size(e.Need), size(e.Free))
+	return fmt.Sprintf("the file system of %s is full: %s needed, %s free", e.FileSystem, Size(e.Need), Size(e.Free))
 }
 
 // Unwrap returns the error of the operating system.
@@ -337,7 +337,8 @@ func mountOf(dir string) string {
 	return dir
 }
 
-func size(n int64) string {
+// Size is a number of bytes for people.
+func Size(n int64) string {
 	switch {
 	case n >= 10<<20:
 		return fmt.Sprintf("%d MB", n>>20)

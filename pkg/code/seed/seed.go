@@ -185,6 +185,7 @@ func (s *Store) Lay(ctx context.Context, key, dir string, files []git.Listed) (l
 	}
 	if err == nil {
 		err = found.settle(dir, done)
+		s.point("laid")
 	}
 	if err != nil {
 		for _, root := range done {
@@ -321,7 +322,9 @@ func (s *Store) finish(made Seed) error {
 	if err := s.Remove(made.Key); err != nil && !errors.Is(err, fs.ErrNotExist) { // an older one, without anything to lay
 		return err
 	}
-	return os.Rename(filepath.Join(s.Dir, making), filepath.Join(s.Dir, made.Key))
+	err = os.Rename(filepath.Join(s.Dir, making), filepath.Join(s.Dir, made.Key))
+	s.point("made")
+	return err
 }
 
 // untracked are the topmost files and folders of a worktree in which there is nothing that files names.

@@ -11,9 +11,11 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/base/prose"
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/face/dashboard"
+	"liza/pkg/team/maintain"
 	"liza/pkg/verb/integration"
 	"liza/pkg/verb/verb"
 )
@@ -221,6 +223,7 @@ func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) e
 type statusOptions struct {
 	env  *Env
 	view string
+	disk bool
 }
 
 func newStatus(env *Env) *urfave.Command {
@@ -228,9 +231,9 @@ func newStatus(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "status", Category: "look", Usage: "show the board on one screen",
 		Description: "Goal, sprint, counts, tasks, agents, what waits for a person, and whose work would conflict if it were merged now. Changes nothing. When state.yaml is damaged or forged, the last valid state is\n" +
-			"shown and the exit code is 3." +
-			examples("liza status", "liza status --view kiso --json") + exitsText(0, 1, 2, 3),
-		Flags:  []urfave.Flag{viewFlag(&o.view)},
+			"shown and the exit code is 3. With --disk it says what the worktree of each task, each seed of worktrees and each cache takes on the disk." +
+			examples("liza status", "liza status --view kiso --json", "liza status --disk") + exitsText(0, 1, 2, 3),
+		Flags:  []urfave.Flag{viewFlag(&o.view), &urfave.BoolFlag{Name: "disk", Usage: "show what tasks, seeds and caches take on the disk instead", Destination: &o.disk}},
 		Action: env.do(o.run),
 	}
 }
@@ -254,6 +257,9 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	d, s, stale, err := env.lookAt(ctx)
 	if err != nil {
 		return err
+	}
+	if o.disk {
+		return o.space(ctx, d)
 	}
 	facts := viewFacts(d, s, o.view)
 	for _, c := range env.radar(ctx, d, s, "") {
@@ -279,6 +285,20 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 		return &errDone{r.code}
 	}
 	return env.showStale(stale, v, text)
+}
+
+func (o *statusOptions) space(ctx context.Context, d *verb.Service) error {
+	list, err := maintain.DiskSpace(ctx, d)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	var total int64
+	for _, one := range list {
+		total += one.Bytes
+		rows = append(rows, []string{one.Kind, one.Name, safefile.Size(one.Bytes), one.Says})
+	}
+	return o.env.showStale(nil, list, prose.Columns(append(rows, []string{"all", "", safefile.Size(total), "blocks that files share count for each of them"})))
 }
 
 // radarTime is how long a command that shows something looks for conflicts.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
@@ -132,6 +133,30 @@ func (x *Doctor) disk(_ context.Context, p *project.Project) {
 				"a network file system: changes of other machines are seen by polling only, and its locks are only as good as its server's")
 		}
 	}
+}
+
+// seeds says how new worktrees get what setup makes, and what that costs.
+func (x *Doctor) seeds(_ context.Context, p *project.Project) {
+	if x.Service == nil || len(x.Service.Board.Config().Worktree.Setup) == 0 {
+		return
+	}
+	if x.Service.Board.Config().Worktree.Seed.MaxGB == 0 {
+		x.Add("seeds", findings.Info, "worktrees", "", "worktree.seed.max_gb is 0", "worktree.setup runs in each new worktree")
+		return
+	}
+	list, _ := x.Service.Checks.Seeds().List()
+	size := "none is made yet"
+	for _, one := range list {
+		if size = fmt.Sprintf("the last one has %s, %s", prose.Count(int(one.Files), "file"), safefile.Size(one.Bytes)); one.None != "" {
+			size = "the last time " + one.None
+		}
+		break
+	}
+	if safefile.Reflinks(p.Liza) {
+		x.Add("seeds", findings.OK, "worktrees", "", size, "new worktrees get what setup makes by reflink: its blocks take no space until they are written")
+		return
+	}
+	x.Add("seeds", findings.OK, "worktrees", "", size, "new worktrees get what setup makes by copy: each takes its size; on btrfs or XFS they would share it")
 }
 
 // clock compares what the files say about now with the clock of this machine.

@@ -4,6 +4,7 @@
 package maintain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -450,6 +451,52 @@ func (c *collector) seeds(context.Context) error {
 		c.drop("seed", one.Key, fmt.Sprintf("the seeds take more than worktree.seed.max_gb (%d GB), and it was last used at %s", most, one.Used.Format(time.DateTime)), func() error { return store.Remove(one.Key) })
 	}
 	return err
+}
+
+// Space is what one folder takes on the disk.
+type Space struct {
+	Kind  string `json:"kind"` // task, check, seed, cache, history
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+	Says  string `json:"says,omitempty"`
+}
+
+// DiskSpace says what each task, seed and cache takes, kind by kind, the largest first.
+func DiskSpace(ctx context.Context, d *verb.Service) (list []Space, err error) {
+	p := d.Board.Project
+	add := func(kind, folder, skip string, name func(entry string) string) {
+		entries, _ := os.ReadDir(folder)
+		var found []Space
+		for _, e := range entries {
+			if name := name(e.Name()); e.IsDir() && name != "" && e.Name() != skip {
+				found = append(found, Space{Kind: kind, Name: name, Bytes: safefile.SizeOf(ctx, filepath.Join(folder, e.Name()))})
+			}
+		}
+		slices.SortStableFunc(found, func(a, b Space) int { return cmp.Compare(b.Bytes, a.Bytes) })
+		list = append(list, found...)
+	}
+	within := func(prefix string, hidden bool) func(string) string {
+		return func(entry string) string {
+			if strings.HasPrefix(entry, ".") != hidden {
+				return ""
+			}
+			return prefix + entry
+		}
+	}
+	add("task", p.Worktrees(), "", within("", false))
+	add("check", p.Worktrees(), "", within("", true))
+	seeds, err := d.Checks.Seeds().List()
+	for _, s := range seeds {
+		list = append(list, Space{Kind: "seed", Name: s.Key, Bytes: safefile.SizeOf(ctx, filepath.Join(p.Seeds(), s.Key)),
+			Says: fmt.Sprintf("made at %.9s, last used %s", s.Commit, s.Used.Format(time.DateTime))})
+	}
+	add("cache", p.Cache(), filepath.Base(p.Seeds()), within("", false))
+	for _, name := range []string{"history", "output", "prompts", "archive"} {
+		if bytes := safefile.SizeOf(ctx, filepath.Join(p.Liza, name)); bytes > 0 {
+			list = append(list, Space{Kind: "history", Name: name, Bytes: bytes})
+		}
+	}
+	return list, err
 }
 
 // temporary are files of writers that were killed, and scratch folders.

@@ -513,7 +513,7 @@ func watchDisk(ctx context.Context, limit int64, folders []string, over func(fol
 	for {
 		began := time.Now()
 		for _, folder := range folders {
-			size := sizeOf(ctx, folder)
+			size := safefile.SizeOf(ctx, folder)
 			before, ok := first[folder]
 			if !ok {
 				first[folder] = size
@@ -528,20 +528,6 @@ func watchDisk(ctx context.Context, limit int64, folders []string, over func(fol
 			return
 		}
 	}
-}
-
-// entrySize is what a file takes besides its content: a program can make millions of empty ones.
-const entrySize = 512
-
-// sizeOf is what the files of a folder take on the disk. Those that vanish meanwhile do not count.
-func sizeOf(ctx context.Context, folder string) (bytes int64) {
-	_ = safefile.Walk(folder, func(f safefile.Found) error {
-		if stat, ok := f.Info.Sys().(*syscall.Stat_t); ok {
-			bytes += stat.Blocks*512 + entrySize
-		}
-		return ctx.Err()
-	})
-	return bytes
 }
 
 const (
