@@ -46,7 +46,7 @@ PLAIN_TESTS := FuzzMerge3 FuzzMergeTexts FuzzPatch TestFilesChangedAtRandomAreMe
 	TestCrashOfAClaim TestCrashOfASubmission TestCrashOfAMerge TestCrashOfAVote TestCrashWhileSecretsAreStored TestAPlanIsAppliedWholeOrNotAtAll
 export PLAIN := $(subst $() ,|,$(strip $(PLAIN_TESTS)))
 
-.PHONY: help demo test check build race bench bench-hosts bench-store fuzz crash load model sequences mutants e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash load model sequences mutants e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ bench-store: ## the store: changes, cold commands, lock, each beside its floor (
 	go test -run '^$$' -bench 'Store' -benchmem -benchtime $(BENCHTIME) -timeout 30m ./pkg/board/store
 	go test -run '^$$' -bench 'Command' -benchtime 15x -timeout 30m ./pkg/face/cli
 	go test -run '^$$' -bench 'Lock' -benchtime 1x -timeout 10m ./pkg/base/safefile
+
+bench-worktree: ## worktrees from seeds beside a bare git worktree add and a bare copy, on the file systems that this machine can make (SHORT=--short)
+	scripts/bench-worktree $(SHORT)
 
 mcp-inspector: ## the protocol's own client lists and calls what `liza mcp` offers (installs it below the cache folder)
 	go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/liza
