@@ -97,6 +97,55 @@ func LockIn(ctx context.Context, path string, holder Holder) (unlock func() erro
 	return Lock(ctx, path, holder)
 }
 
+// slotPause is how often the first in the queue looks for a free slot.
+const slotPause = 50 * time.Millisecond
+
+// TakeSlot takes one of n slots, which are lock files in dir, in order of arrival. waits is told once who has them if none is free. The slot
+// ends with free, or with the process.
+func TakeSlot(ctx context.Context, dir string, n int, me Holder, waits func([]Holder)) (free func() error, err error) {
+	at := func(i int) string { return filepath.Join(dir, fmt.Sprintf("slot-%d.lock", i)) }
+	told := false
+	tell := func() {
+		if told {
+			return
+		}
+		told = true
+		var all []Holder
+		for i := range n {
+			if h, held := CurrentHolder(at(i)); held {
+				all = append(all, h)
+			}
+		}
+		waits(all)
+	}
+	over, cancel := context.WithDeadline(ctx, time.Unix(0, 0)) // for one try
+	defer cancel()
+	queue := filepath.Join(dir, "slots.lock")
+	leave, err := LockIn(over, queue, me)
+	if _, held := errors.AsType[*HeldError](err); held && ctx.Err() == nil {
+		tell()
+		leave, err = LockIn(ctx, queue, me)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = leave() }()
+	for {
+		for i := range n {
+			free, err := Lock(over, at(i), me)
+			if _, held := errors.AsType[*HeldError](err); !held {
+				return free, err
+			}
+		}
+		tell()
+		select {
+		case <-time.After(slotPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
 // wait is in the queue, and at its head for the lock itself.
 func wait(ctx context.Context, q queue, l *flock.Flock) error {
 	defer q.leave()

@@ -228,3 +228,45 @@ func TestAHolderWithoutANameIsNotNamed(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestSlotsAreTakenInOrderOfArrival(t *testing.T) {
+	t.Parallel()
+	dir, ctx := t.TempDir(), context.Background()
+	take := func(name string, waits func([]Holder)) func() error {
+		free, err := TakeSlot(ctx, dir, 2, Holder{PID: os.Getpid(), Agent: name}, waits)
+		if err != nil {
+			t.Error(err)
+		}
+		return free
+	}
+	never := func([]Holder) { t.Error("it waits for a slot that is free") }
+	one, two := take("task-1", never), take("task-2", never)
+	order, waiting := make(chan string, 2), make(chan []Holder)
+	for _, name := range []string{"task-3", "task-4"} {
+		go func() {
+			free := take(name, func(taken []Holder) { waiting <- taken })
+			order <- name
+			if err := free(); err != nil {
+				t.Error(err)
+			}
+		}()
+		if taken := <-waiting; len(taken) != 2 || taken[0].Agent != "task-1" || taken[1].Agent != "task-2" {
+			t.Errorf("%s waits for %v", name, taken)
+		}
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := TakeSlot(stopped, dir, 2, Holder{}, func([]Holder) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped while it waits: %v", err)
+	}
+	if err := two(); err != nil {
+		t.Error(err)
+	}
+	if first := <-order; first != "task-3" {
+		t.Errorf("%s is first", first)
+	}
+	<-order
+	if err := one(); err != nil {
+		t.Error(err)
+	}
+}

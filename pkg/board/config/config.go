@@ -283,6 +283,7 @@ type Limits struct {
 	Stall              time.Duration `key:"stall_minutes" is:"0.." unit:"m" about:"Time without output, change of state and change in the worktree after which a run is stopped."`
 	ExecTimeout        time.Duration `key:"exec_timeout_seconds" is:"0.." unit:"s" about:"Time of an exec or skill task without a limit of its own."`
 	CheckTimeout       time.Duration `key:"check_timeout_seconds" is:"0.." unit:"s" about:"Time of one review check, and of one setup command."`
+	Heavy              int           `key:"heavy" is:"0.." about:"Commands of worktree.setup, checks and hooks that run at one time on this host, first come, first served; 0: as many as it has processors."`
 	MaxOutputBytes     int           `key:"max_output_bytes" is:"0.." about:"Kept output of an exec or skill task."`
 	MaxPlanTasks       int           `key:"max_plan_tasks" is:"0.." about:"Tasks of one plan."`
 	MaxFacts           int           `key:"max_facts" is:"0.." about:"Facts above which the summarizer makes fewer of them."`

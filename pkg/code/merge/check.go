@@ -135,6 +135,7 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 			c.Services = j.name
 		}
 		r := c.RunIn(ctx, j.Enclose)
+		end = end.Add(r.Waited)
 		excused, broken := j.onBase(ctx, i < len(setup), candidate, shell, log, r)
 		if excused {
 			if j.Unverified != nil {

@@ -198,6 +198,9 @@ func (p *Project) Seeds() string { return p.in("cache", "seeds") }
 // SeedLock returns the lock file that lets one seed be made at a time.
 func (p *Project) SeedLock() string { return p.inGit("seed.lock") }
 
+// Slots returns the folder of the lock files that bound how many commands of the project run at one time.
+func (p *Project) Slots() string { return p.inGit() }
+
 // Project is one repository with the folder .liza in its main checkout.
 type Project struct {
 	Root   string // the main checkout, without symbolic links

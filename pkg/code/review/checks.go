@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"liza/pkg/board/blackboard"
 )
@@ -285,12 +286,16 @@ func (c Command) RunIn(ctx context.Context, enclose Enclose) Ran {
 	if enclose == nil {
 		return c.Run(ctx)
 	}
+	began := time.Now()
 	done, err := enclose(ctx, &c)
+	waited := time.Since(began)
 	if err != nil {
-		return Ran{ExitCode: -1, Err: err}
+		return Ran{ExitCode: -1, Err: err, Waited: waited}
 	}
 	defer done()
-	return c.Run(ctx)
+	r := c.Run(ctx)
+	r.Waited = waited
+	return r
 }
 
 // File is one changed file of a submission.

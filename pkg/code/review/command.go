@@ -67,8 +67,9 @@ type Ran struct {
 	TimedOut bool
 	TooMuch  bool // it was killed for the size of its output
 	Seconds  int
-	Refused  []Refused // resources that it could not reach, or why it was stopped
-	Err      error     // it could not be started, or ctx ended it
+	Waited   time.Duration // until it could be started
+	Refused  []Refused     // resources that it could not reach, or why it was stopped
+	Err      error         // it could not be started, or ctx ended it
 }
 
 // Unreached returns the end of a sentence about the resources that it could not reach, a frequent cause of its failure, or

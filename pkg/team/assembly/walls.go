@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
+	"liza/pkg/base/safefile"
 	"liza/pkg/code/review"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/broker"
@@ -82,13 +85,37 @@ func (e *Environment) enclose(d *verb.Service) review.Enclose {
 		if c.ReadOnly && w.Spec.Level != sandbox.Closed && w.Spec.Level != sandbox.Partial {
 			return nil, errors.Join(review.ErrUncontained, w.Close())
 		}
+		free, err := slot(ctx, d.Board, c) // after what the data of a service needs: that waits for slots of its own
+		if err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
 		c.Reaper, c.Spawn = e.Reaper()
 		c.Project, c.Also = d.Board.Project.Root, w.Variables()
 		if w.Starts() {
 			c.Contain, c.Watch = w.Contain, w.WatchDisk
 		}
-		return func() { _ = w.Close() }, nil // what is left is removed with the next one
+		return func() {
+			_ = w.Close() // what is left is removed with the next one
+			free()
+		}, nil
 	}
+}
+
+// slot waits until the machine has room for a command of the project: worktree.setup, a check or a hook. Git's helper and the tasks of
+// people take none.
+func slot(ctx context.Context, b *board.Session, c *review.Command) (free func(), err error) {
+	if c.Output != nil || c.Env != nil {
+		return func() {}, nil
+	}
+	name, n := strings.TrimPrefix(strings.TrimPrefix(filepath.Base(c.Dir), ".review-"), ".check-"), cmp.Or(b.Config().Limits.Heavy, runtime.NumCPU())
+	unlock, err := safefile.TakeSlot(ctx, b.Project.Slots(), n, safefile.Holder{PID: os.Getpid(), Host: b.Facts().Host, Agent: name, Op: "command"}, func(taken []safefile.Holder) {
+		var by []string
+		for _, h := range taken {
+			by = append(by, h.Agent)
+		}
+		b.Progressf("%s: waits for a slot: %d of %d taken by %s", name, len(taken), n, strings.Join(by, ", "))
+	})
+	return func() { _ = unlock() }, err
 }
 
 // refusals are collected by one goroutine and read by another.
