@@ -52,13 +52,19 @@ func beginCache(p *project.Project, cache string) {
 			_ = safefile.RemoveTree(at) // what is left is removed with the next one
 		}
 	}
-	if _, err := os.Lstat(cache); err == nil || filepath.Base(cache) == mergedCache {
+	if filepath.Base(cache) != mergedCache {
+		asMerged(p, cache)
+	}
+}
+
+// asMerged makes a cache that is not there yet as a copy of that of merged work, in which a check may be at work.
+func asMerged(p *project.Project, cache string) {
+	if _, err := os.Lstat(cache); err == nil {
 		return
 	}
 	if made, done, err := scratch(p.Tmp()); err == nil {
 		defer done()
-		merged := filepath.Join(filepath.Dir(cache), mergedCache)
-		if _, err := safefile.CloneTree(context.Background(), filepath.Dir(merged), made, mergedCache, safefile.Cloning{MostCopied: mostCopied}); err == nil {
+		if _, err := safefile.CloneTree(context.Background(), filepath.Join(p.Cache(), "checks"), made, mergedCache, safefile.Cloning{MostCopied: mostCopied}); err == nil {
 			_ = os.Rename(filepath.Join(made, mergedCache), cache)
 		}
 	}

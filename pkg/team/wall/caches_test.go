@@ -75,6 +75,11 @@ func TestTheCacheOfATaskBeginsAsThatOfMergedWork(t *testing.T) {
 	if info, err := os.Lstat(filepath.Join(own, "go/build/link")); err == nil && info.Mode().IsRegular() {
 		t.Error("what a link leads to was copied")
 	}
+	agents := filepath.Join(p.Cache(), "agents")
+	asMerged(p, agents)
+	if text, err := os.ReadFile(filepath.Join(agents, "go/build/ab")); err != nil || string(text) != "built" {
+		t.Errorf("that of agents begins with %q, %v", text, err)
+	}
 	if _, err := os.Lstat(gone); err == nil {
 		t.Error("the cache of a task without a worktree is still there")
 	}

@@ -173,8 +173,12 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 		if w.Spec.Terminal = u.Terminal; level == sandbox.Closed {
 			w.ports = ownPorts(w.Spec.Local)
 		}
-		if w.run.Job && w.Cache != "" {
+		switch {
+		case w.Cache == "":
+		case w.run.Job:
 			beginCache(w.maker.Project, w.Cache)
+		default:
+			asMerged(w.maker.Project, w.Cache)
 		}
 		w.held, remove, err = w.Prepare()
 	} else if err = os.MkdirAll(filepath.Dir(w.run.Private), 0o700); err == nil {
