@@ -79,7 +79,7 @@ func TestFigures(t *testing.T) {
 		if err := syscall.Statfs(dir, &st); err != nil {
 			t.Fatal(err)
 		}
-		return int64(st.Blocks-st.Bfree) * st.Bsize
+		return int64(st.Blocks-st.Bfree) * int64(st.Bsize)
 	}
 	before := used()
 	var slowest, all cost

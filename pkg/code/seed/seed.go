@@ -259,6 +259,9 @@ func (s *Store) Keep(ctx context.Context, made Seed, files []git.Listed, most in
 		if errors.Is(err, safefile.ErrTooLarge) {
 			return s.Without(made, fmt.Sprintf("what setup makes is larger than %d MB (worktree.seed.max_gb)", most>>20))
 		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, syscall.ENOSPC) { // a file that nobody may read, a name that is too long
+			return s.Without(made, err.Error())
+		}
 		if made.Files, made.Bytes = made.Files+c.Files, made.Bytes+c.Bytes; err != nil {
 			return made, err
 		}

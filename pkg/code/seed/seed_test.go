@@ -237,6 +237,14 @@ func TestSetupRunsWhereNoSeedCanBe(t *testing.T) {
 	if made, err := s.Keep(ctx, Seed{Key: "large", Place: from}, files, 4<<10); err != nil || !strings.Contains(made.None, "larger than") {
 		t.Errorf("too large: %+v, %v", made, err)
 	}
+	deep, at := checkout(t), ""
+	for range 300 {
+		at += "node_modules/"
+	}
+	write(t, deep, at+"x", "x")
+	if made, err := s.Keep(ctx, Seed{Key: "deep", Place: deep}, files, 1<<30); err != nil || !strings.Contains(made.None, "folders in each other") {
+		t.Errorf("too deep: %+v, %v", made, err)
+	}
 	empty := checkout(t)
 	if made, err := s.Keep(ctx, Seed{Key: "empty", Place: empty}, files, 1<<30); err != nil || !strings.Contains(made.None, "leaves nothing") {
 		t.Errorf("nothing: %+v, %v", made, err)
