@@ -146,11 +146,10 @@ func (x *Doctor) seeds(_ context.Context, p *project.Project) {
 	}
 	list, _ := x.Service.Checks.Seeds().List()
 	size := "none is made yet"
-	for _, one := range list {
-		if size = fmt.Sprintf("the last one has %s, %s", prose.Count(int(one.Files), "file"), safefile.Size(one.Bytes)); one.None != "" {
-			size = "the last time " + one.None
-		}
-		break
+	if len(list) > 0 && list[0].None != "" {
+		size = "the last time " + list[0].None
+	} else if len(list) > 0 {
+		size = fmt.Sprintf("the last one has %s, %s", prose.Count(int(list[0].Files), "file"), safefile.Size(list[0].Bytes))
 	}
 	if safefile.Reflinks(p.Liza) {
 		x.Add("seeds", findings.OK, "worktrees", "", size, "new worktrees get what setup makes by reflink: its blocks take no space until they are written")
