@@ -22,6 +22,7 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
 	"liza/pkg/board/store"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
@@ -36,6 +37,7 @@ func TestThePage(t *testing.T) {
 		for name, test := range map[string]func(*tab){
 			"a sprint is followed while it runs":                thePageFollowsASprint,
 			"a task has its page and its diff with findings":    aTaskHasItsPage,
+			"screenshots are shown beside those of the base":    screenshotsAreShown,
 			"a comment at a line reaches the coder":             aCommentReachesTheCoder,
 			"a person approves, answers and lets go on":         aPersonDecides,
 			"a person adds, edits, stops and sends":             aPersonSteers,
@@ -154,6 +156,76 @@ func aTaskHasItsPage(b *tab) {
 		b.says(".history", "ready for review")
 		if still := b.text(`(window.answer(), new Promise((go) => setTimeout(go, 200)).then(() => document.querySelector("main .history") !== null))`); still != "true" {
 			b.Errorf("a late answer of %s has replaced the history", part)
+		}
+	}
+}
+
+// The screenshots are real: Liza has another Chromium make them of a page of the work and of its base. A report in HTML, which tries to run a
+// script in the page's origin, is a download. LIZA_EVIDENCE=FOLDER writes pictures of the page there.
+func screenshotsAreShown(b *tab) {
+	p := verbtest.New(b)
+	shot := "for page in home about; do " + chromium(b.T) + ` --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/.profile" --window-size=640,400 --screenshot="$PWD/$page.png" "file://$PWD/web/$page.html" || exit 1; done; ` +
+		`echo '<script>document.title = "hit"</script>' > report.html`
+	p.Config.Review.Evidence = config.Exhibits{"web/**": {Command: []string{"sh", "-c", shot}, Files: []string{"*.png", "report.html"}}}
+	html := func(title, colour string) string {
+		return `<body style="margin:0;font:28px sans-serif;background:#f4f4f0"><div style="background:` + colour + `;color:#fff;padding:30px">` + title + `</div><p style="padding:0 30px">A page for everybody`
+	}
+	p.Outside("web/home.html", html("Welcome", "#27548a"))
+	p.Outside("web/about.html", html("About", "#27548a"))
+	p.AddTask("task-1")
+	coder, reviewer := p.Service("coder-1"), p.Service("code-reviewer-1")
+	must2(b.T)(coder.Claim(b.ctx, "task-1"))
+	dir := p.Repo.WorktreePath("task-1")
+	verbtest.Write(b, filepath.Join(dir, "web", "home.html"), html("Welcome back", "#8a2740"))
+	p.Git(dir, "commit", "-qam", "Say it again")
+	must2(b.T)(coder.Submit(b.ctx, verb.SubmitInput{Task: "task-1"}))
+	must2(b.T)(reviewer.Reviews.ClaimReview(b.ctx, "task-1"))
+	checked, err := reviewer.Reviews.Check(b.ctx, "task-1")
+	must(b.T, nil, err)
+	for _, c := range checked.Checks {
+		if c.Name == "evidence" && (c.Status != blackboard.CheckPassed || !strings.Contains(c.Message, "about.png: proves nothing") || !strings.Contains(c.Message, "home.png: differs from that of the base in ")) {
+			b.Errorf("the check says %s: %s", c.Status, c.Message)
+		}
+	}
+	s := b.site(p, "task/task-1/evidence")
+	b.says("main", "proves nothing: it is identical to that of the base")
+	b.wait(`[...document.querySelectorAll(".exhibit img")].filter((i) => i.naturalWidth === 640).length === 4`)
+	b.wait(`document.querySelectorAll(".exhibit").length === 3 && document.querySelector(".exhibit:last-child img") === null`)
+	shown := func(name string) {
+		if folder := os.Getenv("LIZA_EVIDENCE"); folder != "" {
+			for _, width := range []int64{1440, 400} {
+				b.do(chromedp.EmulateViewport(width, 1300))
+				png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+				must(b.T, nil, err)
+				must(b.T, nil, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d.png", name, width)), png, 0o644))
+			}
+		}
+	}
+	shown("beside")
+	home := `[...document.querySelectorAll(".exhibit")].find((e) => e.innerText.startsWith("home.png"))`
+	press := func(title string) {
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`[...%s.querySelectorAll("button")].find((b) => b.innerText === %q).click()`, home, title)))
+	}
+	press("Slider")
+	b.do(chromedp.Evaluate[chromedp.Void](home + `.querySelector("input").value = 25; ` + home + `.querySelector("input").dispatchEvent(new Event("input"))`))
+	b.wait(`getComputedStyle(` + home + `.querySelector(".slides img:last-child")).clipPath === "inset(0px 0px 0px 25%)"`)
+	shown("slider")
+	press("Difference")
+	b.wait(`getComputedStyle(` + home + `.querySelector(".differs img:last-child")).mixBlendMode === "difference"`)
+	shown("difference")
+
+	for name, want := range map[string]string{"home.png": "image/png", "report.html": "application/octet-stream", "none.png": "", "../index.json": ""} {
+		to := "http://" + s.address + "/api/tasks/task-1/evidence?" + url.Values{"commit": {p.State().Task("task-1").ReviewCommit}, "side": {"candidate"}, "file": {name}}.Encode()
+		r, err := http.NewRequestWithContext(b.ctx, http.MethodGet, to, http.NoBody)
+		must(b.T, nil, err)
+		r.Header.Set("Authorization", "Bearer "+s.token)
+		answer, err := http.DefaultClient.Do(r)
+		must(b.T, nil, err)
+		_ = answer.Body.Close()
+		h := answer.Header
+		if want == "" && answer.StatusCode != http.StatusNotFound || want != "" && (h.Get("Content-Type") != want || h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "sandbox; default-src 'none'")) ||
+			name == "report.html" && h.Get("Content-Disposition") != "attachment; filename=report.html" {
+			b.Errorf("%s: %d %v", name, answer.StatusCode, h)
 		}
 	}
 }

@@ -18,19 +18,22 @@ import (
 	"liza/pkg/verb/verb/verbtest"
 )
 
-// browser starts a headless Chromium. Where there is none, the test says so.
-func browser(t *testing.T) context.Context {
+// chromium finds the browser. Where there is none, the test says so.
+func chromium(t *testing.T) string {
 	t.Helper()
-	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
+			return path
 		}
 	}
-	if program == "" {
-		t.Skip("NOT RUN: no Chromium on this machine (on Debian: apt-get install chromium)")
-	}
+	t.Skip("NOT RUN: no Chromium on this machine (on Debian: apt-get install chromium)")
+	return ""
+}
+
+// browser starts a headless Chromium.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	program := chromium(t)
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.WindowSize(1400, 900),
 		chromedp.WSURLReadTimeout(2*time.Minute))
 	if os.Getuid() == 0 {

@@ -114,6 +114,11 @@ func (c *Checks) RunChecks(ctx context.Context, s *blackboard.State, t *blackboa
 		}
 		checks = append(checks, &check)
 		findings = append(findings, r.Findings...)
+		if check.Name == review.Exhibits && !lookOnly {
+			if err := c.layOut(ctx, t.ID, t.ReviewCommit); err != nil {
+				return fail(err)
+			}
+		}
 	}
 	return checks, findings, nil
 }

@@ -29,16 +29,13 @@ const (
 const evidenceIndex = "index.json"
 
 // keepEvidence returns the evidence that is kept of a commit under the rules, after putting what was made of it beside what is made of its
-// base; nil: there is none, and nothing was made. What is returned lies in the task's folder for programs.
+// base; nil: there is none, and nothing was made.
 func (c *Checks) keepEvidence(ctx context.Context, secrets []string, e review.Evidence, rules []review.Rule, made *review.Gathered) (*review.Evidence, error) {
 	key, err := c.evidenceKey(ctx, e.Base, rules)
 	if err != nil {
 		return nil, err
 	}
 	if kept, err := c.Evidence(ctx, e.Task, e.Commit); err != nil || kept != nil && kept.Key == key {
-		if err == nil {
-			err = c.layOut(ctx, kept)
-		}
 		return kept, err
 	}
 	if made == nil {
@@ -50,10 +47,7 @@ func (c *Checks) keepEvidence(ctx context.Context, secrets []string, e review.Ev
 	}
 	c.maskTexts(made.Files)
 	e.Key, e.Missing, e.NoBase, e.Exit, e.Seconds, e.Files = key, made.Missing, noBase, made.Exit, made.Seconds, review.Compared(made.Files, base)
-	if err := c.store(ctx, e.Task, e.Commit, e, Candidate, made.Files, objects); err != nil {
-		return nil, err
-	}
-	return &e, c.layOut(ctx, &e)
+	return &e, c.store(ctx, e.Task, e.Commit, e, Candidate, made.Files, objects)
 }
 
 // evidenceKey names what rules make of the tree of a base.
@@ -213,10 +207,15 @@ func (c *Checks) sideOf(ctx context.Context, kept, side string) (files map[strin
 	return files, objects, err
 }
 
-// layOut writes evidence into the folder of its task, where the programs that work on the task may read it.
-func (c *Checks) layOut(ctx context.Context, e *review.Evidence) error {
-	dir := c.board.Project.Evidence(e.Task)
+// layOut writes the evidence of a commit into the folder of its task, where the programs that work on the task may read it, and removes that
+// of an earlier commit.
+func (c *Checks) layOut(ctx context.Context, task, commit string) error {
+	dir := c.board.Project.Evidence(task)
 	if err := safefile.RemoveTree(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	e, err := c.Evidence(ctx, task, commit)
+	if err != nil || e == nil {
 		return err
 	}
 	return c.WriteEvidence(ctx, e, dir)

@@ -14,7 +14,7 @@ import (
 	"liza/pkg/code/forge"
 	"liza/pkg/code/git"
 	"liza/pkg/code/merge"
-
+	"liza/pkg/code/review"
 	"liza/pkg/verb/board"
 )
 
@@ -255,11 +255,8 @@ func (r *landing) body(ctx context.Context, u unit, id string) string {
 		} else if t.ApprovedBy != "" {
 			line("- Approved by %s", t.ApprovedBy)
 		}
-		if e, err := r.Service.Checks.EvidenceOf(ctx, t.ID, t.ReviewCommit); err == nil && e != nil {
-			line("- Evidence, made by Liza on %.9s and on its base:", e.Commit)
-			for _, f := range e.Files {
-				line("  - `%s`: %s", strings.ReplaceAll(f.Name, "`", "'"), f.Says)
-			}
+		for _, f := range r.exhibits(ctx, t) {
+			line("- Made by Liza and compared with its base: `%s` %s", strings.ReplaceAll(f.Name, "`", "'"), f.Says)
 		}
 		line("")
 	}
@@ -267,4 +264,17 @@ func (r *landing) body(ctx context.Context, u unit, id string) string {
 		line("Passed before the merge of each task: `%s`\n", strings.Join(checks, "`, `"))
 	}
 	return r.Service.Board.Secrets.Mask(b.String()) + mark(id) + "\n"
+}
+
+// exhibits are the files that were made of a task's reviewed commit.
+func (r *landing) exhibits(ctx context.Context, t *blackboard.Task) []review.Exhibit {
+	done := t.WholeReview()
+	if done == nil || !slices.ContainsFunc(done.Checks, func(c *blackboard.Check) bool { return c.Name == review.Exhibits }) {
+		return nil // as a rule, and no git is asked
+	}
+	e, err := r.Service.Checks.Evidence(ctx, t.ID, t.ReviewCommit)
+	if err != nil || e == nil {
+		return nil // removed since, or kept on another host
+	}
+	return e.Files
 }

@@ -180,7 +180,8 @@ var elsewhere = strings.Fields(`Template AcceptIntegration Adopt Analyze Archive
 	AdoptTip Apart BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify LearnLate NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary
 	Later Write HeartbeatWith KeepEnd ClaimReserved DropReserved ReserveNext ReviewNext ReviewFor Provide Confirm Cancel Again Leave Reset HandOver PublishSubmission Publish Contact
 	Already AsSystem AskedTip BaseRef ContainsBase Fetch KnownTip NewRegistration NoteIntegration OnBase ProposalOnto PutBranch RecoverScrub RunChecks
-	Ask Reviewed Stop TakenAway TipHere Undone Unverified UpdateAs WaitsUnverified`)
+	Ask Reviewed Stop TakenAway TipHere Undone Unverified UpdateAs WaitsUnverified
+	Evidence EvidenceFile EvidenceOf WriteEvidence`)
 
 // A verb that is added is added to a table.
 func TestEachVerbIsInATable(t *testing.T) {
