@@ -79,9 +79,6 @@ func (p *Project) CheckLog(task, check string) string {
 	return p.in("output", fmt.Sprintf("%s.check-%s.log", task, check))
 }
 
-// Evidence returns the folder with the evidence of a task's last review, for its programs.
-func (p *Project) Evidence(task string) string { return p.in("output", task+".evidence") }
-
 // Baseline returns the file with the results of checks on the base trees of work.
 func (p *Project) Baseline() string { return p.in("baseline.json") }
 

@@ -312,7 +312,7 @@ func (c *collector) evidence(ctx context.Context) error {
 	if kept > 0 {
 		c.keep("evidence", prose.Count(kept, "ref")+" under refs/liza/evidence", "evidence is kept while its task is on the board", "")
 	}
-	folders, err := filepath.Glob(c.Service.Board.Project.Evidence("*"))
+	folders, err := filepath.Glob(c.Service.Checks.EvidenceFolder("*"))
 	for _, dir := range folders {
 		if _, why, over := c.over(s, strings.TrimSuffix(filepath.Base(dir), ".evidence")); over {
 			c.drop("file", c.Service.Board.Rel(dir), why, func() error { return safefile.RemoveTree(dir) })

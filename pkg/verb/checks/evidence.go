@@ -207,10 +207,15 @@ func (c *Checks) sideOf(ctx context.Context, kept, side string) (files map[strin
 	return files, objects, err
 }
 
+// EvidenceFolder returns the folder with the evidence of a task's last review, for its programs: beside their logs, which they may read.
+func (c *Checks) EvidenceFolder(task string) string {
+	return strings.TrimSuffix(c.board.Project.Output(task), ".log") + ".evidence"
+}
+
 // layOut writes the evidence of a commit into the folder of its task, where the programs that work on the task may read it, and removes that
 // of an earlier commit.
 func (c *Checks) layOut(ctx context.Context, task, commit string) error {
-	dir := c.board.Project.Evidence(task)
+	dir := c.EvidenceFolder(task)
 	if err := safefile.RemoveTree(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
