@@ -96,9 +96,6 @@ func (p *Project) ServiceLog(task, service string) string {
 	return p.in("output", task+".service-"+service+".log")
 }
 
-// Templates are the data folders with which services begin, each in a folder NAME-KEY.
-func (p *Project) Templates() string { return p.in("cache", "services") }
-
 // TemplatesLock is held while one of them is made or removed.
 func (p *Project) TemplatesLock() string { return p.inGit("services.lock") }
 
@@ -189,8 +186,14 @@ func (p *Project) Scripted() string { return p.in("tmp", "scripted") }
 // Cache returns the folder of the caches of toolchains and programs that contained runs share.
 func (p *Project) Cache() string { return p.in("cache") }
 
-// Seeds returns the folder of what worktree.setup made once for many worktrees.
-func (p *Project) Seeds() string { return p.in("cache", "seeds") }
+// Things that Liza makes once and copies, each kind in a folder of its own below Cache.
+const (
+	Seeds     = "seeds"    // what worktree.setup made, for many worktrees
+	Templates = "services" // data folders with which services begin, each in a folder NAME-KEY
+)
+
+// Made returns the folder of Seeds or Templates.
+func (p *Project) Made(kind string) string { return p.in("cache", kind) }
 
 // SeedLock returns the lock file that lets one seed be made at a time.
 func (p *Project) SeedLock() string { return p.inGit("seed.lock") }

@@ -21,6 +21,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
 	"liza/pkg/code/git"
+	"liza/pkg/code/project"
 	"liza/pkg/code/seed"
 	"liza/pkg/verb/checks"
 	"liza/pkg/verb/sprint"
@@ -487,10 +488,10 @@ func DiskSpace(ctx context.Context, d *verb.Service) (list []Space, err error) {
 	add("check", p.Worktrees(), "", within("", true))
 	seeds, err := d.Checks.Seeds().List()
 	for _, s := range seeds {
-		list = append(list, Space{Kind: "seed", Name: s.Key, Bytes: safefile.SizeOf(ctx, filepath.Join(p.Seeds(), s.Key)),
+		list = append(list, Space{Kind: "seed", Name: s.Key, Bytes: safefile.SizeOf(ctx, filepath.Join(p.Made(project.Seeds), s.Key)),
 			Says: fmt.Sprintf("made at %.9s, last used %s", s.Commit, s.Used.Format(time.DateTime))})
 	}
-	add("cache", p.Cache(), filepath.Base(p.Seeds()), within("", false))
+	add("cache", p.Cache(), project.Seeds, within("", false))
 	for _, name := range []string{"history", "output", "prompts", "archive"} {
 		if bytes := safefile.SizeOf(ctx, filepath.Join(p.Liza, name)); bytes > 0 {
 			list = append(list, Space{Kind: "history", Name: name, Bytes: bytes})
@@ -521,7 +522,7 @@ const unusedTemplate = 7 * 24 * time.Hour
 
 // templates are the data folders with which services of the project begin.
 func (c *collector) templates(ctx context.Context) error {
-	all, _ := filepath.Glob(filepath.Join(c.Service.Board.Project.Templates(), "[^.]*"))
+	all, _ := filepath.Glob(filepath.Join(c.Service.Board.Project.Made(project.Templates), "[^.]*"))
 	for _, path := range all {
 		info, err := os.Lstat(path)
 		if err != nil || c.Service.Board.Now().Sub(info.ModTime()) < unusedTemplate {

@@ -15,6 +15,7 @@ import (
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/config"
 	"liza/pkg/code/git"
+	"liza/pkg/code/project"
 	"liza/pkg/code/review"
 	"liza/pkg/code/seed"
 )
@@ -24,7 +25,7 @@ const seedPlace = ".seed"
 
 // Seeds returns the folder with what worktree.setup made once.
 func (c *Checks) Seeds() *seed.Store {
-	return &seed.Store{Dir: c.board.Project.Seeds(), Now: c.board.Now, At: c.board.At}
+	return &seed.Store{Dir: c.board.Project.Made(project.Seeds), Now: c.board.Now, At: c.board.At}
 }
 
 // Seed lays what setup would make into a fresh worktree at a commit, says so in the log of setup, and reports whether it did: otherwise
@@ -187,7 +188,7 @@ func (c *Checks) Template(ctx context.Context, name string) (dir string, err err
 	if err != nil {
 		return "", err
 	}
-	if dir = filepath.Join(c.board.Project.Templates(), key); isThere(dir) {
+	if dir = filepath.Join(c.board.Project.Made(project.Templates), key); isThere(dir) {
 		return dir, nil
 	}
 	unlock, err := safefile.LockIn(ctx, c.board.Project.TemplatesLock(), safefile.Holder{PID: os.Getpid(), Host: c.board.Facts().Host, Agent: c.board.Caller.AgentID, Op: "service " + name, Since: c.board.Now()})
@@ -273,7 +274,7 @@ func (c *Checks) makeTemplate(ctx context.Context, secrets []string, name string
 
 // dropTemplates removes what killed processes have left, and all but the newest templates of a service. The caller has the lock.
 func (c *Checks) dropTemplates(name string) {
-	top := c.board.Project.Templates()
+	top := c.board.Project.Made(project.Templates)
 	left, _ := filepath.Glob(filepath.Join(top, newTemplate+"*"))
 	all, _ := filepath.Glob(filepath.Join(top, name+"-"+strings.Repeat("[0-9a-f]", 16)))
 	slices.SortFunc(all, func(a, b string) int { return changedAt(b).Compare(changedAt(a)) })

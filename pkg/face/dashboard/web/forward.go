@@ -93,7 +93,7 @@ func (f Forward) handler(ctx context.Context) http.Handler {
 			refuse(w, http.StatusUnauthorized, "the token is missing or wrong, or its forwarding has ended; next: liza open TASK")
 		case f.foreign(r):
 			refuse(w, http.StatusForbidden, "the request comes from another page, which reaches nothing here")
-		case r.Header.Get("Service-Worker") != "": // it would outlive the forwarding, and have the pages of whoever gets this port next
+		case r.Header.Get("Service-Worker") != "": // it would outlive the forwarding, and have the pages of the next one that gets this port
 			refuse(w, http.StatusForbidden, "no service worker is installed at an address that is for now only")
 		default:
 			proxy.ServeHTTP(w, r)
