@@ -347,7 +347,7 @@ type Worktree struct {
 
 // Seed has what identifies a seed, and how much all of them may take.
 type Seed struct {
-	Key   []string `key:"key" about:"Tracked files, or patterns such as tools/*.lock, that decide what setup makes; empty: lock files of package managers in any folder. Without such a file setup runs in each worktree."`
+	Key   []string `key:"key" about:"Tracked files, or patterns such as tools/*.lock, that decide what setup makes; empty: lock files of package managers in any folder, if setup only installs what they pin, and not for the checks of a merge. Without such a file setup runs in each worktree."`
 	MaxGB int      `key:"max_gb" is:"0.." about:"Size of all seeds; those that were used last stay. 0: none is made or used."`
 }
 

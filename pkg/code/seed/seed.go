@@ -22,8 +22,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -66,6 +68,24 @@ func Key(files []git.Listed, setup, named []string, platform string) string {
 }
 
 const keyLength = 24
+
+// installs is a command that puts the versions in place that a lock file pins, and reads nothing else of the tree.
+var installs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(yarn( -[^ |&;<>$` + "`" + `()]*)*|((npm|pnpm|yarn|bun|deno) (ci|install|i)|corepack enable|uv sync|uv venv|python3? -m venv|(uv |python3? -m |\S*/)?pip3? install -r|(poetry|pipenv) (install|sync)|cargo fetch|go mod (download|vendor)|(bundle|composer) install)( [^|&;<>$` + "`" + `()]*)?)$`)
+})
+
+// Installs reports whether setup only installs what lock files pin. What else it may do, such as to build from sources, other files decide:
+// then a person has to name those.
+func Installs(setup []string) bool {
+	for _, command := range setup {
+		for _, part := range strings.FieldsFunc(strings.ReplaceAll(command, "&&", "\n"), func(r rune) bool { return r == '\n' || r == ';' }) {
+			if part = strings.Join(strings.Fields(part), " "); part != "" && !installs().MatchString(part) {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok || p == name })

@@ -303,3 +303,20 @@ func TestTheSeedThatWasUsedFirstGoes(t *testing.T) {
 		t.Errorf("it is still there: %v", err)
 	}
 }
+
+func TestWhatOnlyInstallsIsKnown(t *testing.T) {
+	t.Parallel()
+	for setup, want := range map[string]bool{
+		"npm ci": true, "npm ci --ignore-scripts": true, "corepack enable && pnpm install --frozen-lockfile": true, "yarn": true, "uv sync --dev": true, "python -m venv .venv; .venv/bin/pip install -r requirements.txt": true,
+		"go mod download": true, "cargo fetch\nbundle install": true, "composer install": true, "poetry install": true,
+		"npm ci && npm run build": false, "npm run build": false, "make deps": false, "sh scripts/setup": false, "pip install .": false, "npm ci | tee log": false, "npm ci & make": false, "npm ci || make": false,
+		"npm install $(cat list)": false, "npmx ci": false, "go generate ./...": false, "yarn build": false, "npm ci > /dev/null": false,
+	} {
+		if got := Installs([]string{setup}); got != want {
+			t.Errorf("%q: %t, want %t", setup, got, want)
+		}
+	}
+	if Installs([]string{"npm ci", "make"}) {
+		t.Error("one of two commands only installs")
+	}
+}

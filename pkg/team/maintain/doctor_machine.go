@@ -19,6 +19,7 @@ import (
 	"liza/pkg/board/history"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
+	"liza/pkg/code/seed"
 	"liza/pkg/run/agent"
 	"liza/pkg/team/findings"
 )
@@ -142,6 +143,10 @@ func (x *Doctor) seeds(_ context.Context, p *project.Project) {
 	}
 	if x.Service.Board.Config().Worktree.Seed.MaxGB == 0 {
 		x.Add("seeds", findings.Info, "worktrees", "", "worktree.seed.max_gb is 0", "worktree.setup runs in each new worktree")
+		return
+	}
+	if !x.Service.Checks.KeyNamed() && !seed.Installs(x.Service.Board.Config().Worktree.Setup) {
+		x.Add("seeds", findings.Info, "worktrees", "", "setup does more than to install what lock files pin", "worktree.setup runs in each new worktree; name the files that decide what it makes in worktree.seed.key, and it runs once")
 		return
 	}
 	list, _ := x.Service.Checks.Seeds().List()

@@ -254,7 +254,7 @@ func (c *Checks) openPlace(ctx context.Context, secrets []string, name, commit, 
 	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, err
 	}
-	if name != seedPlace && c.Seed(ctx, p.Dir, commit, log) {
+	if name != seedPlace && c.KeyNamed() && c.Seed(ctx, p.Dir, commit, log) { // a base decides what stops a merge, as Merger has it
 		return p, nil
 	}
 	for _, setup := range c.board.Config().Worktree.Setup {

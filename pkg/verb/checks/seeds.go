@@ -138,7 +138,7 @@ func (c *Checks) lockSeeds(ctx context.Context) (unlock func() error, err error)
 // seedKey is the key of the seed for worktrees at a commit, "" if setup has to run in each of them, with the files of the commit.
 func (c *Checks) seedKey(ctx context.Context, commit string) (key string, files []git.Listed, err error) {
 	w := c.board.Config().Worktree
-	if len(w.Setup) == 0 || w.Seed.MaxGB == 0 {
+	if len(w.Setup) == 0 || w.Seed.MaxGB == 0 || !c.KeyNamed() && !seed.Installs(w.Setup) {
 		return "", nil, nil
 	}
 	platform := ""
@@ -148,6 +148,9 @@ func (c *Checks) seedKey(ctx context.Context, commit string) (key string, files 
 	files, err = c.board.Repo.Files(ctx, commit)
 	return seed.Key(files, w.Setup, w.Seed.Key, platform), files, err
 }
+
+// KeyNamed reports whether a person has said what decides what setup makes.
+func (c *Checks) KeyNamed() bool { return len(c.board.Config().Worktree.Seed.Key) > 0 }
 
 // keptTemplates is how many templates of a service are kept: older ones are removed when a new one is made.
 const keptTemplates = 3

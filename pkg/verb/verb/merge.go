@@ -89,7 +89,9 @@ func (g Merges) Merger(by string) *merge.Merger {
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
 		LogPath: g.verbs.Board.Project.IntegrationLog, LockPath: g.verbs.Board.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
 		Control: g.verbs.Board.MergeControl, Prepare: g.verbs.Board.Prepare, At: g.verbs.Board.At, Warn: g.verbs.Board.Progress, Unsaved: g.verbs.Board.Unsaved, Mask: g.verbs.Board.MaskLog}
-	m.Seed = g.verbs.Checks.Seed
+	if g.verbs.Checks.KeyNamed() { // scripts of a package can build from sources: what opens the gate to the branch is made of the candidate
+		m.Seed = g.verbs.Checks.Seed
+	}
 	m.Remote, m.Turns = g.verbs.Board.Remote(), g.verbs.Board.Shared()
 	m.Train, m.Slots, m.Rerun, m.Known, m.Remember = cfg.Merge.Train, cfg.Merge.Slots, cfg.Merge.Rerun, g.verbs.Checks.PassedBefore, g.verbs.Checks.Passes
 	if len(cfg.Review.Quorum) > 0 {
