@@ -157,6 +157,21 @@ func TestAProgramInATerminal(t *testing.T) {
 	}
 }
 
+// In its sandbox codex cannot write down that a person trusts the worktree, and goes no further without an answer.
+func TestCodexInATerminalIsToldThatTheWorktreeIsTrustedWhereItIsContained(t *testing.T) {
+	t.Parallel()
+	spec := Spec{Prompt: "go on", Session: "S", Worktree: "/w/t"}
+	for _, contained := range []bool{false, true} {
+		if spec.Contain = nil; contained {
+			spec.Contain = func(string, []string, []string) (Contained, error) { return Contained{}, nil }
+		}
+		cmd, err := catalogued(t, "codex").Interactive(spec)
+		if got := strings.Join(cmd.Argv, " "); err != nil || strings.Contains(got, `-c projects={"/w/t"={trust_level="trusted"}} S go on`) != contained {
+			t.Errorf("contained %v: %s, %v", contained, got, err)
+		}
+	}
+}
+
 func TestAProgramIsToldOfTheMCPServerUnlessTheProjectSaysNo(t *testing.T) {
 	t.Parallel()
 	const config = `--mcp-config={"mcpServers":{"liza":{"command":"/opt/the liza","args":["mcp"]}}}`
