@@ -362,7 +362,7 @@ func (o *attachOptions) goOn(ctx context.Context, s *blackboard.State, id string
 		fmt.Fprintf(o.env.System.Stderr, "%s cannot resume a conversation in a terminal.\n", e.Child.CLI)
 		return false, nil
 	}
-	fmt.Fprintf(o.env.System.Stderr, "The run of %s ends, and its conversation goes on here; next: liza attach --follow %s, to look only\n", id, id)
+	fmt.Fprintf(o.env.System.Stderr, "The run of %s ends, and its conversation goes on here, with you, until you leave %s.\n", id, e.Child.CLI)
 	return true, (&agentOptions{env: o.env, cli: e.Child.CLI, id: id, role: "coder", task: e.Child.Task, interactive: true, attach: true}).run(ctx)
 }
 

@@ -212,6 +212,8 @@ type ask struct {
 	again     bool // the last answer could not be used
 	resumed   bool // the conversation has an earlier prompt in it
 
+	words string // what was said after the prompt, where that is the last turn
+
 	form string // JSON Schema that the provider holds the answer to
 }
 
@@ -239,6 +241,9 @@ func (r request) ask() (a ask, ok bool) {
 		if t.result {
 			a.step++
 		}
+	}
+	if end := r.turns[len(r.turns)-1]; last < len(r.turns)-1 && !end.result {
+		a.words = end.text
 	}
 	return a, true
 }

@@ -78,7 +78,7 @@ var plainPrograms = []program{
 			return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=" + key, "CLAUDE_CONFIG_DIR=" + home + "/.claude"}
 		},
 		files: func(url, home string) map[string]string {
-			return map[string]string{".claude/settings.json": `{"includeCoAuthoredBy": false}`, ".claude/.claude.json": `{"hasCompletedOnboarding": true, "theme": "dark"}`}
+			return map[string]string{".claude/settings.json": `{"includeCoAuthoredBy": false}`, ".claude/.claude.json": `{"hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": {"approved": ["` + key[len(key)-20:] + `"]}}`}
 		},
 	},
 	{

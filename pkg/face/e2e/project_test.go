@@ -168,6 +168,8 @@ type board struct {
 		ID        string `yaml:"id"`
 		Status    string `yaml:"status"`
 		Iteration int    `yaml:"iteration"`
+		Holder    string `yaml:"assigned_to"`
+		ClaimSeq  int    `yaml:"claim_seq"`
 		Attempts  []struct {
 			Outcome string `yaml:"outcome"`
 			Sandbox string `yaml:"sandbox"`
