@@ -293,14 +293,15 @@ func TestAContainedRunOfAKilledSupervisorIsStoppedByTheNext(t *testing.T) {
 		if err := supervisor.Start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the program has begun", func() bool { _, err := os.Stat(dir + "/ready"); return err == nil })
+		var leader Process
+		eventually(t, "the program has begun, and its supervisor knows", func() bool {
+			text, _ := os.ReadFile(top + "/leader")
+			_, unknown := fmt.Sscan(string(text), &leader.Pid, &leader.Start)
+			_, err := os.Stat(dir + "/ready")
+			return unknown == nil && err == nil
+		})
 		_ = supervisor.Process.Kill()
 		_ = supervisor.Wait()
-		var leader Process
-		text, _ := os.ReadFile(top + "/leader")
-		if _, err := fmt.Sscan(string(text), &leader.Pid, &leader.Start); err != nil {
-			t.Fatal(err)
-		}
 		leader.Pgid = leader.Pid
 		if !Alive(leader.Pid, leader.Start) || len(mentioned(t, dir)) == 0 {
 			t.Error("the run has ended with its supervisor; the next one has to do that")
