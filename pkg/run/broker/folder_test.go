@@ -114,8 +114,11 @@ func TestWhatAKilledSupervisorLeftIsRemoved(t *testing.T) {
 	if err := RemoveStale(base); err != nil || exists(left.Path) || !exists(kept) {
 		t.Errorf("it stays: %v", err)
 	}
-	if err := RemoveStale(base); err != nil {
-		t.Error(err)
+	if err := os.Mkdir(left.Path, 0o700); err != nil { // it was killed before it had a socket
+		t.Fatal(err)
+	}
+	if err := RemoveStale(base); err != nil || exists(left.Path) {
+		t.Errorf("a folder without a socket stays: %v", err)
 	}
 	if left, err = MakeFolder(base, "p", "coder-1"); err != nil {
 		t.Fatal(err)

@@ -410,10 +410,10 @@ func RemoveStale(base string) error {
 }
 
 func sweep(dir string) (err error) {
-	all, _ := filepath.Glob(filepath.Join(dir, "*", Socket))
-	for _, socket := range all {
-		if !Answered(socket) {
-			err = errors.Join(err, os.RemoveAll(filepath.Dir(socket)))
+	all, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, folder := range all { // one without a socket is of a process that was killed while it made it: others wait for the lock
+		if !Answered(filepath.Join(folder, Socket)) {
+			err = errors.Join(err, os.RemoveAll(folder))
 		}
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"liza/pkg/board/blackboard"
@@ -229,10 +230,12 @@ func (l *launcher) resume(ctx context.Context, a *adopted, st *blackboard.State,
 		return r, err
 	}
 	closeBroker := func() {}
-	if !a.run.Over() { // else no command comes any more
+	if !a.run.Over() {
 		if closeBroker, err = l.enclosure.openBroker(&spec, r, r.task, a.token); err != nil {
 			return r, err
 		}
+	} else if left, err := broker.Adopt(broker.PathOf(l.enclosure.RunBase, l.Service.Board.Project.Root, l.ID), nil); err == nil { // no command comes any more
+		closeBroker = sync.OnceFunc(func() { _ = left.Remove() })
 	}
 	defer closeBroker()
 	closeWall, err := l.enclosure.openWall(ctx, &spec, r, r.task)
