@@ -264,7 +264,10 @@ func TestARecoveryTakesOverWhatAKilledRunHasCommitted(t *testing.T) {
 		if did := d.Worktrees.Recover(ctx, false); len(did) > 0 {
 			t.Errorf("while somebody may be at work there it did %q", did)
 		}
-		did := d.Worktrees.Recover(ctx, true)
+		var did []string
+		for n := 0; len(did) == 0 && n < 100; n++ { // a process that another test starts has the lock of the look before for a moment
+			did = d.Worktrees.Recover(ctx, true)
+		}
 		if tip := one.Git(one.Dir, "rev-parse", "task/task-1"); tip != commit || len(did) != 1 || !strings.HasPrefix(did[0], "took over commit") {
 			t.Errorf("the branch is at %s, want %s; it did %q", tip, commit, did)
 		}
