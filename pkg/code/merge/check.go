@@ -133,6 +133,9 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		c := review.Command{Shell: shell, Dir: path, Log: log, Timeout: left, Hide: j.state.Secrets, Mask: j.Mask}
 		if i >= len(setup) {
 			c.Services = j.name
+			if j.name == syncName {
+				c.DataOf = candidate // what comes in is the person's own, and may be what makes the data
+			}
 		}
 		r := c.RunIn(ctx, j.Enclose)
 		end = end.Add(r.Waited)

@@ -38,6 +38,7 @@ type Command struct {
 	Services string // name under which what the project's services print is kept; they run beside the command. "": they do not
 	Fills    string // the service whose data it makes, in the folder Data, which is among Writes: names in Argv are resolved. "": none
 	Data     string
+	DataOf   string // commit at which the data of services is made; "": the head of the integration branch
 
 	Name    string        // name of its sandbox, unique among the running commands; "": that of Dir
 	Argv    []string      // the program and its arguments, instead of sh -c Shell

@@ -128,6 +128,7 @@ type orphanage struct {
 	out  bytes.Buffer
 
 	seconds string // that a coder works
+	server  string // the argument of sleep in its service
 }
 
 func newOrphanage(t *testing.T, level string, database bool, tasks int) *orphanage {
@@ -272,5 +273,94 @@ func (o *orphanage) looksDone() {
 	}
 	if left, _ := filepath.Glob(o.base + "/liza-*/*"); len(left) > 0 {
 		o.t.Errorf("these are left: %v\n%s", left, o.out.String())
+	}
+}
+
+// P-193: the supervisors of a coder and of its reviewer are killed with SIGKILL at each moment of a run that has a service. The service goes on with
+// the run, and ends with it: while nobody has gone on there is one at most, and afterwards there is none, nor a folder of one.
+func TestServicesOfAKilledSupervisorEndWithTheRun(t *testing.T) {
+	t.Parallel()
+	for _, m := range append(moments, moment{name: "while the data is made", failpoint: "service.init"}) {
+		for _, level := range []string{"closed", "open"} {
+			t.Run(m.name+", "+level, func(t *testing.T) {
+				t.Parallel()
+				needLevel(t, level)
+				o := newOrphanage(t, level, false, 1)
+				o.serves()
+				m := m // with a function of this project
+				if m.file != "" {
+					m.before = func() { o.waitServers(1, "before the kill") }
+				}
+				for _, role := range []string{"coder", "code-reviewer"} {
+					if m.failpoint == "service.init" && role != "coder" {
+						o.must("liza-agent", "--once", role) // the data is there
+						continue
+					}
+					o.killed(m, role)
+					if n := o.servers(); n > 1 {
+						t.Errorf("%d services run after the kill of the supervisor of %s", n, role)
+					}
+					if !m.done {
+						o.must("liza-agent", "--once", role)
+					}
+					o.waitServers(0, "after the run of "+role)
+				}
+				o.must("liza", "merge", "task-1")
+				o.waitServers(0, "after the merge")
+				for _, pattern := range []string{"/.liza/tmp/wall-*", "/.liza/cache/services/.new*"} {
+					if left, _ := filepath.Glob(o.Dir + pattern); len(left) > 0 {
+						t.Errorf("these are left: %v\n%s", left, o.out.String())
+					}
+				}
+			})
+		}
+	}
+}
+
+// P-193: a run that nobody goes on with is ended by a person, and its service with it.
+func TestServicesOfARunThatIsGivenUpEnd(t *testing.T) {
+	t.Parallel()
+	for _, level := range []string{"closed", "open"} {
+		t.Run(level, func(t *testing.T) {
+			t.Parallel()
+			needLevel(t, level)
+			o := newOrphanage(t, level, false, 1)
+			o.serves()
+			o.seconds = "100"
+			o.writeProgram()
+			o.killed(moments[1], "coder")
+			o.waitServers(1, "after the kill")
+			o.must("liza", "release", "task-1", "--force", "--reason", "nobody goes on")
+			o.waitServers(0, "after the release")
+		})
+	}
+}
+
+// serves gives the runs of the project a service with data.
+func (o *orphanage) serves() {
+	o.server = fmt.Sprintf("297.%d", time.Now().UnixNano())
+	o.t.Cleanup(func() { _ = exec.Command("pkill", "-KILL", "-f", "sleep "+o.server).Run() })
+	f, err := os.OpenFile(filepath.Join(o.Dir, ".liza", "config.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = fmt.Fprintf(f, "services: {db: {command: [sh, -c, 'test -e \"$$DATA/made\" && exec sleep %s'], init: [sh, -c, 'touch \"$$DATA/made\"']}}\n", o.server)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// servers counts the services that run.
+func (o *orphanage) servers() int {
+	out, _ := exec.Command("pgrep", "-fx", "sleep "+o.server).Output()
+	return bytes.Count(out, []byte("\n"))
+}
+
+// waitServers waits until so many services run.
+func (o *orphanage) waitServers(n int, when string) {
+	o.t.Helper()
+	for end := time.Now().Add(time.Minute); o.servers() != n; <-time.After(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			o.t.Fatalf("%d services run %s, want %d\n%s", o.servers(), when, n, o.out.String())
+		}
 	}
 }

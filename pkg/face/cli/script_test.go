@@ -165,7 +165,13 @@ func setUp(env *testscript.Env) error {
 	}
 	env.Setenv("HOME", home)
 	env.Setenv("XDG_CONFIG_HOME", home)
-	env.Setenv("XDG_RUNTIME_DIR", tmp) // folders of runs: what a killed supervisor leaves, a run of another script would remove
+	// Folders of runs: what a killed supervisor leaves, a run of another script would remove. Its path is short whatever TMPDIR is, because paths of sockets are.
+	runtime, err := os.MkdirTemp("/tmp", "liza-test-")
+	if err != nil {
+		return err
+	}
+	env.Defer(func() { _ = os.RemoveAll(runtime) })
+	env.Setenv("XDG_RUNTIME_DIR", runtime)
 	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	if cache, err := os.UserCacheDir(); err == nil { // else each script compiles the standard library

@@ -331,9 +331,12 @@ func FileOf(l net.Listener) (f *os.File, err error) {
 	return f, errors.Join(err, failed)
 }
 
-// Base returns the folder for folders of runs: the person's runtime folder (XDG_RUNTIME_DIR) if it can be used, else /tmp.
+// longestService is the longest path of the socket of a service in the folder of a run for which there has to be room: PostgreSQL's, and some.
+const longestService = "run/.s.PGSQL.5432.and-some-more"
+
+// Base returns the folder for folders of runs: the person's runtime folder (XDG_RUNTIME_DIR) if its path leaves room for those of sockets, else /tmp.
 func Base(runtime string) string {
-	name := filepath.Join(runtime, "liza-"+strconv.Itoa(os.Getuid()), "00000000", Socket)
+	name := filepath.Join(runtime, "liza-"+strconv.Itoa(os.Getuid()), "00000000", longestService)
 	if info, err := os.Stat(runtime); filepath.IsAbs(runtime) && len(name) <= longest && err == nil && info.IsDir() {
 		return filepath.Clean(runtime)
 	}

@@ -60,7 +60,7 @@ func (e *Environment) Walls(d *verb.Service, program func(name string) (agent.Ne
 	liza, _ := e.Liza() // without it nothing is started
 	return &wall.Maker{Project: d.Board.Project, Config: d.Board.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.BrokerBase(), Liza: liza, Spawn: e.spawned, Facts: sandbox.Detect, Program: program,
 		Tracked: func(ctx context.Context) []string { return trackedAtTop(ctx, d) }, Merged: func(ctx context.Context) []string { return merged(ctx, d) },
-		Template: func(ctx context.Context, service string) (string, error) { return d.Checks.Template(ctx, service) }}
+		Template: d.Checks.Template}
 }
 
 // enclose contains the commands of the project that run what agents wrote: setup, checks, hooks, exec tasks and skills.
@@ -68,7 +68,7 @@ func (e *Environment) enclose(d *verb.Service) review.Enclose {
 	walls := sync.OnceValue(func() *wall.Maker { return e.Walls(d, nil) })
 	return func(ctx context.Context, c *review.Command) (done func(), err error) {
 		r := wall.Use{Name: "job+" + cmp.Or(c.Name, filepath.Base(c.Dir)), Dir: c.Dir, Write: !c.ReadOnly, Read: c.Reads, Also: c.Writes, Look: c.Output != nil,
-			Services: c.Services != "", Fills: c.Fills, Data: c.Data, Printed: func(service string, end []byte) { d.Board.KeepPrinted(c.Services, service, "a command", end) }}
+			Services: c.Services != "", Fills: c.Fills, Data: c.Data, DataOf: c.DataOf, Printed: func(service string, end []byte) { d.Board.KeepPrinted(c.Services, service, "a command", end) }}
 		for _, pair := range c.Env { // of an exec task or a skill: exactly what it may see
 			name, _, _ := strings.Cut(pair, "=")
 			r.Env = append(r.Env, name)

@@ -26,7 +26,7 @@ import (
 // Examine looks at everything that a team needs, and for traces of crashes, and changes nothing. With checks it runs the checks of
 // reviews and merges on the head of the integration branch, unless their result is known.
 func (x *Doctor) Examine(ctx context.Context, checks bool) error {
-	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.said(false), x.left, x.refusedCommits, x.journal, x.locks, x.snapshots, x.disk, x.seeds, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks))
+	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.said(false), x.left, x.refusedCommits, x.journal, x.locks, x.snapshots, x.disk, x.seeds, x.services, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks))
 }
 
 // Machine looks at what a team needs of the machine, where folder has no project yet.
@@ -37,7 +37,7 @@ func (x *Doctor) Machine(ctx context.Context, folder string) error {
 // Preflight is the short form at the start of a team, which starts nothing but the checks and takes some tens of milliseconds. It
 // returns warnings and errors only.
 func (x *Doctor) Preflight(ctx context.Context) []findings.Finding {
-	_ = x.all(ctx, x.identity, x.spec, x.behind, x.redChecks, x.said(true), x.inWorktrees, x.quorum, x.train, x.disk) // an interrupted start ends by itself
+	_ = x.all(ctx, x.identity, x.spec, x.behind, x.redChecks, x.said(true), x.inWorktrees, x.quorum, x.train, x.disk, x.services) // an interrupted start ends by itself
 	return slices.DeleteFunc(x.Found, func(f findings.Finding) bool { return f.Severity != findings.Warning && f.Severity != findings.Error })
 }
 

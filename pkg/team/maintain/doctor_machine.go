@@ -136,6 +136,44 @@ func (x *Doctor) disk(_ context.Context, p *project.Project) {
 	}
 }
 
+// services looks for the programs of the project's services: in the integration branch where their name has a slash, else on PATH.
+func (x *Doctor) services(ctx context.Context, _ *project.Project) {
+	if x.Service == nil || x.State == nil || x.Service.Board.Repo == nil {
+		return
+	}
+	tip, err := x.Service.Integration.TipOf(ctx, x.State)
+	if err != nil || tip == "" {
+		return // another finding says so
+	}
+	all := x.Service.Board.Config().Services
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		missing := false
+		for _, argv := range [][]string{all[name].Init, all[name].Command, all[name].Ready} {
+			if len(argv) == 0 {
+				continue
+			}
+			program := argv[0]
+			switch _, err := exec.LookPath(program); {
+			case filepath.IsAbs(program) || !strings.Contains(program, "/"):
+				if missing = err != nil; missing {
+					x.Add("services", findings.Error, name, "install "+filepath.Base(program)+", or: liza config set services."+name, "", "its program %s is not on this machine, so no claim succeeds", program)
+				}
+			default:
+				if _, err := x.Service.Board.Repo.ReadFile(ctx, tip, filepath.ToSlash(filepath.Clean(program))); errors.Is(err, git.ErrNotFound) {
+					missing = true
+					x.Add("services", findings.Error, name, "commit it, then: liza sync", fmt.Sprintf("%.9s", tip), "its program %s is not on the integration branch, so no claim succeeds", program)
+				}
+			}
+			if missing {
+				break
+			}
+		}
+		if !missing {
+			x.Add("services", findings.OK, name, "", "", "its programs are there")
+		}
+	}
+}
+
 // seeds says how new worktrees get what setup makes, and what that costs.
 func (x *Doctor) seeds(_ context.Context, p *project.Project) {
 	if x.Service == nil || len(x.Service.Board.Config().Worktree.Setup) == 0 {

@@ -64,7 +64,7 @@ func (w *Wall) openServices(ctx context.Context, u Use) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		server := w.server(name, all[name], u.Dir)
-		if err := w.fillData(ctx, name, all[name], server.Data); err != nil {
+		if err := w.fillData(ctx, name, u.DataOf, all[name], server.Data); err != nil {
 			return err
 		}
 		s.order.Servers = append(s.order.Servers, server)
@@ -74,12 +74,12 @@ func (w *Wall) openServices(ctx context.Context, u Use) error {
 }
 
 // fillData copies the template of a service. One that is removed in this moment is made again, once.
-func (w *Wall) fillData(ctx context.Context, name string, s config.Service, to string) error {
+func (w *Wall) fillData(ctx context.Context, name, commit string, s config.Service, to string) error {
 	if len(s.Init) == 0 {
 		return os.Mkdir(to, 0o700)
 	}
 	for range 2 {
-		template, err := w.maker.Template(ctx, name)
+		template, err := w.maker.Template(ctx, name, commit)
 		if err != nil {
 			return err
 		}

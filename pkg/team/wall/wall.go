@@ -28,6 +28,7 @@ import (
 	"liza/pkg/run/proxy"
 	"liza/pkg/run/sandbox"
 	"liza/pkg/run/toolchain"
+	"liza/pkg/verb/checks"
 )
 
 // A Maker makes the walls of one project. It may be used by several goroutines.
@@ -44,7 +45,7 @@ type Maker struct {
 	Merged  func(ctx context.Context) []string     // the files of the integration branch
 	Program func(name string) (agent.Needs, error) // what an agent program needs; nil: there are only commands
 
-	Template func(ctx context.Context, service string) (dir string, err error) // the data with which a service begins
+	Template func(ctx context.Context, service, commit string) (dir string, err error) // the data with which a service begins (Use.DataOf)
 }
 
 // Use is what is to be contained.
@@ -62,6 +63,7 @@ type Use struct {
 	Services bool   // the services of the project run beside it
 	Fills    string // the service whose data it makes, in the folder Data: names in its arguments are resolved; "": none
 	Data     string
+	DataOf   string                           // commit at which the data of services is made; "": the head of the integration branch
 	Printed  func(service string, end []byte) // gets the end of what each service has printed; may be nil
 
 	Look     bool                // a command that builds nothing: it has no caches and no registries
@@ -137,6 +139,9 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 func (m *Maker) Open(ctx context.Context, u Use) (*Wall, error) {
 	w := &Wall{maker: m, env: u.Env}
 	err := w.open(ctx, u)
+	if bad, is := errors.AsType[*checks.TemplateError](err); is { // says all; the sandbox is not the cause
+		return nil, errors.Join(bad, w.Close())
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot contain the run of %s: %w", u.Name, err), w.Close())
 	}

@@ -175,19 +175,20 @@ func (c *Checks) templateKey(ctx context.Context, name string, s config.Service,
 	return name + "-" + hex.EncodeToString(sum.Sum(nil))[:16], nil
 }
 
-// Template is a folder that has the folder name with the data with which a service begins: what its init has made at the head of the
-// integration branch, in the sandbox. No run can write there. It is made where it is missing: one process makes it, others wait.
-func (c *Checks) Template(ctx context.Context, name string) (dir string, err error) {
+// Template is a folder that has the folder name with the data with which a service begins: what its init has made at a commit, in the sandbox;
+// "" is the head of the integration branch. No run can write there. It is made where it is missing: one process makes it, others wait.
+func (c *Checks) Template(ctx context.Context, name, commit string) (dir string, err error) {
 	s, err := c.board.View(ctx)
 	if err != nil {
 		return "", err
 	}
-	head, err := c.branch.TipHere(ctx, s)
-	if err != nil {
-		return "", err
+	if commit == "" {
+		if commit, err = c.branch.TipHere(ctx, s); err != nil {
+			return "", err
+		}
 	}
 	service := c.board.Config().Services[name]
-	key, err := c.templateKey(ctx, name, service, head)
+	key, err := c.templateKey(ctx, name, service, commit)
 	if err != nil {
 		return "", err
 	}
@@ -202,17 +203,28 @@ func (c *Checks) Template(ctx context.Context, name string) (dir string, err err
 	if isThere(dir) {
 		return dir, nil
 	}
-	if err := c.makeTemplate(ctx, s.Secrets, name, service, head, dir); err != nil {
-		return "", &TemplateError{Service: name, Err: err}
+	if err := c.makeTemplate(ctx, s.Secrets, name, service, commit, dir); err != nil {
+		next := "liza doctor"
+		if errors.Is(err, errNotMerged) {
+			next = "commit it, then: liza sync"
+		}
+		return "", &TemplateError{Service: name, Err: err, next: next}
 	}
 	return dir, nil
 }
+
+// errNotMerged says that the program which makes data is not in the commit.
+var errNotMerged = errors.New("is not on the integration branch at")
 
 // A TemplateError says why the data of a service could not be made.
 type TemplateError struct {
 	Service string
 	Err     error
+	next    string
 }
+
+// Next is the command that helps.
+func (e *TemplateError) Next() string { return e.next }
 
 func (e *TemplateError) Error() string {
 	return fmt.Sprintf("cannot make the data of the service %s: %v", e.Service, e.Err)
@@ -224,10 +236,10 @@ func (e *TemplateError) Unwrap() error { return e.Err }
 // isThere reports whether a template is there, and notes that it is used.
 func isThere(dir string) bool { return os.Chtimes(dir, time.Time{}, time.Now()) == nil }
 
-// makeTemplate runs init in a checkout of the integration branch after worktree.setup. What it made is the template when it has succeeded,
+// makeTemplate runs init in a checkout of a commit after worktree.setup. What it made is the template when it has succeeded,
 // and the disk has it. The caller has the lock.
-func (c *Checks) makeTemplate(ctx context.Context, secrets []string, name string, s config.Service, head, dir string) error {
-	c.board.Progressf("service %s: runs %q on %.9s", name, strings.Join(s.Init, " "), head)
+func (c *Checks) makeTemplate(ctx context.Context, secrets []string, name string, s config.Service, commit, dir string) error {
+	c.board.Progressf("service %s: runs %q on %.9s", name, strings.Join(s.Init, " "), commit)
 	top := filepath.Dir(dir)
 	if err := os.MkdirAll(top, 0o700); err != nil {
 		return err
@@ -240,7 +252,7 @@ func (c *Checks) makeTemplate(ctx context.Context, secrets []string, name string
 	}
 	defer func() { _ = safefile.RemoveTree(made) }()
 	log := filepath.Join(filepath.Dir(c.board.Project.SetupLog(name)), ".service-"+name+".log")
-	p, err := c.openPlace(ctx, secrets, ".service-"+name, head, log, c.board.Config().Limits.CheckTimeout)
+	p, err := c.openPlace(ctx, secrets, ".service-"+name, commit, log, c.board.Config().Limits.CheckTimeout)
 	defer func() {
 		if err := p.Close(ctx); err != nil {
 			c.board.Progressf("cannot remove the worktree of the service %s: %v", name, err)
@@ -250,11 +262,11 @@ func (c *Checks) makeTemplate(ctx context.Context, secrets []string, name string
 		return err
 	}
 	if p.Setup != "" {
-		return fmt.Errorf("worktree.setup fails on %.9s: %q (see %s)", head, p.Setup, log)
+		return fmt.Errorf("worktree.setup fails on %.9s: %q (see %s)", commit, p.Setup, log)
 	}
 	if program := s.Init[0]; strings.Contains(program, "/") && !filepath.IsAbs(program) {
 		if _, err := os.Lstat(filepath.Join(p.Dir, program)); err != nil {
-			return fmt.Errorf("%s is not on the integration branch at %.9s; commit it, then: liza sync", program, head)
+			return fmt.Errorf("%s %w %.9s", program, errNotMerged, commit)
 		}
 	}
 	init := p.command("")
