@@ -62,11 +62,12 @@ func (a *Archive) Check() error {
 	return errors.Join(errs...)
 }
 
-// Task returns the archived task with the given id and its sprint, or nil if there is none.
+// Task returns the archived task with the given id and its sprint, or nil if there is none. An archive that cannot be read may
+// have it: that is an error.
 func (a *Archive) Task(id string) (t *blackboard.Task, sprint string, err error) {
 	is, ok := a.Archived()[id]
 	if !ok {
-		return nil, "", nil
+		return nil, "", a.Check()
 	}
 	tasks, err := a.read(is.Sprint, id)
 	if len(tasks) == 0 {

@@ -383,12 +383,12 @@ func (j Journal) Read(f Filter) ([]blackboard.Entry, error) {
 		rest := f
 		rest.Last = max(f.Last-len(found), 0)
 		text, err := older.text()
-		if err != nil {
-			return nil, err
+		var before []blackboard.Entry
+		if err == nil {
+			before, err = readText(text, rest)
 		}
-		before, err := readText(text, rest)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("cannot read archive/%s of the journal: %w", filepath.Base(older.Path), err)
 		}
 		found = append(before, found...)
 	}

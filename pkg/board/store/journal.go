@@ -74,6 +74,14 @@ func (f *File) append(op Op, revision int, rec record, entries []blackboard.Entr
 	return f.journal.Append(revision+1, end, entries)
 }
 
+// Journal reads the journal, with its rotated files.
+func (f *File) Journal(ctx context.Context, filter history.Filter) ([]blackboard.Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f.journal.Read(filter)
+}
+
 // JournalProblems returns the entries that do not fit a board of the given revision.
 func (f *File) JournalProblems(ctx context.Context, revision int) ([]history.Problem, error) {
 	if err := ctx.Err(); err != nil {

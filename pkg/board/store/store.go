@@ -64,8 +64,9 @@ type (
 		Inspect(ctx context.Context) (*Inspection, error)
 	}
 
-	// Journaled checks the journal of a board.
+	// Journaled reads and checks the journal of a board.
 	Journaled interface {
+		Journal(ctx context.Context, f history.Filter) ([]blackboard.Entry, error)
 		JournalProblems(ctx context.Context, revision int) ([]history.Problem, error)
 		JournalBroken(ctx context.Context) (*history.Break, error)
 	}

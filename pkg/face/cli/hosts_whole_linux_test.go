@@ -12,7 +12,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
-	"liza/pkg/board/store/storetest"
+	"liza/pkg/board/transition"
 )
 
 // state is the board; what the database does not give while it restarts is asked for again.
@@ -144,8 +144,12 @@ func (f *faulty) nothingIsLost() {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := storetest.Trace(entries); err != nil {
-		f.Error(err)
+	statuses := map[string]blackboard.Status{}
+	for t := range s.Tasks() {
+		statuses[t.ID] = t.Status
+	}
+	for _, d := range transition.Replay(entries, statuses, true) {
+		f.Error(d.Message)
 	}
 	merged, want, n := map[string]int{}, []string{}, 0
 	for _, e := range entries {

@@ -18,10 +18,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"gopkg.in/yaml.v3"
 
 	"liza/pkg/base/norace"
+	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
-	"liza/pkg/board/store/storetest"
+	"liza/pkg/board/transition"
 	"liza/pkg/face/cli"
 	"liza/pkg/run/sandbox"
 )
@@ -201,11 +203,32 @@ func possible(env *testscript.Env) {
 		if err != nil {
 			return nil // a script about journals that cannot be read
 		}
-		if err := storetest.Trace(entries); err != nil {
-			env.T().Fatal(path, err)
+		for _, d := range transition.Replay(entries, statusesIn(filepath.Dir(path)), false) {
+			env.T().Fatal(path, d.Message)
 		}
 		return nil
 	})
+}
+
+// statusesIn are those of the tasks of a board in a folder; nil when it cannot be read.
+func statusesIn(dir string) map[string]blackboard.Status {
+	var board struct {
+		Tasks []struct {
+			ID     string
+			Status blackboard.Status
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "state.yaml"))
+	if err != nil || yaml.Unmarshal(data, &board) != nil {
+		return nil
+	}
+	statuses := map[string]blackboard.Status{}
+	for _, t := range board.Tasks {
+		if t.Status.Known() { // else a script about mistakes in the file
+			statuses[t.ID] = t.Status
+		}
+	}
+	return statuses
 }
 
 func repository(env *testscript.Env, tmp string) error {

@@ -97,7 +97,9 @@ func (v Validated) Next() string {
 	switch {
 	case v.restore && v.File == BoardName:
 		return "liza restore --list"
-	case all(func(x blackboard.Violation) bool { return x.Rule == RuleJournal }):
+	case all(func(x blackboard.Violation) bool {
+		return x.Rule == RuleJournal || x.Rule == RuleHistory && x.Next == NextSeal
+	}):
 		return NextSeal
 	case all(func(x blackboard.Violation) bool { return x.Fixable }):
 		return "liza validate --fix"
@@ -123,8 +125,18 @@ func (p *Board) facts(ctx context.Context, i *store.Inspection) (audit.Evidence,
 	f.Archive = &history.Archive{Dir: p.Project.ArchiveDir()}
 	f.Processes = p.Processes
 	var err error
-	if f.JournalProblems, err = p.journalProblems(ctx, i.State.Revision); err != nil || p.Repo == nil {
+	if f.JournalProblems, err = p.journalProblems(ctx, i.State.Revision); err != nil {
 		return f, err
+	}
+	if p.History {
+		s := i.State
+		if i.Previous != nil { // an edit by hand gets its entry with the next write
+			s = i.Previous
+		}
+		f.JournalProblems = append(slices.Clip(f.JournalProblems), p.replayed(ctx, s)...)
+	}
+	if p.Repo == nil {
+		return f, nil
 	}
 	err = gitFacts(ctx, p.Repo, i.State, p.Remote, p.Store.View, &f)
 	return f, err

@@ -63,8 +63,8 @@ func (h Histories) Known(ctx context.Context, task string) error {
 		if _, err := os.Stat(h.Interactions(task).File()); err == nil {
 			return nil
 		}
-		if t, _, err := h.ArchivedTask(task); err == nil && t != nil {
-			return nil
+		if t, _, err := h.ArchivedTask(task); err != nil || t != nil {
+			return err
 		}
 	}
 	if err != nil {

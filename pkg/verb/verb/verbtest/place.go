@@ -20,7 +20,7 @@ import (
 	"liza/pkg/board/config"
 	"liza/pkg/board/history"
 	"liza/pkg/board/store"
-	"liza/pkg/board/store/storetest"
+	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/git/gittest"
 	"liza/pkg/code/project"
@@ -267,6 +267,20 @@ func (p *Place) AddTask(id string, after ...string) {
 		DoneWhen: id + ".md contains a word", Scope: "IN: " + id + ".md", Type: "docs", DependsOn: after}}))
 }
 
+// statuses are those of all tasks, archived ones included.
+func (p *Place) statuses() map[string]blackboard.Status {
+	tasks := map[string]blackboard.Status{}
+	if p.TaskArchive != nil {
+		for id, t := range p.TaskArchive.Archived() {
+			tasks[id] = t.Status
+		}
+	}
+	for t := range p.State().Tasks() {
+		tasks[t.ID] = t.Status
+	}
+	return tasks
+}
+
 // Sound checks that the board is valid, the journal agrees, and nothing is left over but
 // the worktrees of the given tasks.
 func (p *Place) Sound(worktrees ...string) {
@@ -277,8 +291,10 @@ func (p *Place) Sound(worktrees ...string) {
 	}
 	if entries, err := (history.Journal{Path: p.Project.Journal()}).Read(history.Filter{}); err != nil {
 		p.TB.Error(err)
-	} else if err := storetest.Trace(entries); err != nil {
-		p.TB.Error(err)
+	} else {
+		for _, d := range transition.Replay(entries, p.statuses(), true) {
+			p.TB.Error(d.Message)
+		}
 	}
 	var want []string
 	for _, w := range worktrees {
