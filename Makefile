@@ -9,6 +9,7 @@ LDFLAGS := -X liza/pkg/face/cli.version=$(VERSION)
 FUZZTIME ?= 30s
 CRASHES ?= 5
 SEQUENCES ?= 100000
+SEQUENCES_SEED ?= 0
 FAULTS ?= 200
 FAULTS_SEED ?= 1
 MUTANTS ?= named
@@ -140,8 +141,8 @@ load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revisio
 model: ## everything that can be reached in small worlds: states explored, steps between them, and what holds in each
 	MODEL_FULL=1 go test ./pkg/board/transition -run '^TestModel$$' -v -count=1 -timeout 20m
 
-sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=100000; MODEL_SEED=N replays one)
-	MODEL_SEQUENCES=$(SEQUENCES) go test ./pkg/board/transition -run '^TestRandomSequences$$' -v -count=1 -timeout 60m
+sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=100000; SEQUENCES_SEED=N begins with one that a failure names)
+	go test ./pkg/board/transition -run '^TestRandomSequences$$' -v -count=1 -timeout 60m -rapid.checks=$(SEQUENCES) -rapid.seed=$(SEQUENCES_SEED)
 
 e2e-agents: ## real agent programs against a scripted model server: whole sprints, failures (AGENTS="claude codex")
 	@scripts/e2e-agents $(AGENTS)

@@ -1,24 +1,17 @@
 package transition
 
 import (
+	"flag"
+	"fmt"
 	"maps"
-	"math/rand/v2"
-	"os"
-	"runtime"
-	"runtime/debug"
-	"strconv"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"liza/pkg/board/blackboard"
-)
+	"pgregory.net/rapid"
 
-const (
-	modelSeed      = "MODEL_SEED"      // replays one random sequence, by the number that a failure prints
-	modelSequences = "MODEL_SEQUENCES" // how many there are in the long form (make sequences)
+	"liza/pkg/board/blackboard"
 )
 
 // largeTeam is a world that is too large to be explored.
@@ -39,8 +32,14 @@ func diamond(b *board) {
 
 // TestRandomSequences lets everything that can happen in a small world happen in random order: verbs of agents,
 // planner and people, crashes between any two of them, restarts, silence, and a clock that is
-// set forward and back. After each step everything holds that the exploration checks.
+// set forward and back. After each step everything holds that the exploration checks, and at the end the journal is
+// one that the replay accepts. A sequence that fails is cut down to few steps. `make sequences` has more of them; the flags are rapid's.
 func TestRandomSequences(t *testing.T) {
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.steps": "80"} {
+		if err := flag.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Parallel()
 	m := &stepMaker{size: largeTeam}
 	m.work()
@@ -55,97 +54,77 @@ func TestRandomSequences(t *testing.T) {
 		kinds[s.who] = append(kinds[s.who], s)
 	}
 	first := newWorld(newBoard(t), largeTeam, diamond)
-
-	if seed := number(t, modelSeed); seed > 0 {
-		if _, wrong := sequence(first, kinds, seed); wrong != "" {
-			t.Error(wrong)
-		}
-		return
-	}
-	sequences, base := number(t, modelSequences), uint64(1)
-	if sequences == 0 {
-		sequences = 100
-	} else {
-		base = uint64(time.Now().Unix())
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
-	}
-	var happened atomic.Int64
-	var failed sync.Once
-	var stop atomic.Bool
-	workers := uint64(runtime.GOMAXPROCS(0))
-	var all sync.WaitGroup
-	for k := range workers {
-		all.Go(func() {
-			for seed := base + k; seed < base+sequences && !stop.Load(); seed += workers {
-				n, wrong := sequence(first, kinds, seed)
-				happened.Add(int64(n))
-				if wrong != "" {
-					stop.Store(true)
-					failed.Do(func() { t.Errorf("%s=%d: %s", modelSeed, seed, wrong) })
-				}
-			}
-		})
-	}
-	all.Wait()
-	t.Logf("%d sequences from %s=%d on, %d steps", sequences, modelSeed, base, happened.Load())
-	if n := happened.Load(); n < int64(20*sequences) && !stop.Load() {
-		t.Errorf("%d steps in %d sequences: too little happened", n, sequences)
+	sequences, steps := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		q := &sequence{world: first.fork(), kinds: kinds}
+		q.world.lost = taskArchive{}
+		t.Repeat(map[string]func(*rapid.T){"a step": q.step})
+		q.replay(t)
+		sequences, steps = sequences+1, steps+len(q.names)
+	})
+	t.Logf("%d sequences, %d steps", sequences, steps)
+	if !t.Failed() && steps < 15*sequences {
+		t.Errorf("%d steps in %d sequences: too little happened", steps, sequences)
 	}
 }
 
-// number is a number of the environment, 0 when it is not there.
-func number(t *testing.T, name string) uint64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return 0
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+// how often something of a kind happens: of 25 steps.
+var often = slices.Concat(slices.Repeat([]stepKind{byTeam}, 20), []stepKind{byPlan, byPlan, byPeople, byFate, byFate})
+
+// A sequence is what has happened so far.
+type sequence struct {
+	world   *world
+	kinds   map[stepKind][]step
+	names   []string
+	journal []blackboard.Entry
 }
 
-// sequence lets about fifty things happen. It says how many did, and what is wrong.
-func sequence(first *world, kinds map[stepKind][]step, seed uint64) (n int, wrong string) {
-	random := rand.New(rand.NewPCG(seed, 4))
-	w := first.fork()
-	w.lost = taskArchive{}
-	var names []string
-	after := w.fork()
-	for range 1200 {
-		if n == 50 {
-			break
-		}
-		kind := byTeam
-		switch p := random.IntN(100); {
-		case p < 6:
-			kind = byFate
-		case p < 10:
-			kind = byPeople
-		case p < 18:
-			kind = byPlan
-		}
-		s := kinds[kind][random.IntN(len(kinds[kind]))]
+// step lets one thing happen, if one of some that are tried can.
+func (q *sequence) step(t *rapid.T) {
+	after := q.world.fork()
+	for range 25 {
+		s := rapid.SampledFrom(q.kinds[rapid.SampledFrom(often).Draw(t, "kind")]).Draw(t, "step")
 		if s.do(after) != nil {
 			continue // without a trace
 		}
-		after.TakeEntries(0)
-		n++
-		names = append(names, s.name)
-		look := invariants
-		if n%3 == 0 { // it takes as long as everything else
-			look = append(look[:len(look):len(look)], choices)
+		for _, e := range after.TakeEntries(0) {
+			e.Rev = len(q.names) + 2
+			q.journal = append(q.journal, e)
 		}
-		for _, inv := range look {
-			if what := inv.wrong(w, after); what != "" {
-				return n, "not true that " + inv.name + ": " + what + "\nafter: " + strings.Join(names, "\n       ")
-			}
-		}
-		w = after
-		after = w.fork()
+		q.names = append(q.names, s.name)
+		q.hold(t, after)
+		q.world = after
+		return
 	}
-	return n, ""
+}
+
+// hold checks what has to hold after a step.
+func (q *sequence) hold(t *rapid.T, after *world) {
+	look := invariants
+	if len(q.names)%3 == 0 { // it takes as long as everything else
+		look = append(look[:len(look):len(look)], choices)
+	}
+	for _, inv := range look {
+		if what := inv.wrong(q.world, after); what != "" {
+			t.Fatalf("not true that %s: %s\n%s", inv.name, what, q)
+		}
+	}
+}
+
+// replay follows the journal to what the board and the archive have.
+func (q *sequence) replay(t *rapid.T) {
+	tasks := map[string]blackboard.Status{}
+	maps.Copy(tasks, q.world.lost)
+	for task := range q.world.Tasks() {
+		tasks[task.ID] = task.Status
+	}
+	for _, d := range Replay(q.journal, tasks, true) {
+		t.Fatalf("%s\n%s", d.Message, q)
+	}
+}
+
+func (q *sequence) String() string {
+	return fmt.Sprintf("after %d steps: %s", len(q.names), strings.Join(q.names, "\n       "))
 }
 
 // clock sets the clock of the machine. Nobody beats meanwhile.

@@ -80,8 +80,8 @@ const every = ""
 
 type replay struct {
 	at    map[string][]reckoning // by task, the last one is now
-	last  blackboard.Entry   // with a revision
-	wrote map[string]bool    // the entries of the last revision, for those that are there twice
+	last  blackboard.Entry       // with a revision
+	wrote map[string]bool        // the entries of the last revision, for those that are there twice
 	found []Departure
 }
 
