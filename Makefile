@@ -14,6 +14,8 @@ FAULTS ?= 200
 FAULTS_SEED ?= 1
 MUTANTS ?= named
 MUTANTS_SEED ?= 1
+UNDO ?= 10
+UNDO_SEED ?= 1
 BENCHTIME ?= 1s
 # One set of flags, that of a release, for all that is built without the race detector: nothing is compiled twice.
 export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
@@ -47,7 +49,7 @@ PLAIN_TESTS := FuzzMerge3 FuzzMergeTexts FuzzPatch TestFilesChangedAtRandomAreMe
 	TestCrashOfAClaim TestCrashOfASubmission TestCrashOfAMerge TestCrashOfAVote TestCrashWhileSecretsAreStored TestAPlanIsAppliedWholeOrNotAtAll
 export PLAIN := $(subst $() ,|,$(strip $(PLAIN_TESTS)))
 
-.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash load model sequences mutants e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash load model sequences mutants undo reproduce e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -157,6 +159,18 @@ e2e-services: ## a sprint with PostgreSQL and Redis beside each run and each che
 
 mutants: ## known faults put into the code, each has to be seen by its tests (MUTANTS=N or all: N others of each core package, and the score)
 	MUTANTS=$(MUTANTS) MUTANTS_SEED=$(MUTANTS_SEED) go test ./pkg -run "Test$(if $(filter named,$(MUTANTS)),Named,Sampled)Mutants" -v -count=1 -timeout 12h
+
+undo: ## mends of the history taken back, each has to be noticed: 10 of the list, or as in `make undo N` (UNDO_SEED=1; UPDATE=1: N others, which are written into the list)
+	UNDO=$(or $(filter-out undo,$(MAKECMDGOALS)),$(UNDO)) UNDO_SEED=$(UNDO_SEED) UNDO_UPDATE=$(UPDATE) scripts/in-memory go test ./pkg -run '^TestUndoneMendsAreNoticed$$' -v -count=1 -timeout 12h
+
+reproduce: ## defects that were reported from outside: the version before shows them, today's does not (make reproduce ID: one)
+	REPRODUCE=$(or $(filter-out reproduce,$(MAKECMDGOALS)),all) scripts/in-memory go test ./pkg/face/cli -run '^TestWhatWasReportedIsMended$$' -v -count=1 -timeout 60m
+
+# The words behind `make undo` and `make reproduce` are not targets.
+ifneq ($(filter undo reproduce,$(MAKECMDGOALS)),)
+$(filter-out undo reproduce,$(MAKECMDGOALS)):
+	@:
+endif
 
 fuzz: ## every fuzz target for a while (FUZZTIME=30s each)
 	@grep -rn --include='*_test.go' -o 'func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test\.go:[0-9]*:func | |' | sort -u | while read -r dir target; do \

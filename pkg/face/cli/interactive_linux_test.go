@@ -390,6 +390,7 @@ esac
 			before := p.State().Task("task-1")
 			x := openTTY(t)
 			cmd := x.run(p.Dir, "liza", "attach", "coder-1")
+			x.wait("with you, until you leave talk.")
 			x.wait("the talk goes on")
 			x.until("the run is on the board", func() bool { return p.State().Agents["coder-1"].Child != nil })
 			first.wait("a person goes on with its work in a terminal")
