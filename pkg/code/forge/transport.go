@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Kind  string // github, gitlab or gitea
 	API   string // address of the API, without a slash at its end
+	Web   string // address of its pages, without a slash at its end; for File
 	Repo  string // owner/name; GitLab: with groups
 	Token string
 	Email string // user of the token, which Jira Cloud requires
@@ -26,6 +27,22 @@ type Options struct {
 	HTTP *http.Client                                     // nil: the usual one, with a time limit
 	Now  func() time.Time                                 // required
 	Wait func(ctx context.Context, d time.Duration) error // required: for back-off and rate limits
+}
+
+// File is the web address of the content of a file in a commit.
+func (o Options) File(commit, path string) string {
+	at := strings.Split(path, "/")
+	for i := range at {
+		at[i] = url.PathEscape(at[i])
+	}
+	path = strings.Join(at, "/")
+	switch o.Kind {
+	case GitLab:
+		return o.Web + "/" + o.Repo + "/-/raw/" + commit + "/" + path
+	case Gitea:
+		return o.Web + "/" + o.Repo + "/raw/commit/" + commit + "/" + path
+	}
+	return o.Web + "/" + o.Repo + "/blob/" + commit + "/" + path + "?raw=true"
 }
 
 // The limits of a forge's answers and of waiting.

@@ -48,7 +48,7 @@ func (f *forges) options(ctx context.Context, d *verb.Service, cfg config.Land, 
 	if host == "" {
 		host = map[string]string{forge.GitHub: "https://github.com", forge.GitLab: "https://gitlab.com"}[cfg.Forge]
 	}
-	o := forge.Options{Kind: cfg.Forge, API: cfg.API, Repo: cfg.Repo, Now: f.system.Now, Wait: pause}
+	o := forge.Options{Kind: cfg.Forge, API: cfg.API, Web: strings.TrimSuffix(host, "/"), Repo: cfg.Repo, Now: f.system.Now, Wait: pause}
 	if o.API == "" && host == "" {
 		return refused("liza config set "+section+".url https://HOST", "the address of the forge is not known: %s.url is empty", section)
 	}
@@ -161,7 +161,11 @@ func (f *forges) lander(ctx context.Context, d *verb.Service) (*landing.Lander, 
 	if err != nil {
 		return nil, &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config show land", Message: err.Error()}
 	}
-	return &landing.Lander{Service: d, Forge: client, Pause: pause}, nil
+	l := &landing.Lander{Service: d, Forge: client, Pause: pause}
+	if o.Web != "" {
+		l.File = o.File
+	}
+	return l, nil
 }
 
 // tracker says where a tracker is, with the token of the person. The forge of land is taken when it is of this kind.

@@ -269,10 +269,10 @@ func (s Spec) shows(path string) bool {
 func usrLinks() []string { return []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} }
 
 // etc are the parts of /etc that are shown: names of users and hosts, certificates without private keys, the loader's cache,
-// git's settings, and those by which a company manages agent programs. Each mount costs time.
+// git's settings, those by which a company manages agent programs, and what a browser that makes pictures of pages reads. Each mount costs time.
 var etc = []string{
 	"passwd", "group", "nsswitch.conf", "hosts", "localtime", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "crypto-policies",
-	"alternatives", "ld.so.cache", "gitconfig", "gitattributes", "claude-code", "codex", "gemini-cli", "opencode", "os-release",
+	"alternatives", "ld.so.cache", "gitconfig", "gitattributes", "claude-code", "codex", "gemini-cli", "opencode", "os-release", "fonts", "chromium", "chromium.d",
 }
 
 // etcPartial is shown besides where nothing is mounted: to resolve names, because the network is the machine's, and because some

@@ -16,6 +16,7 @@ import (
 	"liza/pkg/code/merge"
 	"liza/pkg/code/review"
 	"liza/pkg/verb/board"
+	"liza/pkg/verb/checks"
 )
 
 // stuck is why a move of the integration branch was not made, in one line.
@@ -67,6 +68,7 @@ func (r *landing) land(ctx context.Context, u unit) error {
 	}
 	q = next
 	r.Service.Board.Failpoint("F1")
+	r.publish(ctx, u)
 	if q.Pushed != q.Commit {
 		if err := r.Service.Board.Repo.Push(ctx, r.Remote, git.RemoteChange{Ref: "refs/heads/" + q.Branch, New: q.Commit, Old: q.Pushed}); err != nil {
 			return err
@@ -256,7 +258,7 @@ func (r *landing) body(ctx context.Context, u unit, id string) string {
 			line("- Approved by %s", t.ApprovedBy)
 		}
 		for _, f := range r.exhibits(ctx, t) {
-			line("- Made by Liza and compared with its base: `%s` %s", strings.ReplaceAll(f.Name, "`", "'"), f.Says)
+			line("- Made by Liza and compared with its base: `%s` %s%s", strings.ReplaceAll(f.Name, "`", "'"), f.Says, r.links(r.shown[t.ID], f))
 		}
 		line("")
 	}
@@ -264,6 +266,54 @@ func (r *landing) body(ctx context.Context, u unit, id string) string {
 		line("Passed before the merge of each task: `%s`\n", strings.Join(checks, "`, `"))
 	}
 	return r.Service.Board.Secrets.Mask(b.String()) + mark(id) + "\n"
+}
+
+// evidenceBranch begins the names of branches with the evidence of tasks, each a commit of files alone. They stay: links lead there.
+const evidenceBranch = "refs/heads/liza-evidence/"
+
+// publish pushes the evidence of the tasks of a unit that the remote does not have, so that the text of the request can lead to it. What
+// cannot be pushed is listed without links.
+func (r *landing) publish(ctx context.Context, u unit) {
+	r.shown = map[string]string{}
+	if r.File == nil {
+		return
+	}
+	for _, t := range u.tasks {
+		if len(r.exhibits(ctx, t)) == 0 {
+			continue
+		}
+		kept, err := r.Service.Board.Repo.KeptFiles(ctx, t.ID, t.ReviewCommit)
+		if err != nil || kept == "" {
+			continue // removed since
+		}
+		ref := evidenceBranch + t.ID + "-" + kept[:9]
+		there, err := r.Service.Board.Repo.RemoteRefs(ctx, r.Remote, ref)
+		if err == nil && there[ref] == "" {
+			err = r.Service.Board.Repo.Push(ctx, r.Remote, git.RemoteChange{Ref: ref, New: kept})
+			there = map[string]string{ref: kept}
+		}
+		if err != nil {
+			r.out.Problems = append(r.out.Problems, fmt.Sprintf("cannot push the evidence of %s: %v; the request lists it without links", t.ID, err))
+		} else if there[ref] == kept {
+			r.shown[t.ID] = kept
+		}
+	}
+}
+
+// links lead to a file and its base, a picture as a picture; "" without the commit.
+func (r *landing) links(commit string, f review.Exhibit) string {
+	if commit == "" || f.Result == review.Gone {
+		return ""
+	}
+	picture, ours := "", r.File(commit, checks.Candidate+"/"+f.Name)
+	if strings.HasPrefix(f.Kind, "image/") {
+		picture = "!"
+	}
+	text := fmt.Sprintf(": %s[now](%s)", picture, ours)
+	if f.Result == review.Differs {
+		text += fmt.Sprintf(" %s[before](%s)", picture, r.File(commit, checks.Base+"/"+f.Name))
+	}
+	return text
 }
 
 // exhibits are the files that were made of a task's reviewed commit.

@@ -20,7 +20,8 @@ import (
 type Lander struct {
 	Service *verb.Service
 	Forge   forge.Client
-	Remote  string // git remote; empty: land.remote
+	Remote  string                           // git remote; empty: land.remote
+	File    func(commit, path string) string // web address of a file in a pushed commit; nil: requests have no links to files
 	Pause   func(ctx context.Context, d time.Duration) error
 }
 
@@ -59,6 +60,7 @@ type landing struct {
 	merged []*blackboard.Task // of the sprint, with changes, the oldest merge first
 	base   string             // name of the base branch on the remote
 	tip    string             // its commit
+	shown  map[string]string  // commits with the evidence of tasks that the remote has
 	out    Landed
 }
 
