@@ -49,7 +49,7 @@ PLAIN_TESTS := FuzzMerge3 FuzzMergeTexts FuzzPatch TestFilesChangedAtRandomAreMe
 	TestCrashOfAClaim TestCrashOfASubmission TestCrashOfAMerge TestCrashOfAVote TestCrashWhileSecretsAreStored TestAPlanIsAppliedWholeOrNotAtAll
 export PLAIN := $(subst $() ,|,$(strip $(PLAIN_TESTS)))
 
-.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash load model sequences mutants undo reproduce e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash load model sequences mutants undo reproduce sometimes e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -171,6 +171,9 @@ ifneq ($(filter undo reproduce,$(MAKECMDGOALS)),)
 $(filter-out undo reproduce,$(MAKECMDGOALS)):
 	@:
 endif
+
+sometimes: ## the places marked `// sometimes:` in the code: is each reached by the tests that testdata/sometimes.yaml names (RECORD=packages or record: find them)
+	SOMETIMES=$(or $(RECORD),all) scripts/in-memory go test ./pkg -run '^TestRarePlacesAreReached$$' -v -count=1 -timeout 90m
 
 fuzz: ## every fuzz target for a while (FUZZTIME=30s each)
 	@grep -rn --include='*_test.go' -o 'func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test\.go:[0-9]*:func | |' | sort -u | while read -r dir target; do \

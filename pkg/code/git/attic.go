@@ -69,6 +69,7 @@ func (s *session) saveCommit(ctx context.Context, w Work, commit string) (ref st
 	}
 	for _, one := range all {
 		if one.Commit == commit {
+			// sometimes: a lost commit is saved already
 			return one.Ref, false, nil
 		}
 	}
@@ -87,6 +88,7 @@ func (s *session) saveContent(ctx context.Context, w Work, held holding) (ref st
 		return "", false, err
 	}
 	if one, found := held.savedIn(all); found {
+		// sometimes: unsaved work is saved already
 		return one.Ref, false, nil
 	}
 	var parents []string

@@ -141,6 +141,7 @@ func (k Knowledge) Condensed(ctx context.Context, job *Condense, answer exitcmd.
 		return nil
 	})
 	if errors.Is(err, errChangedMeanwhile) {
+		// sometimes: entries changed while a summary was made
 		return k.notCondensed(ctx, job, "the entries are no longer those that were sent")
 	}
 	return "", err
@@ -193,6 +194,7 @@ func (k Knowledge) consolidate(ctx context.Context, job *Condense, exit *exitcmd
 		return nil
 	})
 	if errors.Is(err, errChangedMeanwhile) {
+		// sometimes: facts changed while they were condensed
 		return k.notCondensed(ctx, job, "the facts are no longer those that were sent")
 	}
 	return "", err

@@ -155,6 +155,7 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		out.Done, err = v.Board.Event(ctx, "submit", in.Task, accept)
 	}
 	if out.Already && event.Submission != nil {
+		// sometimes: a submission is repeated
 		out.Commit = event.Submission.Commit
 	}
 	return out, err
@@ -382,6 +383,7 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		if back, err := v.verbs.Worktrees.PutBack(ctx, in.Task, v.verbs.caller()); err != nil {
 			out.Notices = append(out.Notices, err.Error())
 		} else if back != "" {
+			// sometimes: a reviewer changed the worktree, and it is put back
 			out.Notices = append(out.Notices, "the worktree is back at what was submitted; "+back)
 		}
 	}
@@ -415,6 +417,7 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		return err
 	})
 	if out.OverruledWhy != "" {
+		// sometimes: error findings overrule an approval
 		out.OverruledBy = "gate"
 	}
 	if err == nil && (in.Verdict == Reject || in.Verdict == Approve) && !out.Already {

@@ -104,6 +104,7 @@ func (l local) Provide(ctx context.Context, c Claim) (Provided, error) {
 		out.Warnings = append(out.Warnings, "removed "+file+", a lock file that a killed git left")
 	}
 	if p.Lost != "" {
+		// sometimes: a folder that is not a worktree was in the way
 		out.Warnings = append(out.Warnings, "a folder that was not a worktree was moved to "+p.Lost)
 	}
 	if p.Created {
@@ -180,6 +181,7 @@ func (w trees) setUp(ctx context.Context, task, commit string) error {
 		}
 		for _, line := range e.Tail {
 			if told, ok := strings.CutPrefix(line, "liza: the service "); ok {
+				// sometimes: a service does not start for the setup
 				why = "the service " + told
 			}
 		}
@@ -273,6 +275,7 @@ func (w trees) make(ctx context.Context, p git.Provide) (git.Provided, error) {
 	case err == nil:
 		err = w.board.Repo.UnlockWorktree(ctx, p.ID)
 	case p.Keep:
+		// sometimes: a claim that failed gives its worktree up
 		err = errors.Join(err, w.board.Repo.Abandon(context.WithoutCancel(ctx), p.ID, nonce))
 	}
 	return got, err
@@ -291,6 +294,7 @@ func (l local) Leave(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 		w, err := l.board.Repo.Inspect(ctx, filepath.Join(l.board.Project.Root, t.Worktree))
 		if work = err == nil && w.Exists; work {
 			if len(w.Dirty) > 0 {
+				// sometimes: a release saves changes that were not committed
 				attic, _ = l.Save(ctx, t.ID, "release")
 			}
 			work = len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix
@@ -317,6 +321,7 @@ func (w trees) TakeOver(ctx context.Context, s *blackboard.State, t *blackboard.
 	}
 	taken, err := w.board.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), tip)})
 	if taken.Moved {
+		// sometimes: a killed run's commits come into the repository
 		w.board.Failpoint("taken over")
 	}
 	return taken, err
@@ -383,6 +388,7 @@ func (w trees) settle(ctx context.Context) ([]string, error) {
 			return did, err
 		}
 		if taken.Moved {
+			// sometimes: the next start takes over what a killed run committed
 			did = append(did, fmt.Sprintf("took over commit %.9s of %s, whose run was killed", taken.Commit, id))
 		}
 	}
@@ -392,6 +398,7 @@ func (w trees) settle(ctx context.Context) ([]string, error) {
 // tellTaken tells of commits that are not on the task's branch.
 func (w trees) tellTaken(ctx context.Context, id string, taken git.Taken, late bool) error {
 	if len(taken.Others) > 0 {
+		// sometimes: a run left commits on other branches
 		w.board.Warn(ctx, id, blackboard.ActionCommitsElsewhere, "commits on other branches, or in the stash, were saved as "+prose.Few(taken.Others, 5))
 	}
 	if taken.Attic == "" && taken.Refused == "" {
@@ -402,6 +409,7 @@ func (w trees) tellTaken(ctx context.Context, id string, taken git.Taken, late b
 		kept = "; saved as " + taken.Attic
 	}
 	if late {
+		// sometimes: work came after the submission
 		return w.tellLate(ctx, id, what+kept)
 	}
 	w.board.Warn(ctx, id, blackboard.ActionCommitsRefused, prose.FirstLine(what+" was not taken over: "+taken.Refused+kept))
@@ -476,6 +484,7 @@ func (w *Worktrees) PutBack(ctx context.Context, id, reviewer string) (string, e
 	}
 	what := prose.Few(back.Changes, 10)
 	if back.Attic != "" {
+		// sometimes: a reviewed worktree is put back, and what was there saved
 		what += "; saved as " + back.Attic
 	}
 	coder := s.Agents[t.AssignedTo]
