@@ -185,6 +185,15 @@ func tempPrefix(path string) string {
 
 func dead(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
+// Sync makes the content of a file, or the names in a folder, durable.
+func Sync(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

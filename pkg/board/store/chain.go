@@ -74,6 +74,9 @@ func (k snapshots) begin(v *version, path string) chainEnd {
 			return chainEnd{}
 		}
 	}
+	if safefile.Sync(k.copyPath(name)) != nil || safefile.Sync(k.dir) != nil { // the editor of a person need not have done it
+		return chainEnd{}
+	}
 	if all, err := k.copies(); err == nil {
 		for _, old := range surplus(all, now) {
 			os.Remove(chainOf(old.Path))
@@ -103,6 +106,14 @@ func (k snapshots) extend(c chainEnd, before, next *version) chainEnd {
 	c.Size += int64(len(line))
 	c.Links++
 	return c
+}
+
+// sync makes a chain durable. Without power the board may be lost to an edit that was not durable: the newest revision has to be here.
+func (k snapshots) sync(c chainEnd) error {
+	if c.Copy == "" {
+		return nil
+	}
+	return safefile.Sync(k.chainPath(c.Copy))
 }
 
 // links lists the changes that follow a copy.

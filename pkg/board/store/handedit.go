@@ -424,14 +424,17 @@ func (f *File) note(rec record) {
 	}
 	data, _ := json.Marshal(rec)
 	if os.MkdirAll(f.kept.dir, 0o755) == nil {
-		_ = put(f.committedPath(), append(data, '\n'))
+		_ = safefile.Replace(f.committedPath(), append(data, '\n'), 0o644)
 	}
 }
 
-// put replaces a file that need not survive a power loss.
+// put replaces a file. After a power loss there is the old content or the new one, never a part.
 func put(path string, data []byte) error {
 	temp := fmt.Sprintf("%s.tmp-%d", path, os.Getpid())
 	err := os.WriteFile(temp, data, 0o644)
+	if err == nil {
+		err = safefile.Sync(temp)
+	}
 	if err == nil {
 		err = os.Rename(temp, path)
 	}
@@ -485,13 +488,19 @@ func (f *File) keepConflict(side string, data []byte) (string, error) {
 	return path, nil
 }
 
-// settle records the write (W10). The state is on disk already, so the record may fail or be lost with the power: the next
-// writer accepts a state with a higher revision than the record's.
+// settle records the write (W10). The state is on disk already, so the record may fail or be an older one after a loss of power:
+// the next writer accepts a state with a higher revision than the record's.
 func (f *File) settle(v *version, chain chainEnd, key string, journal history.Link) {
 	f.keep(v)
 	rec := record{Revision: v.base.Revision, SHA256: hexSum(v.sum()), At: blackboard.TimeOf(f.o.Now()), Stamp: v.stamp, Chain: chain, Key: key, Journal: journal}
 	f.prove(rec, v)
+	synced := make(chan struct{})
+	go func() { // the file system makes both durable at once
+		defer close(synced)
+		_ = f.kept.sync(chain)
+	}()
 	f.note(rec)
+	<-synced
 }
 
 // written returns the version that Liza wrote last, or nil if no snapshot has it.

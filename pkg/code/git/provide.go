@@ -275,6 +275,9 @@ func (j *providing) add(ctx context.Context, start string, newBranch bool) error
 		}
 		return err
 	}
+	if err := syncWorktree(ctx, j.adminDir(j.got.Path), j.got.Path); err != nil {
+		return err
+	}
 	j.got.Created, j.got.Head = true, start
 	return nil
 }
@@ -427,8 +430,9 @@ func unmade(admin string) bool {
 }
 
 // dropUnfinished removes git's entries of worktrees whose git was killed while it wrote them: there is no commondir or an
-// empty one, which makes every list of worktrees fail, and no index, so nothing was checked out. An entry stays while a git
-// process of this repository lives: it may be writing just now.
+// empty one, which makes every list of worktrees fail, and no index, so nothing was checked out. With an index a loss of power has
+// emptied the file: it is written again, it says the same in each. An entry stays while a git process of this repository lives: it may
+// be writing just now.
 func (s *session) dropUnfinished() {
 	worktrees := filepath.Join(s.place.CommonDir, "worktrees")
 	entries, err := os.ReadDir(worktrees)
@@ -438,14 +442,18 @@ func (s *session) dropUnfinished() {
 	for _, e := range entries {
 		admin := filepath.Join(worktrees, e.Name())
 		common, err := os.Stat(filepath.Join(admin, "commondir"))
-		if err == nil && common.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) || exists(filepath.Join(admin, "index")) {
+		if err == nil && common.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		info, err := os.Lstat(admin)
 		if err != nil || !info.IsDir() {
 			continue
 		}
-		if ownerGone(info, []string{s.place.Root, s.place.CommonDir, filepath.Join(s.place.Root, worktreesDir)}) == nil {
+		switch whole := exists(filepath.Join(admin, "index")); {
+		case ownerGone(info, []string{s.place.Root, s.place.CommonDir, filepath.Join(s.place.Root, worktreesDir)}) != nil:
+		case whole:
+			_ = safefile.Replace(filepath.Join(admin, "commondir"), []byte("../..\n"), 0o644)
+		default:
 			_ = os.RemoveAll(admin) // what cannot be removed is told by git
 		}
 	}

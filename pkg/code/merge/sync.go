@@ -67,6 +67,9 @@ func (m *Merger) syncOnce(ctx context.Context, from, base string, dry bool) (Syn
 	if err := v.free(ctx); err != nil {
 		return out, err
 	}
+	if err := m.Repo.SyncCommit(ctx, base, "", v.old); err != nil {
+		return out, err
+	}
 	if out.Commit, err = v.merged(ctx, base, true); err != nil {
 		return out, err
 	}

@@ -20,8 +20,8 @@ func (g Merges) AcceptIntegration(ctx context.Context, reason string) (integrati
 		if b.Tip == "" {
 			return board.Refuse("liza integration restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
 		}
-		var err error
-		if b.Known != "" { // what Liza left may be on the way to be forgotten
+		err := g.verbs.Board.Repo.SyncCommit(ctx, b.Tip, "refs/heads/"+b.Branch, b.Known)
+		if err == nil && b.Known != "" { // what Liza left may be on the way to be forgotten
 			b.Saved, err = g.verbs.Board.Repo.Keep(ctx, integration.KeptTips, b.Known, b.Tip)
 		}
 		g.verbs.Board.Failpoint("I1")

@@ -126,6 +126,11 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		}
 		event.Submission = &facts
 	}
+	if facts := event.Submission; facts != nil && facts.Commit != "" && facts.Unsound == "" && facts.BaseIsAncestor {
+		if err := v.Board.Repo.SyncCommit(ctx, facts.Commit, "refs/heads/"+git.TaskBranch(in.Task), t.BaseCommit); err != nil {
+			return out, err
+		}
+	}
 	// Before the board says that there is something to review: a reviewer may be on another host.
 	published, err := v.Worktrees.PublishSubmission(ctx, s, in.Task, event)
 	if err != nil {
