@@ -11,6 +11,7 @@ CRASHES ?= 5
 SEQUENCES ?= 100000
 SEQUENCES_SEED ?= 0
 FAULTS ?= 200
+LOSSES ?= 10000
 FAULTS_SEED ?= 1
 MUTANTS ?= named
 MUTANTS_SEED ?= 1
@@ -50,6 +51,7 @@ PLAIN_TESTS := FuzzMerge3 FuzzMergeTexts FuzzPatch TestFilesChangedAtRandomAreMe
 export PLAIN := $(subst $() ,|,$(strip $(PLAIN_TESTS)))
 
 .PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash load model sequences mutants undo reproduce sometimes e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash power load model sequences mutants undo reproduce e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,6 +137,9 @@ screenshots: ## pictures of every view of the page, at 1400, 800 and 390 pixels,
 
 crash: ## crash tests in their long form: every step killed 50 times, a whole team killed 25 times (CRASHES=5, CRASH_SEED=N)
 	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
+
+power: ## the power goes under the real programs and the real git on a file system that forgets what was not synced (LOSSES=10000, POWER_FIRST=0; POWER_SEED=N replays one train; needs /dev/fuse and root)
+	POWER_LOSSES=$(LOSSES) scripts/in-memory go test ./pkg/face/power -run '^TestNothingAcknowledged' -v -count=1 -timeout 12h
 
 load: ## 12 coders, 4 reviewers and 60 tasks with scripted agents: every revision is checked, time and overhead per task; a board with 1,000 merges against an empty one; trains of 20 and 40 tasks; a page of 2,000 tasks; builds in the wall
 	STORE_TEST_FULL=1 go test ./pkg/code/merge -run 'TestATrainFinds|TestATrainIsFaster' -parallel 1 -v -count=1 -timeout 20m
