@@ -3,6 +3,7 @@
 package power
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -55,7 +56,7 @@ func (t *train) tidy(kind string) {
 	if kind == "accept" { // git refuses to write a branch whose file is empty
 		t.run("sh", "-c", "[ -s .git/refs/heads/integration ] || rm -f .git/refs/heads/integration")
 	}
-	a := t.run("sh", slices.Concat([]string{"-c", tidying, "sh"}, own)...)
+	a := t.run("sh", slices.Concat([]string{"-c", tidying, cmp.Or(t.acked.refs["refs/heads/integration"], t.acked.refs["refs/heads/main"])}, own)...)
 	t.trail = append(t.trail, "tidy: "+strings.TrimSpace(a.text))
 	for _, id := range claimed {
 		if strings.Contains(a.text, "broken "+id+"\n") {
@@ -66,10 +67,10 @@ func (t *train) tidy(kind string) {
 	}
 }
 
-// tidying repairs the person's checkout, and removes worktrees whose work was not handed in and did not reach the disk whole.
+// tidying ($0 is a commit that is durable) repairs the person's checkout, and removes worktrees whose work was not handed in and did not reach the disk whole.
 const tidying = `
 for f in .git/worktrees/*/commondir; do [ ! -e "$f" ] || [ -s "$f" ] || echo ../.. >"$f"; done
-git rev-parse -q --verify "HEAD^{tree}" >/dev/null || { echo main; rm -f .git/refs/heads/main .git/refs/heads/main.lock; git update-ref refs/heads/main integration; }
+git rev-parse -q --verify "HEAD^{tree}" >/dev/null || { echo main; rm -f .git/refs/heads/main .git/refs/heads/main.lock; git update-ref refs/heads/main "$0"; }
 git status --porcelain >/dev/null || { echo index; rm -f .git/index .git/index.lock; git reset -q; }
 whole() { git rev-list --objects "$1" >"$TMPDIR/objects" && cut -d' ' -f1 "$TMPDIR/objects" | git cat-file --batch >/dev/null; }
 for id; do

@@ -184,9 +184,13 @@ func (t *train) step(dark bool) (step, answer) {
 	}
 	if !a.dark {
 		t.stories[s.kind]++
-		was := t.acked.revision
+		was := t.acked
 		t.ack()
-		t.edited = t.edited && t.acked.revision == was // a write of Liza's takes an edit in
+		if t.acked.revision == was.revision { // nothing was written: the journal may still end with an entry that the next write cuts
+			t.acked.journal = was.journal
+		} else {
+			t.edited = false // a write of Liza's takes an edit in
+		}
 	}
 	return s, a
 }
