@@ -205,7 +205,7 @@ func (n *node) flushAll() {
 	}
 }
 
-// syncAll makes all durable, as an orderly unmount does.
+// syncAll makes all durable, as sync(1) does.
 func (d *disk) syncAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

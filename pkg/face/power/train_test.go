@@ -40,7 +40,7 @@ type train struct {
 	broken string   // what was acknowledged and is lost
 }
 
-// acknowledged is what stands after the last step that was answered with exit code 0.
+// acknowledged is what holds after the last step that was answered with exit code 0.
 type acknowledged struct {
 	revision int
 	journal  string
@@ -203,7 +203,7 @@ func (t *train) written(path string, content []byte) {
 	t.boards[n][string(content)] = true
 }
 
-// ack takes down what stands now.
+// ack takes down what holds now.
 func (t *train) ack() {
 	text, _ := t.disk.read(board)
 	entries, _ := t.disk.read(journal)
