@@ -50,8 +50,7 @@ PLAIN_TESTS := FuzzMerge3 FuzzMergeTexts FuzzPatch TestFilesChangedAtRandomAreMe
 	TestCrashOfAClaim TestCrashOfASubmission TestCrashOfAMerge TestCrashOfAVote TestCrashWhileSecretsAreStored TestAPlanIsAppliedWholeOrNotAtAll
 export PLAIN := $(subst $() ,|,$(strip $(PLAIN_TESTS)))
 
-.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash load model sequences mutants undo reproduce sometimes e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
-.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash power load model sequences mutants undo reproduce e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash power load model sequences mutants undo reproduce sometimes e2e-agents e2e-gitea e2e-services mcp-inspector hosts figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
