@@ -53,8 +53,8 @@ func (t *train) tidy(kind string) {
 			claimed = append(claimed, one.ID)
 		}
 	}
-	if kind == "accept" { // git refuses to write a branch whose file is empty
-		t.run("sh", "-c", "[ -s .git/refs/heads/integration ] || rm -f .git/refs/heads/integration")
+	if kind == "accept" { // a commit that was not accepted may be broken, and git refuses to write a branch whose file is empty
+		t.run("sh", "-c", "git rev-list --objects refs/heads/integration | cut -d' ' -f1 | git cat-file --batch >/dev/null && git rev-list -1 refs/heads/integration || rm -f .git/refs/heads/integration")
 	}
 	a := t.run("sh", slices.Concat([]string{"-c", tidying, cmp.Or(t.acked.refs["refs/heads/integration"], t.acked.refs["refs/heads/main"])}, own)...)
 	t.trail = append(t.trail, "tidy: "+strings.TrimSpace(a.text))

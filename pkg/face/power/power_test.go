@@ -145,9 +145,9 @@ func (t *train) lose() (loss, string) {
 	kind := losses[t.r.IntN(len(losses))]
 	s, a := t.step(true)
 	under := t.refs(t.disk)
-	where := s.kind + ", under way"
+	where, underWay := s.kind+", under way", s.kind
 	if !a.dark {
-		where = "after " + s.kind
+		where, underWay = "after "+s.kind, ""
 	}
 	t.trail = append(t.trail, fmt.Sprintf("--- the power goes: %s (%s)", where, kind))
 	after := t.disk.after(kind, t.r)
@@ -159,7 +159,7 @@ func (t *train) lose() (loss, string) {
 		t.fail("%v", err)
 		return kind, where
 	}
-	t.check(s.kind, under)
+	t.check(underWay, under)
 	if t.broken == "" {
 		entries := t.acked.journal // there may be entries of a write that was not finished, which the next one cuts
 		t.ack()
