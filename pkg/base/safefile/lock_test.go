@@ -12,7 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // holdMark makes the test binary a process that takes the lock named and says so.
@@ -202,6 +205,23 @@ func TestACancelledWaiterLeavesTheLockToOthers(t *testing.T) {
 	if _, err := Lock(ctx, path, Holder{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("a context that has ended takes the lock: %v", err)
 	}
+}
+
+// A call whose time is over asks the system for nothing: it would be left behind, and could open the file again when its folder is gone.
+func TestACallWhoseTimeIsOverLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "a.lock")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := wait(ctx, queue{fd: -1}, flock.New(path)); !errors.Is(err, context.Canceled) {
+			t.Errorf("the call ends with %v", err)
+		}
+		synctest.Wait() // for what it has left behind
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the file was opened: %v", err)
+		}
+	})
 }
 
 func TestALinkIsNoLock(t *testing.T) {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +49,19 @@ func TestAListShortensALongReasonOfABlock(t *testing.T) {
 	v := Build(s, Input{Now: now})
 	if row := v.Tasks[0]; len(v.Waiting[0].Text) > 200 || len(row.Note) > 200 || !strings.HasSuffix(row.Note, "…") || row.BlockedReason != long {
 		t.Errorf("waiting %q, note %q, reason %q", v.Waiting[0].Text, row.Note, row.BlockedReason)
+	}
+}
+
+// The page draws a task again when a text that a person told its agent has got further; what Liza itself tells is not drawn.
+func TestARowSaysWhereATextToItsAgentIs(t *testing.T) {
+	t.Parallel()
+	s := (&blackboard.State{}).With(&blackboard.Task{ID: "t", Status: blackboard.Claimed}, &blackboard.Task{ID: "over", Status: blackboard.Merged})
+	at := func(state string) *blackboard.Receipt { return &blackboard.Receipt{State: state} }
+	s.HumanNotes = []*blackboard.Note{{ID: "note-1", For: "t", Receipt: at("queued")}, {ID: "note-2", For: "t", Receipt: at("seen")},
+		{ID: "note-3", For: "t", Receipt: at("delivered"), Run: "a mark"}, {ID: "note-4", For: "t"}, {ID: "note-5", For: "over", Receipt: at("seen")}}
+	rows, err := json.Marshal(Build(s, Input{Now: now}).Tasks)
+	if err != nil || strings.Count(string(rows), `"told"`) != 1 || !strings.Contains(string(rows), `"told":["queued","seen"]`) {
+		t.Errorf("the rows are %s: %v", rows, err)
 	}
 }
 
