@@ -44,14 +44,17 @@ func (s *State) Liveness(agentID string, now time.Time, p ProcessFacts) (Livenes
 	if a == nil {
 		return Unknown, fmt.Sprintf("%s is not registered", agentID)
 	}
+	if reason := unreadable(a.LeaseExpires); reason != "" {
+		return Unknown, reason
+	}
+	if reason := gone(a, p); reason != "" { // whatever the clocks say
+		return Dead, reason
+	}
 	if reason := s.incredible(a.LeaseExpires, now, p); reason != "" {
 		return Unknown, reason
 	}
 	if beat, ok := a.Heartbeat.At(); ok && beat.Sub(now) > farFuture {
 		return Unknown, fmt.Sprintf("the heartbeat %s is in the future", a.Heartbeat)
-	}
-	if reason := gone(a, p); reason != "" {
-		return Dead, reason
 	}
 	return s.byLease(a.LeaseExpires, now)
 }
@@ -83,14 +86,23 @@ func RegistrationOf(a *Agent, generation string) bool {
 	return a != nil && (generation == "" || a.Generation == "" || a.Generation == generation)
 }
 
-// incredible says why nothing may be concluded from a lease, or "".
-func (s *State) incredible(lease Time, now time.Time, p ProcessFacts) string {
-	until, ok := lease.At()
-	switch {
+// unreadable says why a lease is not a time, or "".
+func unreadable(lease Time) string {
+	switch _, ok := lease.At(); {
 	case lease.None():
 		return "there is no lease"
 	case !ok:
 		return fmt.Sprintf("the lease '%s' is not a time", lease)
+	}
+	return ""
+}
+
+// incredible says why nothing may be concluded from a lease, or "".
+func (s *State) incredible(lease Time, now time.Time, p ProcessFacts) string {
+	until, _ := lease.At()
+	switch reason := unreadable(lease); {
+	case reason != "":
+		return reason
 	case until.Sub(now) > s.Duration("lease_duration")+farFuture:
 		return fmt.Sprintf("the lease %s is too far in the future", lease)
 	case p.ClockJumped:

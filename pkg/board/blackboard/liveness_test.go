@@ -46,6 +46,8 @@ func TestWhetherARegistrationLives(t *testing.T) {
 		{"a lease that is null", entry(1, 1, "h", "b", "null", seconds(0)), here, Unknown, "there is no lease"},
 		{"a lease that is not a time", entry(2, 1, "h", "b", "soon", seconds(0)), here, Unknown, "the lease 'soon' is not a time"},
 		{"a lease far in the future", entry(1, 1, "h", "b", seconds(86400), seconds(0)), here, Unknown, "is too far in the future"},
+		{"a lease far in the future of a process that has ended", entry(2, 1, "h", "b", seconds(86400), seconds(0)), here, Dead, "process 2 is gone"},
+		{"the clock jumped, and the process has ended", entry(2, 1, "h", "b", seconds(60), seconds(0)), ProcessFacts{Host: "h", BootID: "b", Running: here.Running, ClockJumped: true}, Dead, "process 2 is gone"},
 		{"a heartbeat far in the future", entry(1, 1, "h", "b", seconds(60), seconds(86400)), here, Unknown, "is in the future"},
 	} {
 		s := &State{Agents: map[string]*Agent{}, Defaults: Settings{"lease_duration": 1800, "lease_grace": 60}}

@@ -61,7 +61,7 @@ func (k snapshots) chainFor(before *version, rec record, path string) chainEnd {
 // beginChain keeps a copy of a version, to which a chain may be added.
 func (k snapshots) begin(v *version, path string) chainEnd {
 	now := k.now().UTC()
-	if os.MkdirAll(k.dir, 0o755) != nil {
+	if safefile.MakeFolder(k.dir, 0o755) != nil {
 		return chainEnd{}
 	}
 	name := fmt.Sprintf("%d-%s", v.base.Revision, now.Format(stampFormat))

@@ -388,6 +388,24 @@ func TestTheModeOfTheFileStays(t *testing.T) {
 	}
 }
 
+// A project, or its git folder alone, may be moved while a process writes: nothing is made where it was.
+func TestAWriteMakesNoGitFolderWhereOneWas(t *testing.T) {
+	t.Parallel()
+	for _, done := range []int{0, 1} { // the first write of a process, and a later one
+		p := newProject(t)
+		f := p.create(1)
+		for n := range done {
+			must(t, f.Update(t.Context(), op, note(fmt.Sprint("note-", n), "before")))
+		}
+		git := filepath.Join(p.dir, ".git")
+		must(t, os.Rename(git, git+"-elsewhere"))
+		_ = f.Update(t.Context(), op, note("last", "after")) // it may fail
+		if made, err := os.ReadDir(git); err == nil {
+			t.Errorf("after %d writes the git folder is there again, with %v", done, made)
+		}
+	}
+}
+
 // A board of a version that wrote finished tasks in full is read and kept as it is; a task becomes short when it is written.
 func TestALongFinishedTaskBecomesShortWhenItIsWritten(t *testing.T) {
 	t.Parallel()

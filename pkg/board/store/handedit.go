@@ -423,7 +423,7 @@ func (f *File) note(rec record) {
 		rec.MAC = k.Sign(rec.signed()...)
 	}
 	data, _ := json.Marshal(rec)
-	if os.MkdirAll(f.kept.dir, 0o755) == nil {
+	if safefile.MakeFolder(f.kept.dir, 0o755) == nil {
 		_ = safefile.Replace(f.committedPath(), append(data, '\n'), 0o644)
 	}
 }
@@ -478,7 +478,7 @@ func (f *File) keepConflict(side string, data []byte) (string, error) {
 		// sometimes: another edit was kept in the same second
 		path = filepath.Join(f.lizaDir(), fmt.Sprintf("conflict-%s-%d-%s.yaml", f.o.Now().UTC().Format(stampFormat), n, side))
 	}
-	err := os.MkdirAll(f.lizaDir(), 0o755)
+	err := safefile.MakeFolder(f.lizaDir(), 0o755)
 	if err == nil {
 		err = put(path, data)
 	}

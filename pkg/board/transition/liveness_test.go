@@ -29,9 +29,12 @@ func TestLivenessIsTheFirstVerdictThatMatches(t *testing.T) {
 		"a heartbeat 300 s ahead":          {func(a *blackboard.Agent, _ *blackboard.ProcessFacts) { a.Heartbeat = at(300 * time.Second) }, blackboard.Alive},
 		"a heartbeat further ahead":        {func(a *blackboard.Agent, _ *blackboard.ProcessFacts) { a.Heartbeat = at(301 * time.Second) }, blackboard.Unknown},
 		"a clock that jumped":              {func(_ *blackboard.Agent, p *blackboard.ProcessFacts) { p.ClockJumped = true }, blackboard.Unknown},
-		"a jump hides a dead process": {func(_ *blackboard.Agent, p *blackboard.ProcessFacts) {
+		"a jump does not hide a dead process": {func(_ *blackboard.Agent, p *blackboard.ProcessFacts) {
 			p.ClockJumped, p.Running = true, running(false, true)
-		}, blackboard.Unknown},
+		}, blackboard.Dead},
+		"nor does a lease too far ahead": {func(a *blackboard.Agent, p *blackboard.ProcessFacts) {
+			a.LeaseExpires, p.Running = at(24*time.Hour), running(false, true)
+		}, blackboard.Dead},
 		"a process that is gone":         {func(_ *blackboard.Agent, p *blackboard.ProcessFacts) { p.Running = running(false, true) }, blackboard.Dead},
 		"a pid of another start time":    {func(a *blackboard.Agent, _ *blackboard.ProcessFacts) { a.PIDStart++ }, blackboard.Dead},
 		"a process nobody can ask about": {func(_ *blackboard.Agent, p *blackboard.ProcessFacts) { p.Running = running(false, false) }, blackboard.Alive},

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"gopkg.in/yaml.v3"
@@ -333,6 +334,16 @@ func race(args []string) int {
 // clockMark says by how many hours the clock of a process is off.
 const clockMark = "HOSTS_TEST_CLOCK"
 
+// clockFile names a file with a duration by which the clock of a process is off for as long as it is there.
+const clockFile = "CLOCK_TEST_FILE"
+
+// stepped is the time as time.Now would give it after a step of the clock: another hour of the day, and the same monotonic
+// clock, which Add would move as well. Its first word has the seconds above 30 bits of nanoseconds.
+func stepped(t time.Time, off time.Duration) time.Time {
+	*(*uint64)(unsafe.Pointer(&t)) += uint64(off/time.Second) << 30
+	return t
+}
+
 // strict is the environment of the processes of the scripts.
 func strict() *cli.Env {
 	env := cli.Std()
@@ -342,6 +353,13 @@ func strict() *cli.Env {
 	}
 	if hours, err := strconv.Atoi(os.Getenv(clockMark)); err == nil {
 		env.System.Now = func() time.Time { return time.Now().Add(time.Duration(hours) * time.Hour) }
+	}
+	if path := os.Getenv(clockFile); path != "" {
+		env.System.Now = func() time.Time {
+			text, _ := os.ReadFile(path)
+			off, _ := time.ParseDuration(string(text))
+			return stepped(time.Now(), off)
+		}
 	}
 	return env
 }

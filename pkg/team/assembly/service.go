@@ -17,6 +17,7 @@ import (
 	"liza/pkg/run/agent"
 	"liza/pkg/run/broker"
 	"liza/pkg/run/toolchain"
+	"liza/pkg/team/findings"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/team/wall"
 	"liza/pkg/verb/board"
@@ -118,6 +119,7 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 	if open.Proc.Host != "" {
 		d.Board.Proc.Host = open.Proc.Host
 	}
+	d.Board.Proc.ClockJumped = clockJumps(e.Now, func() time.Duration { return 2 * open.Config().Protocol.HeartbeatInterval })
 	d.Board.Enclose = e.enclose(d)
 	d.Board.BeginCache = func(dir string) bool { return wall.BeginCache(p, dir) }
 	d.Board.Platform = sync.OnceValue(func() string { return toolchain.On(e.homeFolder(), e.Environ).Platform() })
@@ -163,6 +165,19 @@ func (e *Environment) Processes(tmp, root string) board.Processes {
 			}
 			return mb
 		}}
+}
+
+// clockJumps reports whether the clock of this machine jumped less than hold ago, as this process has seen it (specs/protocol.md#6.3).
+func clockJumps(now func() time.Time, hold func() time.Duration) func() bool {
+	var mu sync.Mutex
+	var clock findings.Clock
+	began := time.Now()
+	clock.Look(now(), 0, 0)
+	return func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return clock.Look(now(), time.Since(began), hold()) != 0
+	}
 }
 
 // Programs are the entries that the settings of a project add to the catalogue, or change.

@@ -235,6 +235,9 @@ func (s *Supervisor) loop(soft, hard context.Context) error {
 		var did bool
 		var wait waiting
 		err := s.member.contained(func() (err error) {
+			if s.lease.lost() { // a step that finds nothing to do would never come upon it
+				return errLost
+			}
 			did, wait, err = s.Step(soft, hard)
 			return err
 		})

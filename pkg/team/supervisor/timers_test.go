@@ -391,6 +391,32 @@ func TestALostRegistrationStopsTheChild(t *testing.T) {
 	})
 }
 
+// An agent that has nothing to do and whose registration was taken away finds out by its heartbeat, and registers again: nothing
+// that it does meanwhile would fail.
+func TestAnIdleAgentWhoseRegistrationIsGoneRegistersAgain(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		s := c.supervisor(blackboard.RoleReviewer, func(context.Context, agent.Spec) agent.Result { return agent.Result{} })
+		soft, stop := context.WithTimeout(context.Background(), 20*time.Minute)
+		defer stop()
+		gone := time.AfterFunc(5*time.Minute, func() {
+			err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error { clear(s.Agents); return nil })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		defer gone.Stop()
+		back := 0
+		look := time.AfterFunc(15*time.Minute, func() { back = len(c.state().Agents) })
+		defer look.Stop()
+		if err := s.Run(soft, context.Background()); err != nil {
+			t.Error(err)
+		}
+		if back != 1 {
+			t.Errorf("ten minutes later the board has %d agents, want the one that was taken away", back)
+		}
+	})
+}
+
 // N-38: a clock that is set back: times in the history fall, its numbers do not, and no time
 // of work is negative or ends a task.
 func TestAClockThatIsSetBackTakesNoTimeAway(t *testing.T) {

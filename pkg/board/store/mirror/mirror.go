@@ -88,7 +88,7 @@ func (s *Store) write(r record) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(s.o.Record), 0o755); err != nil {
+	if err := safefile.MakeFolder(filepath.Dir(s.o.Record), 0o755); err != nil {
 		return err
 	}
 	return safefile.Replace(s.o.Record, append(data, '\n'), 0o644)
