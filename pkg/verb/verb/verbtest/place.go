@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -267,7 +268,7 @@ func (p *Place) AddTask(id string, after ...string) {
 		DoneWhen: id + ".md contains a word", Scope: "IN: " + id + ".md", Type: "docs", DependsOn: after}}))
 }
 
-// statuses are those of all tasks, archived ones included.
+// statuses are those of all tasks, archived ones included, but for those that Merges has put on the board without entries.
 func (p *Place) statuses() map[string]blackboard.Status {
 	tasks := map[string]blackboard.Status{}
 	if p.TaskArchive != nil {
@@ -278,6 +279,7 @@ func (p *Place) statuses() map[string]blackboard.Status {
 	for t := range p.State().Tasks() {
 		tasks[t.ID] = t.Status
 	}
+	maps.DeleteFunc(tasks, func(id string, _ blackboard.Status) bool { return strings.HasPrefix(id, filler) })
 	return tasks
 }
 
