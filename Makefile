@@ -11,6 +11,9 @@ CRASHES ?= 5
 SEQUENCES ?= 100000
 SEQUENCES_SEED ?= 0
 FAULTS ?= 200
+TASKS ?= 5000
+LEVEL ?= open
+BOARD ?= file
 LOSSES ?= 10000
 FAULTS_SEED ?= 1
 RUNS ?= 1000
@@ -52,7 +55,7 @@ PLAIN_TESTS := FuzzMerge3 FuzzMergeTexts FuzzPatch TestFilesChangedAtRandomAreMe
 	TestCrashOfAClaim TestCrashOfASubmission TestCrashOfAMerge TestCrashOfAVote TestCrashWhileSecretsAreStored TestAPlanIsAppliedWholeOrNotAtAll
 export PLAIN := $(subst $() ,|,$(strip $(PLAIN_TESTS)))
 
-.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash power load model sequences mutants undo reproduce sometimes e2e-agents e2e-gitea e2e-services mcp-inspector hosts liveness figures generate install uninstall release release-check man
+.PHONY: help demo test check build race bench bench-hosts bench-store bench-worktree fuzz crash power load model sequences mutants undo reproduce sometimes e2e-agents e2e-gitea e2e-services mcp-inspector hosts liveness soak figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +121,9 @@ hosts-faults: ## three hosts with faults: processes and PostgreSQL killed, links
 
 liveness: ## teams after faults of every kind: the goal is reached, or the team says what it needs (RUNS=1000; LIVENESS_SEED=N, KINDS=regular expression)
 	RUNS=$(RUNS) LIVENESS_SEED=$(LIVENESS_SEED) KINDS='$(KINDS)' scripts/in-memory go test ./pkg/face/cli -run '^TestATeamGoesOnAfterAFault$$' -parallel 4 -v -count=1 -timeout 24h
+
+soak: ## one team merges many tasks, and what it has after each batch: memory, files, threads, processes, folders, time, with slopes (TASKS=5000, LEVEL=open or closed, BOARD=file or postgres)
+	SOAK_TASKS=$(TASKS) SOAK_LEVEL=$(LEVEL) SOAK_BOARD=$(BOARD) scripts/in-memory go test ./pkg/face/cli -run '^TestATeamThatGoesOnMergingDoesNotGrow$$' -v -count=1 -timeout 12h
 
 bench-hosts: ## boards in PostgreSQL: claims beside the bare transaction and the file, by clients, a thousand agents, what a change costs another host
 	go test -run '^$$' -bench 'Claim|Delta' -benchtime 2s -timeout 30m ./pkg/board/store/postgres

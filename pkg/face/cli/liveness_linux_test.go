@@ -185,7 +185,7 @@ func newLive(t *testing.T, k liveFault, seed uint64) *live {
 		}
 		_ = os.RemoveAll(dir)
 	})
-	for _, name := range []string{"home", "tmp", "bin"} {
+	for _, name := range []string{"home", "tmp", "run", "bin"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +305,7 @@ func (l *live) command(ctx context.Context, args ...string) *exec.Cmd {
 		tmp = l.small
 	}
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LIZA_") })
-	cmd.Env = append(append(cmd.Env, faultyIdentity...), "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+home, "TMPDIR="+tmp, "LIZA_HOST=north",
+	cmd.Env = append(append(cmd.Env, faultyIdentity...), "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+filepath.Join(l.dir, "run"), "TMPDIR="+tmp, "LIZA_HOST=north",
 		crashMark+"="+l.mark(), clockFile+"="+filepath.Join(l.dir, "clock"))
 	return cmd
 }
