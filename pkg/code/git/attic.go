@@ -77,7 +77,7 @@ func (s *session) saveCommit(ctx context.Context, w Work, commit string) (ref st
 	if err != nil || lost == 0 {
 		return "", false, err
 	}
-	ref, err = s.addAttic(ctx, w.ID, commit, all, w.Integration, w.Base)
+	ref, err = s.addAttic(ctx, w.ID, commit, all)
 	return ref, err == nil, err
 }
 
@@ -99,16 +99,13 @@ func (s *session) saveContent(ctx context.Context, w Work, held holding) (ref st
 	if err != nil {
 		return "", false, err
 	}
-	ref, err = s.addAttic(ctx, w.ID, commit, all, w.Integration, w.Base)
+	ref, err = s.addAttic(ctx, w.ID, commit, all)
 	return ref, err == nil, err
 }
 
-// addAttic makes the next ref of the attic. Known are commits that are durable.
-func (s *session) addAttic(ctx context.Context, id, commit string, all []Attic, known ...string) (string, error) {
-	for _, one := range all {
-		known = append(known, one.Commit)
-	}
-	if err := s.SyncCommit(ctx, commit, "", known...); err != nil {
+// addAttic makes the next ref of the attic.
+func (s *session) addAttic(ctx context.Context, id, commit string, all []Attic) (string, error) {
+	if err := s.SyncCommit(""); err != nil {
 		return "", err
 	}
 	n := 1
@@ -144,7 +141,7 @@ func (r *Repo) Keep(ctx context.Context, name, commit, head string) (ref string,
 			return one.Ref, nil
 		}
 	}
-	return s.addAttic(ctx, name, commit, all, head)
+	return s.addAttic(ctx, name, commit, all)
 }
 
 const attic = "refs/liza/attic/"

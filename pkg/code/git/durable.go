@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"liza/pkg/base/safefile"
 )
@@ -17,22 +18,23 @@ import (
 // syncers is how many files are made durable at a time: file systems write what waits together at once.
 const syncers = 8
 
-// SyncCommit makes a commit durable that another git has made: the git of people and agents does not wait for the disk. With it come the
-// objects that can be reached from it and from none of known (without known: all that are not packed), and the file of ref, or "", with
-// the index of the worktree of a task branch. Git syncs packs itself (specs/testing.md#power).
-func (r *references) SyncCommit(ctx context.Context, commit, ref string, known ...string) error {
-	folder := filepath.Join(r.place.CommonDir, "objects")
+// lately is how old loose objects may be that are made durable: the system itself writes what is older than half a minute.
+const lately = time.Hour
+
+// SyncCommit makes durable what another git has made: the git of people and agents does not wait for the disk. These are the loose
+// objects of the last hour, in which is whatever a commit that is new needs, the file of ref, or "", and the index of the worktree of
+// a task branch. Git syncs packs itself (specs/testing.md#power).
+func (r *references) SyncCommit(ref string) error {
 	var paths []string
-	if known = slices.DeleteFunc(known, func(c string) bool { return c == "" }); len(known) == 0 {
-		paths, _ = filepath.Glob(filepath.Join(folder, "[0-9a-f][0-9a-f]", "*"))
-	} else {
-		out, err := r.read(ctx, r.place.Root, slices.Concat([]string{"rev-list", "--objects", "--no-object-names", commit, "--not"}, known, []string{"--"})...)
-		if err != nil {
-			return fmt.Errorf("cannot make commit %.9s durable: %w", commit, err)
+	for n := range 256 {
+		folder := filepath.Join(r.place.CommonDir, "objects", fmt.Sprintf("%02x", n))
+		all, err := os.ReadDir(folder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot make new commits durable: %w", err)
 		}
-		for name := range strings.Lines(out) {
-			if name = strings.TrimSpace(name); len(name) > 2 {
-				paths = append(paths, filepath.Join(folder, name[:2], name[2:]))
+		for _, e := range all {
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) < lately {
+				paths = append(paths, filepath.Join(folder, e.Name()))
 			}
 		}
 	}
@@ -45,7 +47,7 @@ func (r *references) SyncCommit(ctx context.Context, commit, ref string, known .
 		}
 	}
 	if err := syncFiles(paths); err != nil {
-		return fmt.Errorf("cannot make commit %.9s durable: %w", commit, err)
+		return fmt.Errorf("cannot make new commits durable: %w", err)
 	}
 	return nil
 }

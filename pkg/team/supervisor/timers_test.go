@@ -405,14 +405,14 @@ func TestAnIdleAgentWhoseRegistrationIsGoneRegistersAgain(t *testing.T) {
 			}
 		})
 		defer gone.Stop()
-		back := 0
-		look := time.AfterFunc(15*time.Minute, func() { back = len(c.state().Agents) })
+		var back atomic.Int64
+		look := time.AfterFunc(15*time.Minute, func() { back.Store(int64(len(c.state().Agents))) })
 		defer look.Stop()
 		if err := s.Run(soft, context.Background()); err != nil {
 			t.Error(err)
 		}
-		if back != 1 {
-			t.Errorf("ten minutes later the board has %d agents, want the one that was taken away", back)
+		if back.Load() != 1 {
+			t.Errorf("ten minutes later the board has %d agents, want the one that was taken away", back.Load())
 		}
 	})
 }
