@@ -80,12 +80,24 @@ func (b *tab) stays() {
 
 func (b *tab) fill(selector, words string) {
 	b.Helper()
-	b.do(chromedp.SendKeys(chromedp.CSS(selector), words, chromedp.NodeVisible))
+	// What is drawn between the click that opens a form and the first key closes it again, as for a person, who opens it once more.
+	b.wait(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q);
+		if (e?.getClientRects().length) { e.focus(); return document.activeElement === e; }
+		[...document.querySelectorAll("details:not([open]) > summary")].find((e) => %q && e.textContent.startsWith(%q))?.click();
+		return false;
+	})()`, selector, b.unfolded, b.unfolded))
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(selector), words, chromedp.NodeVisible)); err != nil {
+		b.Fatalf("%s cannot be filled: %v", selector, err)
+	}
 }
 
 // unfold opens the form whose title begins so.
 func (b *tab) unfold(title string) {
 	b.Helper()
+	b.unfolded = title
 	b.wait(fmt.Sprintf(`(() => { const e = [...document.querySelectorAll("summary")].find((e) => e.textContent.startsWith(%q)); e?.click(); return Boolean(e); })()`, title))
 }
 

@@ -52,7 +52,8 @@ func browser(t *testing.T) context.Context {
 // tab is a window with cookies of its own.
 type tab struct {
 	*testing.T
-	ctx context.Context
+	ctx      context.Context
+	unfolded string // the beginning of the title of the form that was opened last
 }
 
 func newTab(t *testing.T, browser context.Context) *tab {
@@ -62,7 +63,7 @@ func newTab(t *testing.T, browser context.Context) *tab {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	return &tab{t, ctx}
+	return &tab{T: t, ctx: ctx}
 }
 
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
