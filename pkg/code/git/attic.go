@@ -105,7 +105,7 @@ func (s *session) saveContent(ctx context.Context, w Work, held holding) (ref st
 
 // addAttic makes the next ref of the attic.
 func (s *session) addAttic(ctx context.Context, id, commit string, all []Attic) (string, error) {
-	if err := s.SyncCommit(""); err != nil {
+	if err := s.SyncLoose(""); err != nil {
 		return "", err
 	}
 	n := 1

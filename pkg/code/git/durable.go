@@ -21,10 +21,10 @@ const syncers = 8
 // lately is how old loose objects may be that are made durable: the system itself writes what is older than half a minute.
 const lately = time.Hour
 
-// SyncCommit makes durable what another git has made: the git of people and agents does not wait for the disk. These are the loose
+// SyncLoose makes durable what another git has made: the git of people and agents does not wait for the disk. These are the loose
 // objects of the last hour, in which is whatever a commit that is new needs, the file of ref, or "", and the index of the worktree of
 // a task branch. Git syncs packs itself (specs/testing.md#power).
-func (r *references) SyncCommit(ref string) error {
+func (r *references) SyncLoose(ref string) error {
 	var paths []string
 	for n := range 256 {
 		folder := filepath.Join(r.place.CommonDir, "objects", fmt.Sprintf("%02x", n))

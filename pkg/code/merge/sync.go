@@ -67,7 +67,7 @@ func (m *Merger) syncOnce(ctx context.Context, from, base string, dry bool) (Syn
 	if err := v.free(ctx); err != nil {
 		return out, err
 	}
-	if err := m.Repo.SyncCommit(""); err != nil {
+	if err := m.Repo.SyncLoose(""); err != nil {
 		return out, err
 	}
 	if out.Commit, err = v.merged(ctx, base, true); err != nil {

@@ -136,7 +136,7 @@ func (x *Doctor) disk(_ context.Context, p *project.Project) {
 	}
 }
 
-// services looks for the programs of the project's services: in the integration branch where their name has a slash, else on PATH.
+// services looks for the programs of the project's services.
 func (x *Doctor) services(ctx context.Context, _ *project.Project) {
 	if x.Service == nil || x.State == nil || x.Service.Board.Repo == nil {
 		return
@@ -147,31 +147,37 @@ func (x *Doctor) services(ctx context.Context, _ *project.Project) {
 	}
 	all := x.Service.Board.Config().Services
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		missing := false
+		program, next := "", ""
 		for _, argv := range [][]string{all[name].Init, all[name].Command, all[name].Ready} {
-			if len(argv) == 0 {
-				continue
-			}
-			program := argv[0]
-			switch _, err := exec.LookPath(program); {
-			case filepath.IsAbs(program) || !strings.Contains(program, "/"):
-				if missing = err != nil; missing {
-					x.Add("services", findings.Error, name, "install "+filepath.Base(program)+", or: liza config set services."+name, "", "its program %s is not on this machine, so no claim succeeds", program)
-				}
-			default:
-				if _, err := x.Service.Board.Repo.ReadFile(ctx, tip, filepath.ToSlash(filepath.Clean(program))); errors.Is(err, git.ErrNotFound) {
-					missing = true
-					x.Add("services", findings.Error, name, "commit it, then: liza sync", fmt.Sprintf("%.9s", tip), "its program %s is not on the integration branch, so no claim succeeds", program)
-				}
-			}
-			if missing {
-				break
+			if next == "" && len(argv) > 0 {
+				program, next = argv[0], x.missing(ctx, tip, argv[0])
 			}
 		}
-		if !missing {
+		switch {
+		case next == "":
 			x.Add("services", findings.OK, name, "", "", "its programs are there")
+		case next == nextSync:
+			x.Add("services", findings.Error, name, next, fmt.Sprintf("%.9s", tip), "its program %s is not on the integration branch, so no claim succeeds", program)
+		default:
+			x.Add("services", findings.Error, name, next, "", "its program %s is not on this machine, so no claim succeeds", program)
 		}
 	}
+}
+
+const nextSync = "commit it, then: liza sync"
+
+// missing says what helps where the program of a service is not there: in the integration branch if its name has a slash, else on PATH.
+func (x *Doctor) missing(ctx context.Context, tip, program string) (next string) {
+	if filepath.IsAbs(program) || !strings.Contains(program, "/") {
+		if _, err := exec.LookPath(program); err != nil {
+			return "install " + filepath.Base(program) + ", or change services in .liza/config.yaml"
+		}
+		return ""
+	}
+	if _, err := x.Service.Board.Repo.ReadFile(ctx, tip, filepath.ToSlash(filepath.Clean(program))); errors.Is(err, git.ErrNotFound) {
+		return nextSync
+	}
+	return ""
 }
 
 // seeds says how new worktrees get what setup makes, and what that costs.

@@ -247,7 +247,7 @@ func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start stri
 	head, err = repo.BranchTip(ctx, in.Branch)
 	switch {
 	case err != nil:
-		if err := repo.SyncCommit(""); err != nil {
+		if err := repo.SyncLoose(""); err != nil {
 			return "", false, err
 		}
 		return start, false, repo.CreateBranch(ctx, in.Branch, start)

@@ -20,7 +20,7 @@ func (g Merges) AcceptIntegration(ctx context.Context, reason string) (integrati
 		if b.Tip == "" {
 			return board.Refuse("liza integration restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
 		}
-		err := g.verbs.Board.Repo.SyncCommit("refs/heads/" + b.Branch)
+		err := g.verbs.Board.Repo.SyncLoose("refs/heads/" + b.Branch)
 		if err == nil && b.Known != "" { // what Liza left may be on the way to be forgotten
 			b.Saved, err = g.verbs.Board.Repo.Keep(ctx, integration.KeptTips, b.Known, b.Tip)
 		}

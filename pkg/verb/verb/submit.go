@@ -127,7 +127,7 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		event.Submission = &facts
 	}
 	if facts := event.Submission; facts != nil && facts.Commit != "" && facts.Unsound == "" && facts.BaseIsAncestor {
-		if err := v.Board.Repo.SyncCommit("refs/heads/" + git.TaskBranch(in.Task)); err != nil {
+		if err := v.Board.Repo.SyncLoose("refs/heads/" + git.TaskBranch(in.Task)); err != nil {
 			return out, err
 		}
 	}
