@@ -280,6 +280,55 @@ func TestSettingsThatPagesNameExist(t *testing.T) {
 	}
 }
 
+// The rooms of a claim and the stations of an agent's end, which `make figures` counts, name functions, methods and types that are there.
+func TestRoomsAndStationsNameWhatIsThere(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../specs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, quoted, named := declarations(t), regexp.MustCompile("`([A-Za-z.]+)`"), 0
+	for _, heading := range []string{"From a claim to the board", "From the end of a program to the board"} {
+		_, section, _ := strings.Cut(string(page), "\n## "+heading+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		for line := range strings.Lines(section) {
+			cells := strings.Split(line, "|")
+			if len(cells) < 4 || !strings.Contains(cells[3], "`") {
+				continue
+			}
+			for _, name := range quoted.FindAllStringSubmatch(cells[3], -1) {
+				named++
+				if word := name[1][strings.LastIndex(name[1], ".")+1:]; !known[word] {
+					t.Errorf("%s: %s is declared nowhere in pkg/", heading, name[1])
+				}
+			}
+		}
+	}
+	if named < 30 {
+		t.Errorf("the tables name %d places; the test looks at too few", named)
+	}
+}
+
+// declarations are the functions, methods and types of pkg/ without its tests.
+func declarations(t *testing.T) map[string]bool {
+	form := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type )(\w+)`)
+	names := map[string]bool{}
+	err := filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		for _, m := range form.FindAllSubmatch(text, -1) {
+			names[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
 // The tables of the protocol that the program has as data.
 func TestGeneratedTablesOfTheProtocol(t *testing.T) {
 	t.Parallel()
