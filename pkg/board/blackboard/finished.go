@@ -36,6 +36,8 @@ func (t *Task) Shorten() {
 			r.Passed = append(r.Passed, c.Name)
 		case c.Status == CheckSkipped:
 			r.Skipped = append(r.Skipped, c.Name)
+		case c.Status == CheckExempt:
+			r.Exempt = append(r.Exempt, c.Name)
 		default:
 			own := *c
 			if own.Commit == r.Commit {
@@ -76,6 +78,9 @@ func (t *Task) WholeReview() *Review {
 	}
 	for _, name := range r.Skipped {
 		r.Checks = append(r.Checks, &Check{Name: name, Status: CheckSkipped, Commit: r.Commit})
+	}
+	for _, name := range r.Exempt {
+		r.Checks = append(r.Checks, &Check{Name: name, Status: CheckExempt, Commit: r.Commit})
 	}
 	return &r
 }

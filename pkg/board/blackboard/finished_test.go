@@ -19,15 +19,16 @@ func TestAFinishedTaskSaysEachThingOnce(t *testing.T) {
 				{Name: "tests_pass", Status: blackboard.CheckPassed, Seconds: 12, Commit: commit},
 				{Name: "scope", Status: blackboard.CheckPassed, Commit: commit},
 				{Name: "e2e_tests", Status: blackboard.CheckSkipped, Commit: commit},
+				{Name: "test_coverage", Status: blackboard.CheckExempt, Commit: commit},
 			}}}
 	}
 	task, before := long(), long()
 	task.Shorten()
-	if r := task.Review; task.LastOutcome != nil || task.SpecHash+task.ReviewSpecHash+r.By+r.Commit != "" || len(r.Checks) != 1 || r.Checks[0].Commit != "" || len(r.Passed) != 2 {
+	if r := task.Review; task.LastOutcome != nil || task.SpecHash+task.ReviewSpecHash+r.By+r.Commit != "" || len(r.Checks) != 1 || r.Checks[0].Commit != "" || len(r.Passed) != 2 || len(r.Exempt) != 1 {
 		t.Errorf("the short task is %+v with the review %+v", task, task.Review)
 	}
 	whole := task.WholeReview()
-	whole.Passed, whole.Skipped = nil, nil
+	whole.Passed, whole.Skipped, whole.Exempt = nil, nil, nil
 	if !reflect.DeepEqual(whole, before.Review) {
 		t.Errorf("the whole review is %+v, it was %+v", whole, before.Review)
 	}

@@ -255,6 +255,7 @@ type Review struct {
 	Suggestions List       `yaml:"suggestions,omitempty"` // ideas that block nothing
 	Passed      List       `yaml:"passed,omitempty"`      // checks that passed, with the seconds that they took |  | the task is not finished
 	Skipped     List       `yaml:"skipped,omitempty"`     // checks that were skipped |  | the task is not finished
+	Exempt      List       `yaml:"exempt,omitempty"`      // checks that the work did not need |  | the task is not finished
 }
 
 // NoTests is the coder's waiver of the test gate (specs/protocol.md#4.7).
