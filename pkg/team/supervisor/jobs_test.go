@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/code/review"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/team/supervisor"
@@ -21,6 +24,7 @@ type jobs struct {
 	*verbtest.Place
 	t       *testing.T
 	prompts []string // of all agents, in order
+	reads   []string // what commands may read besides what all may
 }
 
 func newJobs(t *testing.T) *jobs {
@@ -47,6 +51,10 @@ func (j *jobs) once(role blackboard.Role, answer func(prompt string) string) err
 	j.t.Helper()
 	d := j.Service("")
 	d.Board.Home = j.Dir
+	d.Board.Enclose = func(_ context.Context, c *review.Command) (func(), error) {
+		j.reads = append(j.reads, c.Reads...)
+		return func() {}, nil
+	}
 	s := &supervisor.Supervisor{Service: d, Role: role, CLI: "fake", PID: os.Getpid(), Liza: "/bin/true", Once: true,
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "SECRET=x", "LIZA_AGENT_TOKEN=y", "ALLOWED=z"},
 		Adapter: func(string) (agent.Adapter, error) { return nil, nil },
@@ -129,6 +137,9 @@ func TestASkillThatWritesIsReviewedAndMerged(t *testing.T) {
 	}
 	for _, id := range []string{"x", "y"} {
 		j.wants(id, blackboard.ReadyForReview, "mode fast")
+	}
+	if sh, err := exec.LookPath("sh"); err != nil || !slices.Contains(j.reads, filepath.Dir(sh)) {
+		t.Errorf("where it is contained the skill may read %q, not where its program is: %s, %v", j.reads, sh, err)
 	}
 	if text := j.task("x").Output.Text; strings.Contains(text, "to the log") {
 		t.Errorf("the output has what went to stderr: %q", text)
