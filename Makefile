@@ -178,8 +178,8 @@ mutants: ## known faults put into the code, each has to be seen by its tests (MU
 undo: ## mends of the history taken back, each has to be noticed: 10 of the list, or as in `make undo N` (UNDO_SEED=1; UPDATE=1: N others, which are written into the list)
 	UNDO=$(or $(filter-out undo,$(MAKECMDGOALS)),$(UNDO)) UNDO_SEED=$(UNDO_SEED) UNDO_UPDATE=$(UPDATE) scripts/in-memory go test ./pkg -run '^TestUndoneMendsAreNoticed$$' -v -count=1 -timeout 12h
 
-reproduce: ## defects that were reported from outside: the version before shows them, today's does not (make reproduce ID: one)
-	REPRODUCE=$(or $(filter-out reproduce,$(MAKECMDGOALS)),all) scripts/in-memory go test ./pkg/face/cli -run '^TestWhatWasReportedIsMended$$' -v -count=1 -timeout 60m
+reproduce: ## defects that were reported from outside: the version before shows them, today's does not (make reproduce ID …: some)
+	REPRODUCE="$(or $(filter-out reproduce,$(MAKECMDGOALS)),all)" scripts/in-memory go test ./pkg/face/cli -run '^TestWhatWasReportedIsMended$$' -v -count=1 -timeout 60m
 
 # The words behind `make undo` and `make reproduce` are not targets.
 ifneq ($(filter undo reproduce,$(MAKECMDGOALS)),)
