@@ -2,7 +2,6 @@ package pkg_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -21,15 +20,16 @@ import (
 
 // A past is the history of this repository beside the tree as it is now. What it writes into git lies in a folder of its own.
 type past struct {
-	dir string
-	env []string
-	now string // the tree as it is
+	dir   string
+	env   []string
+	now   string            // the tree as it is
+	blobs map[string][]byte // files of the history that were read
 }
 
 // openPast skips the test where the history is not here.
 func openPast(t *testing.T) *past {
 	t.Helper()
-	p := &past{dir: t.TempDir()}
+	p := &past{dir: t.TempDir(), blobs: map[string][]byte{}}
 	if shallow, err := p.git("rev-parse", "--is-shallow-repository"); err != nil || strings.TrimSpace(shallow) != "false" {
 		t.Skipf("NOT RUN: the history is not here: shallow repository: %q, %v", strings.TrimSpace(shallow), err)
 	}
@@ -168,49 +168,18 @@ func (p *past) commit(tree string, parents ...string) string {
 
 // lay writes the overlay in which the tree looks like another one.
 func (p *past) lay(tree string) (u undoing, cannot string, err error) {
-	files, err := p.changes(p.now, tree)
+	changes, err := p.changes(p.now, tree)
+	files := map[string][]byte{}
+	for name, f := range changes {
+		if files[name] = nil; f.objects[1] != gone {
+			text, err2 := p.git("cat-file", "blob", f.objects[1])
+			files[name], err = []byte(text), errors.Join(err, err2)
+		}
+	}
 	if err != nil {
 		return u, "", err
 	}
-	dir, err := os.MkdirTemp(p.dir, "overlay-")
-	if err != nil {
-		return u, "", err
-	}
-	top, _ := filepath.Abs("..")
-	replace, speaks := map[string]string{}, false
-	for name, f := range files {
-		here := filepath.Join(top, filepath.FromSlash(name))
-		if f.objects[1] == gone {
-			replace[here], speaks = "", true
-			continue
-		}
-		text, err := p.git("cat-file", "blob", f.objects[1])
-		if err != nil {
-			return u, "", err
-		}
-		instead := filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
-		if err := os.WriteFile(instead, []byte(text), 0o600); err != nil {
-			return u, "", err
-		}
-		is, _ := os.ReadFile(here)
-		replace[here], speaks = instead, speaks || withoutComments(is) != withoutComments([]byte(text))
-		if _, err := os.Stat(filepath.Dir(here)); err != nil {
-			return u, "its package is another now: " + path.Dir(name), nil
-		}
-	}
-	for name := range files {
-		u.files = append(u.files, name)
-	}
-	slices.Sort(u.files)
-	if len(files) == 0 {
-		return u, "nothing of it is left", nil
-	}
-	if !speaks {
-		return u, "only comments differ", nil
-	}
-	u.overlay = filepath.Join(dir, "overlay.json")
-	list, _ := json.Marshal(map[string]any{"Replace": replace})
-	return u, "", os.WriteFile(u.overlay, list, 0o600)
+	return p.overlay(files)
 }
 
 // withoutComments is a file as the compiler understands it; what does not parse stays as it is.

@@ -22,10 +22,11 @@ import (
 )
 
 // A mend is a commit of the history that changed code and a test, and what becomes of today's tests when its code alone is
-// taken back. One of the last five is set.
+// taken back. One of the last five is set, or none where it was not tried yet.
 type mend struct {
 	Commit  string
 	Subject string
+	Taken   string `yaml:",omitempty"` // what can be taken back: whole, or the numbers of some hunks
 	Noticed string `yaml:",omitempty"` // the package and the test that sees it
 	Written string `yaml:",omitempty"` // the same, of a test that was written because nothing saw it
 	Cannot  string `yaml:",omitempty"` // why it cannot be taken back
@@ -37,9 +38,11 @@ type mend struct {
 const (
 	undoFile = "../testdata/undo.yaml"
 	undoHead = `# Mends of the history whose code alone was taken back from the tree, and which of today's tests noticed it. Those that are not
-# here were not tried. ` + "`make undo`" + ` tries some again; ` + "`make undo N UPDATE=1`" + ` tries N others and writes them here. "same" and "debt" are
-# written by people.
+# here were not looked at. "taken" is whole, or the numbers of the hunks of its code that can still be taken back; what has
+# that alone was not tried. ` + "`make undo`" + ` tries some again; ` + "`make undo N UPDATE=1`" + ` tries N others and writes them here. "same" and "debt"
+# are written by people.
 `
+	whole = "whole"
 )
 
 func readMends(t *testing.T) (list []mend) {
@@ -87,8 +90,8 @@ func TestUndoneMendsAreNoticed(t *testing.T) {
 		for _, word := range []string{m.Noticed, m.Written, m.Cannot, m.Same, m.Debt} {
 			said += min(len(word), 1)
 		}
-		if said != 1 || known[m.Commit] != m.Subject {
-			t.Errorf("testdata/undo.yaml: %s %q says %d things; of the history it is %q", m.Commit, m.Subject, said, known[m.Commit])
+		if said > 1 || said == 0 && m.Taken == "" || (m.Taken == "") != (m.Cannot != "") || known[m.Commit] != m.Subject {
+			t.Errorf("testdata/undo.yaml: %s %q says %d things, taken %q; of the history it is %q", m.Commit, m.Subject, said, m.Taken, known[m.Commit])
 		}
 		delete(known, m.Commit) // once
 	}
@@ -131,8 +134,8 @@ func totals(list []mend) string {
 	count := map[string]int{}
 	for _, m := range list {
 		for kind, is := range map[string]bool{
-			"noticed": m.Noticed != "", "written": m.Written != "", "same": m.Same != "", "debt": m.Debt != "",
-			"comments": strings.HasPrefix(m.Cannot, "only comments"), "compile": strings.HasPrefix(m.Cannot, "does not compile"), "cannot": m.Cannot != "",
+			"noticed": m.Noticed != "", "written": m.Written != "", "same": m.Same != "", "debt": m.Debt != "", "comments": strings.HasPrefix(m.Cannot, "only comments"),
+			"compile": strings.Contains(m.Cannot, "compile"), "cannot": m.Cannot != "", whole: m.Taken == whole, "part": m.Taken != "" && m.Taken != whole,
 		} {
 			if is {
 				count[kind]++
@@ -147,10 +150,13 @@ func totals(list []mend) string {
 		what string
 		n    string
 	}{
-		{"looked at, the newest first", strconv.Itoa(len(list))},
-		{"cannot be undone: the code has been rewritten since, or its package is another", strconv.Itoa(count["cannot"] - count["compile"] - count["comments"])},
+		{"looked at", strconv.Itoa(len(list))},
+		{"cannot be undone: the code has been rewritten since", strconv.Itoa(count["cannot"] - count["compile"] - count["comments"])},
 		{"cannot be undone: the rest does not compile without it", strconv.Itoa(count["compile"])},
 		{"only comments differ", strconv.Itoa(count["comments"])},
+		{"can be undone: the whole", strconv.Itoa(count[whole])},
+		{"can be undone: a part", strconv.Itoa(count["part"])},
+		{"not tried yet", strconv.Itoa(count[whole] + count["part"] - count["same"] - taken)},
 		{"undone, and what it does is the same", strconv.Itoa(count["same"])},
 		{"undone, and what it does is another", strconv.Itoa(taken)},
 		{"of these noticed by the tests that were there", percent(count["noticed"])},
@@ -199,10 +205,7 @@ func (u *undoer) again(list []mend, least int) {
 	u.t.Helper()
 	tried := 0
 	for _, m := range list {
-		undone, cannot, err := u.past.undo(m.Commit)
-		if err != nil {
-			u.t.Fatal(err)
-		}
+		undone, cannot := u.take(m)
 		if cannot != "" {
 			u.t.Logf("%s %s cannot be undone any more: %s", m.Commit, m.Subject, cannot)
 			continue
@@ -221,48 +224,86 @@ func (u *undoer) again(list []mend, least int) {
 	}
 }
 
-// extend tries the newest n that are not in the list, those that cannot be undone not counted, and writes them.
+// extend looks at what is not in the list, tries the newest n that can be taken back and were not tried, and writes what came of them.
 func (u *undoer) extend(list, history []mend, n int) {
 	u.t.Helper()
 	if !u.jail {
 		u.t.Fatalf("mends are undone where processes are their own: %s has to work (root, or user namespaces)", strings.Join(jail[:5], " "))
 	}
 	for _, m := range history {
-		if n <= 0 {
-			return
+		if !wantsMend(m) {
+			continue
 		}
-		if slices.ContainsFunc(list, func(o mend) bool { return o.Commit == m.Commit }) || !wantsMend(m) {
+		at := slices.IndexFunc(list, func(o mend) bool { return o.Commit == m.Commit })
+		if at < 0 {
+			at, list = len(list), append(list, u.look(m))
+			u.t.Logf("%s %s: taken %q, cannot %q", m.Commit, m.Subject, list[at].Taken, list[at].Cannot)
+			writeMends(u.t, slices.Clone(list), history)
+		}
+		m.Taken = list[at].Taken
+		if n <= 0 || m != list[at] || m.Taken == "" {
 			continue
 		}
 		began := time.Now()
-		m = u.try(m)
-		u.t.Logf("%s %s: noticed %q, cannot %q, debt %q (%s)", m.Commit, m.Subject, m.Noticed, m.Cannot, m.Debt, time.Since(began).Round(time.Second))
+		list[at] = u.try(m)
+		m = list[at]
+		u.t.Logf("%s %s: taken %q, noticed %q, cannot %q, debt %q (%s)", m.Commit, m.Subject, m.Taken, m.Noticed, m.Cannot, m.Debt, time.Since(began).Round(time.Second))
 		if m.Cannot == "" {
 			n--
 		}
-		list = append(list, m)
 		writeMends(u.t, slices.Clone(list), history)
 	}
 }
 
-// try undoes a mend and says what came of it.
-func (u *undoer) try(m mend) mend {
-	undone, cannot, err := u.past.undo(m.Commit)
+// look says of a mend whether it can be taken back: all of it, a part of it, or why it cannot.
+func (u *undoer) look(m mend) mend {
+	_, cannot, err := u.past.undo(m.Commit)
+	if m.Taken = whole; cannot != "" {
+		m.Taken = ""
+	}
+	if strings.Contains(cannot, " is another now") {
+		_, m.Taken, cannot, err = u.past.part(m.Commit, "")
+	}
+	if m.Cannot = cannot; cannot != "" {
+		m.Taken = ""
+	}
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	if m.Cannot = cannot; cannot != "" {
-		return m
+	return m
+}
+
+// take takes a mend back as the list says.
+func (u *undoer) take(m mend) (undone undoing, cannot string) {
+	u.t.Helper()
+	var err error
+	if m.Taken == whole {
+		undone, cannot, err = u.past.undo(m.Commit)
+	} else {
+		undone, _, cannot, err = u.past.part(m.Commit, m.Taken)
 	}
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return undone, cannot
+}
+
+// try undoes a mend and says what came of it.
+func (u *undoer) try(m mend) mend {
+	undone, cannot := u.take(m)
 	var dirs []string
 	for _, file := range undone.files {
 		if dir := "./" + path.Dir(file); !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
-	if out, err := u.command(10*time.Minute, append([]string{"go", "build", "-overlay", undone.overlay, "-o", os.DevNull}, dirs...)...); err != nil {
-		m.Cannot = "does not compile: " + problem(out)
-		return m
+	if cannot == "" && m.Taken == whole { // of a part it is known
+		if out, err := u.command(10*time.Minute, append([]string{"go", "build", "-overlay", undone.overlay, "-o", os.DevNull}, dirs...)...); err != nil {
+			cannot = "does not compile: " + problem(out)
+		}
+	}
+	if cannot != "" {
+		return u.less(m, cannot)
 	}
 	plan, err := u.plan(m.Commit, dirs)
 	if err != nil {
@@ -272,8 +313,7 @@ func (u *undoer) try(m mend) mend {
 		verdict, test := u.run(undone.overlay, group[0], group[1:])
 		switch verdict {
 		case broken:
-			m.Cannot = "does not compile: " + test
-			return m
+			return u.less(m, "does not compile: "+test)
 		case killed:
 			// A test that fails for another reason, such as a busy machine, notices nothing.
 			without, _ := u.run("", group[0], strings.Fields(test))
@@ -286,6 +326,21 @@ func (u *undoer) try(m mend) mend {
 		}
 	}
 	m.Debt = "nothing notices it"
+	return m
+}
+
+// less tries a part of a mend that cannot be taken back as it stands.
+func (u *undoer) less(m mend, cannot string) mend {
+	if m.Taken == whole {
+		_, part, _, err := u.past.part(m.Commit, "")
+		if err != nil {
+			u.t.Fatal(err)
+		}
+		if m.Taken = part; part != "" {
+			return u.try(m)
+		}
+	}
+	m.Taken, m.Cannot = "", cannot
 	return m
 }
 
@@ -319,8 +374,8 @@ func (u *undoer) plan(commit string, dirs []string) (groups [][]string, err erro
 		}
 		return cmp.Compare(a[0], b[0])
 	})
-	for _, script := range scripts[:min(len(scripts), mostScripts)] {
-		groups = append(groups, []string{"face/cli", script})
+	if len(scripts) > 0 {
+		groups = append(groups, append([]string{"face/cli"}, scripts[:min(len(scripts), mostScripts)]...))
 	}
 	for _, dir := range dirs {
 		if pkg, ok := strings.CutPrefix(dir, "./pkg/"); ok && pkg != "face/cli" {
@@ -360,8 +415,10 @@ func (u *undoer) run(overlay, pkg string, tests []string) (verdict, failed strin
 	case len(tests) == 1:
 		return killed, tests[0]
 	default:
-		if m := failedTest.FindStringSubmatch(text); m != nil {
-			return killed, m[1]
+		for _, m := range failedTest.FindAllStringSubmatch(text, -1) {
+			if m[1] != "TestScript" { // which has failed when one of the scripts has
+				return killed, m[1]
+			}
 		}
 		return killed, strings.Join(tests, " ")
 	}
