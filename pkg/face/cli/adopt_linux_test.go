@@ -32,6 +32,7 @@ var moments = []moment{
 	{name: "between end and record", failpoint: "run.over"},
 	{name: "between record and submission", failpoint: "run.read"},
 	{name: "before the last word to its reaper", failpoint: "run.written", done: true},
+	{name: "between its entry on the board and its prompt", failpoint: "run.spawned"},
 }
 
 // P-183: the supervisor of a coder and then that of its reviewer are killed with SIGKILL at each moment of a run. The next one goes on with
@@ -50,6 +51,42 @@ func TestARunWhoseSupervisorIsKilledIsStartedOnce(t *testing.T) {
 					newOrphanage(t, level, board == "PostgreSQL", 1).survives(m)
 				})
 			}
+		}
+	}
+}
+
+// The supervisors of a coder and of its reviewer are killed with SIGKILL when the program runs and the board does not have it yet. The next one ends that
+// program before it starts another one, also one that has its prompt in its arguments and is at work, and one that does not heed TERM.
+func TestARunThatTheBoardDoesNotHaveEndsBeforeTheNextOneBegins(t *testing.T) {
+	t.Parallel()
+	for _, level := range []string{"closed", "open"} {
+		for _, prompt := range []string{"stdin", "argv"} {
+			t.Run(level+", "+prompt, func(t *testing.T) {
+				t.Parallel()
+				needLevel(t, level)
+				o := newOrphanage(t, level, false, 1)
+				o.onlyOneAtATime(prompt)
+				for n, role := range []string{"coder", "code-reviewer"} {
+					o.killed(moment{name: "before the board has its run", failpoint: "run.started"}, role)
+					o.awaitLines("begun", 2*n+1)
+					next := make(chan error, 1)
+					cmd := o.process(t.Context(), "", "liza-agent", "--once", role)
+					if err := cmd.Start(); err != nil {
+						t.Fatal(err)
+					}
+					go func() { next <- cmd.Wait() }()
+					o.awaitLines("begun", 2*n+2)
+					verbtest.Write(t, filepath.Join(o.gate, "go-"+strings.ReplaceAll(role, "-", "_")), "")
+					if err := <-next; err != nil {
+						t.Errorf("the next supervisor of %s: %v\n%s", role, err, o.out.String())
+					}
+				}
+				if doubled, err := os.ReadFile(filepath.Join(o.gate, "doubled")); err == nil {
+					t.Errorf("two programs ran at a time:\n%s\n%s", doubled, o.out.String())
+				}
+				o.must("liza", "merge", "task-1")
+				o.looksDone()
+			})
 		}
 	}
 }
@@ -173,6 +210,40 @@ sleep SECONDS
 echo word > $LIZA_TASK_ID.md; git add $LIZA_TASK_ID.md; git commit -qm "Work on $LIZA_TASK_ID"
 echo '{"action":"COMPLETED",'$done'}'
 `))
+}
+
+// onlyOneAtATime is a program that notes that it has begun, and when another one of the project runs. It says what it did when it is let go.
+func (o *orphanage) onlyOneAtATime(prompt string) {
+	o.t.Helper()
+	verbtest.Write(o.t, filepath.Join(o.Dir, "works.sh"), strings.NewReplacer("GATE", o.gate).Replace(`trap "" TERM
+exec 9>>GATE/held
+flock -n 9 || echo $LIZA_ROLE >> GATE/doubled
+echo $LIZA_ROLE >> GATE/begun
+[ $# -gt 0 ] || cat > /dev/null
+until [ -e GATE/go-$LIZA_ROLE ]; do sleep 0.05; done
+echo $LIZA_ROLE $LIZA_TASK_ID >> GATE/starts
+done='"evidence_files":[],"summary_for_supervisor":"done"'
+if [ $LIZA_ROLE = code_reviewer ]; then echo '{"action":"COMPLETED",'$done',"review":{"status":"ok"}}'; exit; fi
+echo word > $LIZA_TASK_ID.md; git add $LIZA_TASK_ID.md; git commit -qm "Work on $LIZA_TASK_ID"
+echo '{"action":"COMPLETED",'$done'}'
+`))
+	path := filepath.Join(o.Dir, ".liza", "config.yaml")
+	verbtest.Write(o.t, path, strings.Replace(verbtest.Read(o.t, path), "prompt: stdin", "prompt: "+prompt, 1))
+	o.Shell(o.Dir, "printf '  kill_grace: 1\\n' >> .liza/state.yaml")
+}
+
+// awaitLines waits until a file of the programs has so many lines.
+func (o *orphanage) awaitLines(name string, n int) {
+	o.t.Helper()
+	for end := time.Now().Add(time.Minute); ; <-time.After(10 * time.Millisecond) {
+		text, _ := os.ReadFile(filepath.Join(o.gate, name))
+		if bytes.Count(text, []byte("\n")) >= n {
+			return
+		}
+		if time.Now().After(end) {
+			o.t.Fatalf("%s has %q, want %d lines\n%s", name, text, n, o.out.String())
+		}
+	}
 }
 
 // process is one of the project; due is killMark.

@@ -207,7 +207,7 @@ func (rs *records) release(ctx context.Context, run string) {
 		return // another process has it
 	}
 	if err == nil {
-		kept.End(agent.DefaultKillGrace)
+		kept.End(st.Duration("kill_grace"))
 	}
 	if err := broker.RemoveStale(rs.runBase); err != nil { // its sockets had the reaper behind them until now
 		rs.warn("", "%v", err)

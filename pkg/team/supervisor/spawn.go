@@ -122,6 +122,8 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 		l.say(task, "%s", b.climbed())
 	}
 	spec.Started = func(p agent.Process) error {
+		l.Service.Board.Failpoint("run.started")
+		defer l.Service.Board.Failpoint("run.spawned")
 		r.begun(p)
 		defer r.noted()
 		return u.board.Board.Update(ctx, "spawn", func(st *blackboard.State, a transition.Actor) error {
@@ -328,7 +330,7 @@ func (l *launcher) saveSchema(path string, text []byte) (string, error) {
 func (l *launcher) savePrompt(folder, text string, number int) (string, error) {
 	dir := filepath.Dir(l.Service.Board.Project.Prompt(folder, 1))
 	if err := safefile.MakeFolder(dir, 0o700); err != nil {
-		return "", fmt.Errorf("cannot save the prompt: %v", err)
+		return "", fmt.Errorf("cannot save the prompt: %w", err)
 	}
 	if number > 0 {
 		path := l.Service.Board.Project.Prompt(folder, number)
@@ -339,7 +341,7 @@ func (l *launcher) savePrompt(folder, text string, number int) (string, error) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return "", fmt.Errorf("cannot save the prompt: %v", err)
+		return "", fmt.Errorf("cannot save the prompt: %w", err)
 	}
 	for n := len(entries) + 1; ; n++ {
 		path := l.Service.Board.Project.Prompt(folder, n)
@@ -348,7 +350,7 @@ func (l *launcher) savePrompt(folder, text string, number int) (string, error) {
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("cannot save the prompt: %v", err)
+			return "", fmt.Errorf("cannot save the prompt: %w", err)
 		}
 		_, err = f.WriteString(l.Service.Board.Mask(text))
 		if err = errors.Join(err, f.Close()); err != nil {
