@@ -297,10 +297,14 @@ func MakeFolder(path string, mode fs.FileMode) error {
 type DiskFullError struct {
 	FileSystem string // mount point of the full file system
 	Need, Free int64  // bytes
+	Inodes     bool   // there is room, and no inode for another file
 	Err        error
 }
 
 func (e *DiskFullError) Error() string {
+	if e.Inodes {
+		return fmt.Sprintf("the file system of %s has no inode left for another file", e.FileSystem)
+	}
 	return fmt.Sprintf("the file system of %s is full: %s needed, %s free", e.FileSystem, Size(e.Need), Size(e.Free))
 }
 
@@ -309,18 +313,45 @@ func (e *DiskFullError) Unwrap() error { return e.Err }
 
 // explain turns "no space left on device" into a sentence with the figures.
 func explain(err error, path string, need int) error {
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+	if !isFull(err) {
 		return err
 	}
 	full := &DiskFullError{FileSystem: mountOf(filepath.Dir(path)), Need: int64(need), Err: err}
 	var st syscall.Statfs_t
-	if syscall.Statfs(filepath.Dir(path), &st) == nil {
+	if syscall.Statfs(full.FileSystem, &st) == nil {
 		full.Free = int64(uint64(st.Bavail) * uint64(st.Bsize))
+		full.Inodes = st.Files > 0 && st.Ffree == 0
 	}
 	return full
 }
 
-// mountOf is the highest folder above dir, or dir itself, on the same file system.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// Helps is the command that shows what a file system lacks because of which err came: room, inodes, or the right to write. It is "" for
+// any other error.
+func Helps(err error) string {
+	if errors.Is(err, syscall.EROFS) {
+		return "mount"
+	}
+	if !isFull(err) {
+		return ""
+	}
+	full, ok := errors.AsType[*DiskFullError](err)
+	if !ok {
+		path := "."
+		if x, ok := errors.AsType[*fs.PathError](err); ok {
+			path = x.Path
+		}
+		full = explain(syscall.ENOSPC, path, 0).(*DiskFullError)
+	}
+	if full.Inodes {
+		return "df -i " + full.FileSystem
+	}
+	return "df -h " + full.FileSystem
+}
+
+// mountOf is the highest folder above dir, or dir itself, on the same file system. Folders that are gone, as one that could not be made whole,
+// count for the one above.
 func mountOf(dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -338,6 +369,10 @@ func mountOf(dir string) string {
 		return uint64(st.Dev), true
 	}
 	here, ok := device(dir)
+	for !ok && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+		here, ok = device(dir)
+	}
 	for ok && filepath.Dir(dir) != dir {
 		above, known := device(filepath.Dir(dir))
 		if !known || above != here {

@@ -2,6 +2,7 @@ package safefile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -126,6 +127,23 @@ func TestAFullDiskKeepsTheOldFileAndSaysSo(t *testing.T) {
 	}
 	if got := names(t, filepath.Dir(path)); got != "state.yaml" || content(t, path) != "old" {
 		t.Errorf("the folder holds %q, the file %q", got, content(t, path))
+	}
+}
+
+func TestALackOfAFileSystemNamesWhatShowsIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := func(err error) error {
+		return fmt.Errorf("cannot go on: %w", &fs.PathError{Op: "open", Path: filepath.Join(dir, "gone", "gone", "x"), Err: err})
+	}
+	for err, want := range map[error]string{at(syscall.ENOSPC): "df -h " + mountOf(dir), at(syscall.EDQUOT): "df -h " + mountOf(dir), at(syscall.EROFS): "mount", at(syscall.EIO): "", syscall.ENOSPC: "df -h " + mountOf("."),
+		&DiskFullError{FileSystem: "/srv", Err: syscall.ENOSPC}: "df -h /srv", &DiskFullError{FileSystem: "/srv", Inodes: true, Err: syscall.ENOSPC}: "df -i /srv"} {
+		if got := Helps(err); got != want {
+			t.Errorf("with %v helps %q, want %q", err, got, want)
+		}
+	}
+	if Helps(nil) != "" {
+		t.Error("something helps with no error")
 	}
 }
 

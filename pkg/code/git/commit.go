@@ -89,7 +89,7 @@ func (r *Repo) AddExclude(ctx context.Context, line string) error {
 		text = "\n" + text
 	}
 	if err := appendText(path, text); err != nil {
-		return fmt.Errorf("cannot write %s: %v", path, err)
+		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return nil
 }

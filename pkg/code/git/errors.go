@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // The errors of Open and Locate.
@@ -64,6 +67,16 @@ func (e *Error) reason() string {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
+}
+
+// Unwrap is what the file system lacked, by git's words for it: a process of its own says it in no other way.
+func (e *Error) Unwrap() error {
+	for _, lack := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
+		if strings.Contains(strings.ToLower(e.Stderr), lack.Error()) {
+			return &fs.PathError{Op: "git", Path: filepath.Join(e.Dir, ".git"), Err: lack}
+		}
+	}
+	return nil
 }
 
 // lacks reports whether the machine had too little memory or space for the command, which says nothing about its input.

@@ -221,7 +221,7 @@ func (j *job) nextLog() (string, error) {
 			return path, nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("cannot open the log of the integration checks: %v", err)
+			return "", fmt.Errorf("cannot open the log of the integration checks: %w", err)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func explain(err error) report {
 	if g, ok := errors.AsType[*supervisor.GaveUp](err); ok {
 		r.next = cmp.Or(r.next, g.Next)
 	}
-	r.next = cmp.Or(r.next, transition.NextOf(err), "liza status")
+	r.next = cmp.Or(safefile.Helps(err), r.next, transition.NextOf(err), "liza status")
 	r.message = strings.TrimSuffix(r.message, "; next: "+r.next) // it is said once
 	return r
 }

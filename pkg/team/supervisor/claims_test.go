@@ -2,10 +2,14 @@ package supervisor
 
 import (
 	"errors"
+	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
@@ -26,6 +30,20 @@ func TestEachClaimThatFailsIsFollowedByALongerPause(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A member that gives up because its disk is full names what shows that, on the board and in the terminal.
+func TestAMemberThatGivesUpOnAFullDiskNamesWhatShowsIt(t *testing.T) {
+	t.Parallel()
+	full := fmt.Errorf("cannot make the worktree: %w", &safefile.DiskFullError{FileSystem: "/srv", Err: syscall.ENOSPC})
+	for _, err := range []error{gaveUp("4 claims failed in a row", full), full} {
+		if text, end := withNext(err), full.Error()+"; next: df -h /srv"; !strings.HasSuffix(text, end) {
+			t.Errorf("%q does not end with %q", text, end)
+		}
+	}
+	if next := gaveUp("", full).next(); next != "df -h /srv" {
+		t.Errorf("the journal names %q", next)
+	}
 }
 
 // In a team at work an agent without a task mostly finds one a moment later. A reason to wait that is

@@ -238,11 +238,11 @@ func (js *jobs) cleanEnvironment() []string {
 
 func (js *jobs) temporary() (string, error) {
 	if err := safefile.MakeFolder(js.Service.Board.Project.Tmp(), 0o755); err != nil {
-		return "", fmt.Errorf("cannot make a folder for temporary files: %v", err)
+		return "", fmt.Errorf("cannot make a folder for temporary files: %w", err)
 	}
 	dir, err := os.MkdirTemp(js.Service.Board.Project.Tmp(), "run-")
 	if err != nil {
-		return "", fmt.Errorf("cannot make a folder for temporary files: %v", err)
+		return "", fmt.Errorf("cannot make a folder for temporary files: %w", err)
 	}
 	return dir, nil
 }
@@ -261,7 +261,7 @@ func (js *jobs) lockRun(ctx context.Context, task string) (*os.File, error) {
 	path := filepath.Join(js.Service.Board.Project.GitDir, "liza", "run-"+task+".lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the lock of the command: %v", err)
+		return nil, fmt.Errorf("cannot open the lock of the command: %w", err)
 	}
 	for began := time.Now(); ; {
 		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {

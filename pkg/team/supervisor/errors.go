@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"liza/pkg/base/prose"
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 )
@@ -68,16 +69,20 @@ func (g *GaveUp) Error() string {
 func (g *GaveUp) Unwrap() error { return g.cause }
 
 // next is the command that helps: its own, else that of the cause, else a look at the board.
-func (g *GaveUp) next() string {
-	return cmp.Or(g.Next, transition.NextOf(g.cause), "liza status")
+func (g *GaveUp) next() string { return cmp.Or(g.helps(), "liza status") }
+
+// helps is the command that helps, "" when none is known.
+func (g *GaveUp) helps() string {
+	return cmp.Or(safefile.Helps(g.cause), g.Next, transition.NextOf(g.cause))
 }
 
-// withNext is the text of err with the command that helps, where it gave up and names one.
+// withNext is the text of err with the command that helps, where one is known.
 func withNext(err error) string {
-	if g, ok := errors.AsType[*GaveUp](err); ok {
-		return err.Error() + prose.After("; next: ", g.Next)
+	g, _ := errors.AsType[*GaveUp](err)
+	if g == nil {
+		g = &GaveUp{cause: err}
 	}
-	return err.Error()
+	return err.Error() + prose.After("; next: ", g.helps())
 }
 
 // Is makes every GaveUp an ErrGaveUp.
