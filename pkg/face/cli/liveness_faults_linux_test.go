@@ -6,10 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"liza/pkg/run/sandbox"
 )
 
 // What lies on a small file system of its own.
@@ -25,6 +30,7 @@ type liveFault struct {
 	postgres    bool
 	small       string        // what is on a small file system: needs root
 	inodes      bool          // which has few files instead of few bytes
+	groups      bool          // the team is in control groups of its own, and its runs are contained
 	endures     bool          // a process of the team must not end because of it
 	least, most time.Duration // how long it lasts
 	begin       func(l *live) (back func())
@@ -61,6 +67,10 @@ var liveFaults = []liveFault{
 	{name: "inodes of the project used up", small: smallProject, inodes: true, least: brief, most: 4 * brief, begin: (*live).fill},
 	{name: "disk of TMPDIR full", small: smallTemp, least: brief, most: 4 * brief, begin: (*live).fill},
 	{name: "inodes of TMPDIR used up", small: smallTemp, inodes: true, least: brief, most: 4 * brief, begin: (*live).fill},
+
+	{name: "file system of the project read-only", small: smallProject, least: brief, most: 4 * brief, begin: (*live).turnReadOnly},
+	{name: "file system of TMPDIR read-only", small: smallTemp, least: brief, most: 4 * brief, begin: (*live).turnReadOnly},
+	{name: "control groups taken away", groups: true, least: brief, most: 3 * brief, begin: (*live).takeGroups},
 
 	{name: "clock a day forwards", short: true, endures: true, most: 3 * brief, begin: func(l *live) func() { return l.setClock(24 * time.Hour) }},
 	{name: "clock a day backwards", endures: true, most: 3 * brief, begin: func(l *live) func() { return l.setClock(-24 * time.Hour) }},
@@ -195,6 +205,70 @@ func (l *live) fill() func() {
 		_ = f.Close()
 	}
 	return func() { l.check(os.RemoveAll(dir)) }
+}
+
+// turnReadOnly is what a file system does after an error of its disk, until a person has mended it: a read-only mount lies over it. What is
+// open for writing stays so.
+func (l *live) turnReadOnly() func() {
+	readOnly := filepath.Join(l.dir, "read-only")
+	l.check(os.MkdirAll(readOnly, 0o755))
+	unmount := func(path string) { _ = syscall.Unmount(path, syscall.MNT_DETACH) }
+	l.check(syscall.Mount(l.small, readOnly, "", syscall.MS_BIND, ""))
+	defer unmount(readOnly)
+	l.check(syscall.Mount("", readOnly, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""))
+	l.check(syscall.Mount(readOnly, l.small, "", syscall.MS_BIND, ""))
+	over := sync.OnceFunc(func() { unmount(l.small) })
+	l.Cleanup(over)
+	return over
+}
+
+// makeGroups makes control groups for the processes of the team.
+func (l *live) makeGroups() {
+	l.Helper()
+	have := sandbox.Detect(l.Context())
+	if have.Strongest() != sandbox.Closed || have.Cgroups.Pids == "" {
+		l.Skipf("NOT RUN: this machine reaches %s, and makes control groups in %q", have.Strongest(), have.Cgroups.Pids)
+	}
+	for _, parent := range []string{have.Cgroups.Pids, have.Cgroups.Memory} {
+		if dir := filepath.Join(parent, filepath.Base(l.dir)); parent != "" && !slices.Contains(l.groups, dir) {
+			l.check(os.Mkdir(dir, 0o755))
+			l.groups = append(l.groups, dir)
+		}
+	}
+	l.Cleanup(l.removeGroups)
+}
+
+// removeGroups moves what is in the groups up, and removes them.
+func (l *live) removeGroups() {
+	l.Helper()
+	for _, group := range l.groups {
+		for end := time.Now().Add(livenessQuiet); ; <-time.After(time.Millisecond) {
+			below, _ := filepath.Glob(group + "/*/cgroup.procs")
+			for _, file := range append(below, filepath.Join(group, "cgroup.procs")) {
+				text, _ := os.ReadFile(file)
+				for _, pid := range strings.Fields(string(text)) {
+					_ = os.WriteFile(filepath.Join(filepath.Dir(group), "cgroup.procs"), []byte(pid), 0) // or it has ended
+				}
+				_ = os.Remove(filepath.Dir(file))
+			}
+			if _, err := os.Stat(group); err != nil {
+				break
+			}
+			if time.Now().After(end) {
+				l.Fatalf("the control group %s cannot be removed", group)
+			}
+		}
+	}
+}
+
+// takeGroups takes the groups of the team away, with those of its runs. Later there are such again.
+func (l *live) takeGroups() func() {
+	l.removeGroups()
+	return func() {
+		for _, group := range l.groups {
+			l.check(os.Mkdir(group, 0o755))
+		}
+	}
 }
 
 // moveAway takes the project from its place. Nothing may be made there meanwhile.

@@ -44,8 +44,9 @@ const (
 type live struct {
 	*testing.T
 	kind      liveFault
-	dir, root string // of everything; of the project
-	small     string // folder on a small file system, "" without one
+	dir, root string   // of everything; of the project
+	small     string   // folder on a small file system, "" without one
+	groups    []string // control groups of the team, made by makeGroups
 	random    *rand.Rand
 	server    *pgtest.Server // nil: the board is a file
 	link      *link
@@ -162,7 +163,7 @@ echo "{\"action\": \"COMPLETED\", \"evidence_files\": [\"$LIZA_TASK_ID.md\"], \"
 const liveConfig = `agents:
   default: words
   words: {command: [sh, %q]}
-sandbox: {level: open}
+sandbox: %s
 policy: {min_free_mb: 0}
 review: {baseline: false}
 git: {remote_timeout: 3}
@@ -192,6 +193,9 @@ func newLive(t *testing.T, k liveFault, seed uint64) *live {
 	}
 	if k.small != "" {
 		l.mountSmall()
+	}
+	if k.groups {
+		l.makeGroups()
 	}
 	if err := install(lizaProgram(t), l.program()); err != nil {
 		t.Fatal(err)
@@ -225,9 +229,12 @@ func (l *live) mode() string { return filepath.Join(l.dir, "mode") }
 // repository makes the project, and for a board in PostgreSQL its remote.
 func (l *live) repository() {
 	l.Helper()
-	agent := filepath.Join(l.dir, "agent.sh")
+	agent, level := filepath.Join(l.dir, "agent.sh"), "{level: open}"
+	if l.kind.groups {
+		level = fmt.Sprintf("{level: closed, allow: {read: [%q]}}", agent)
+	}
 	for name, text := range map[string]string{agent: fmt.Sprintf(liveAgent, l.mode()), filepath.Join(l.root, "specs/vision.md"): "# Words\n",
-		filepath.Join(l.root, ".liza/config.yaml"): fmt.Sprintf(liveConfig, agent)} {
+		filepath.Join(l.root, ".liza/config.yaml"): fmt.Sprintf(liveConfig, agent, level)} {
 		verbtest.Write(l.T, name, text)
 	}
 	l.must("git", "init", "-q", "-b", "main")
@@ -294,8 +301,9 @@ func (l *live) mark() string { return filepath.Base(l.dir) }
 
 // command is a process of a person at the project.
 func (l *live) command(ctx context.Context, args ...string) *exec.Cmd {
-	if args[0] == "liza" {
-		args = append([]string{l.program()}, args[1:]...)
+	args = slices.Clone(args)
+	if i := slices.Index(args, "liza"); i >= 0 && (i == 0 || args[i-1] == "--") {
+		args[i] = l.program()
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = l.root
@@ -334,6 +342,14 @@ func (l *live) set(change func()) {
 	l.changed.Broadcast()
 }
 
+// inGroups are the words before a command that enter the control groups of the team.
+func (l *live) inGroups() []string {
+	if l.groups == nil {
+		return nil
+	}
+	return append(append([]string{"sh", "-c", `while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"`, "sh"}, l.groups...), "--")
+}
+
 // keepRunning starts the team, and again when it has ended before the goal is complete, but not while a fault is on.
 func (l *live) keepRunning() {
 	for {
@@ -348,7 +364,7 @@ func (l *live) keepRunning() {
 		l.begun++
 		file := filepath.Join(l.dir, fmt.Sprintf("run-%d.log", l.begun))
 		out, err := os.Create(file)
-		cmd := l.command(context.Background(), "liza", "run", "--plain", "--planners", "0", "--coders", "2", "--reviewers", "1")
+		cmd := l.command(context.Background(), append(l.inGroups(), "liza", "run", "--plain", "--planners", "0", "--coders", "2", "--reviewers", "1")...)
 		cmd.Stdout, cmd.Stderr = out, out
 		if err == nil {
 			err = cmd.Start()
@@ -451,7 +467,11 @@ func allMerged(s *blackboard.State) bool {
 	return true
 }
 
-var nextCommand = regexp.MustCompile(`(?m)^next: .`)
+var (
+	nextCommand = regexp.MustCompile(`(?m)^next: .`)
+	lacking     = regexp.MustCompile(`(?i)no space left on device|disk quota exceeded|read-only file system|the file system of .* (is full|has no inode left)`)
+	helpsLack   = regexp.MustCompile(`(?m)^next: (df -[hi] /|mount$)`)
+)
 
 // awaitEnd waits for the goal, answers what is asked, and looks at how processes of the team ended meanwhile.
 func (l *live) awaitEnd() {
@@ -466,6 +486,9 @@ func (l *live) awaitEnd() {
 		for _, e := range ended {
 			if !nextCommand.MatchString(e.said) {
 				l.Fatalf("the team ended with exit code %d, and names no next command:\n%s%s", e.code, e.said, l.report())
+			}
+			if lacking.MatchString(e.said) && !helpsLack.MatchString(e.said) {
+				l.Fatalf("the team ended with exit code %d, and does not name what shows what its file system lacks:\n%s%s", e.code, e.said, l.report())
 			}
 			if !e.during {
 				after++
