@@ -359,8 +359,11 @@ func (c *factory) installed(name string) error {
 	if err != nil {
 		known := append(agent.Names(), slices.Collect(maps.Keys(c.service.Board.Config().Agents.Custom))...)
 		slices.Sort(known)
-		if near := blackboard.Nearest(name, known); near != "" {
+		if near := blackboard.Nearest(name, known); near != "" && near != name {
 			return usagef("liza run --cli "+near, "%v; did you mean %s?", err, near)
+		}
+		if name == agent.Scripted {
+			return usagef("liza help scripted-agent", "%v; --scenario names one", err)
 		}
 		return usagef("liza help run", "%v", err)
 	}

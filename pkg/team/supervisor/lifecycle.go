@@ -188,7 +188,7 @@ func (s *Supervisor) obeyStop(ctx context.Context, st *blackboard.State) (*black
 	if stop == nil {
 		return st, waiting{}, nil
 	}
-	return st, waiting{why: fmt.Sprintf("%s; next: liza restart %s", stop, s.ID), paused: true}, nil
+	return st, waiting{why: stop.String(), next: "liza restart " + s.ID, paused: true}, nil
 }
 
 // idle waits for a change, the poll interval, or the end. A supervisor that was idle for
@@ -205,13 +205,13 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 	if st != nil {
 		if max := st.Duration(s.member.key("max_wait")); max > 0 && !s.Team && s.Service.Board.Now().Sub(s.idleSince) >= max {
 			if s.worked {
-				s.member.say("", "nothing to do for %s: %s", max, w.why)
+				s.member.say("", "nothing to do for %s: %s", max, w.text())
 				return errComplete
 			}
-			return fmt.Errorf("%w for %s: %s", ErrIdle, max, w.why)
+			return &idleError{waiting: w, lasted: fmt.Sprintf(" for %s", max)}
 		}
 		if s.Once && s.Task == "" && !s.Team && w.why != "" && !s.worked {
-			return fmt.Errorf("%w: %s", ErrIdle, w.why)
+			return &idleError{waiting: w}
 		}
 		shown = s.showWaiting(hard, st, w)
 	} else {
@@ -247,7 +247,7 @@ const waitTold = time.Second
 // and must not wake everybody else again and again. It returns in what time the reason may
 // be written, 0 when there is nothing left to write.
 func (s *Supervisor) showWaiting(ctx context.Context, st *blackboard.State, w waiting) time.Duration {
-	e, why := st.Agents[s.ID], w.why
+	e, why := st.Agents[s.ID], w.text()
 	if e == nil || why == "" || e.Status == blackboard.AgentWaiting && e.WaitingFor == why {
 		return 0
 	}
@@ -291,10 +291,10 @@ func (s *Supervisor) survive(soft, ctx context.Context, err error) (waiting, err
 		return s.cutOff(err), nil
 	case errors.As(err, &invalid):
 		s.member.warn("", "%v", err)
-		return waiting{why: "the state is invalid; next: liza validate"}, nil
+		return waiting{why: "the state is invalid", next: "liza validate"}, nil
 	case errors.As(err, &wentBack):
 		s.member.warn("", "%v", err)
-		return waiting{why: "an old copy of the state was put over a newer one; next: liza restore --list"}, nil
+		return waiting{why: "an old copy of the state was put over a newer one", next: "liza restore --list"}, nil
 	case boardWaits(err):
 		// By chance, or a whole team would come back in the same moment and wait for each other again.
 		return waiting{why: err.Error(), until: s.Service.Board.Now().Add(time.Second + rand.N(4*time.Second))}, nil

@@ -34,7 +34,9 @@ func (pl *planner) plan(soft, hard context.Context, st *blackboard.State) (bool,
 	facts := triggerFacts(pl.Service, st)
 	due, next := transition.DueTriggers(st, facts, pl.Service.Board.Now())
 	if len(due) == 0 {
-		return false, waiting{why: pl.plannerWaits(st, facts), until: next}, nil
+		w := pl.plannerWaits(st, facts)
+		w.until = next
+		return false, w, nil
 	}
 	if w := pl.programs.chosen(st, nil).wait; w.why != "" {
 		w.paused = true
@@ -63,14 +65,14 @@ func (pl *planner) plan(soft, hard context.Context, st *blackboard.State) (bool,
 	return true, waiting{}, pl.planning(soft, hard, due, nil)
 }
 
-func (pl *planner) plannerWaits(st *blackboard.State, f transition.TriggerFacts) string {
+func (pl *planner) plannerWaits(st *blackboard.State, f transition.TriggerFacts) waiting {
 	if asked := transition.AskedOfPeople(st); len(asked) > 0 {
-		return "a person is asked about " + prose.Few(asked, 5) + "; next: liza questions"
+		return waiting{why: "a person is asked about " + prose.Few(asked, 5), next: "liza questions"}
 	}
 	if all := transition.Triggers(st, f, pl.Service.Board.Now()); len(all) > 0 {
-		return "the planner was woken for " + kinds(all) + " already; next: liza note TEXT, or liza status"
+		return waiting{why: "the planner was woken for " + kinds(all) + " already", next: "liza note TEXT, or liza status"}
 	}
-	return "no reason to plan"
+	return waiting{why: "no reason to plan"}
 }
 
 func kinds(list []transition.Trigger) string {

@@ -2,7 +2,6 @@ package supervisor
 
 import (
 	"context"
-	"fmt"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
@@ -21,7 +20,7 @@ func (s *Supervisor) RunStep(soft, hard context.Context) error {
 		s.records.recoverHistory(hard)
 		did, wait, err := s.stepOnce(soft, hard)
 		if err == nil && !did {
-			err = fmt.Errorf("%w: %s", ErrIdle, wait.why)
+			err = &idleError{waiting: wait}
 		}
 		return err
 	})
@@ -75,7 +74,7 @@ func (s *Supervisor) Foresee(ctx context.Context, next replay.NextStep) (Foresee
 	}
 	if next.Kind == role.Planner {
 		if due, _ := transition.DueTriggers(st, triggerFacts(s.Service, st), s.Service.Board.Now()); len(due) == 0 {
-			return out, fmt.Errorf("%w: %s", ErrIdle, s.planner.plannerWaits(st, triggerFacts(s.Service, st)))
+			return out, &idleError{waiting: s.planner.plannerWaits(st, triggerFacts(s.Service, st))}
 		}
 	}
 	t, kind := st.Task(next.Task), next.Kind

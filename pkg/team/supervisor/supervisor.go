@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
@@ -167,11 +168,27 @@ var (
 // waiting says why a supervisor is idle and when to look again without an event.
 type waiting struct {
 	why   string
+	next  string    // the command that ends it, if one does
 	until time.Time // zero: the poll interval
 
 	paused bool              // there is work, but its agent program is paused until then
 	board  *blackboard.State // that was looked at; nil: none could be
 }
+
+// text is the reason in one line.
+func (w waiting) text() string { return w.why + prose.After("; next: ", w.next) }
+
+// An idleError is ErrIdle with what is waited for.
+type idleError struct {
+	waiting
+	lasted string
+}
+
+func (e *idleError) Error() string { return ErrIdle.Error() + e.lasted + ": " + e.why }
+func (e *idleError) Unwrap() error { return ErrIdle }
+
+// Next returns the command that ends the wait, "" if none does.
+func (e *idleError) Next() string { return e.next }
 
 // InRun is a run of an agent program as the commands are told that come out of it. The token stays in the
 // memory of the supervisor: nothing in the run has it.
@@ -309,7 +326,7 @@ func (s *Supervisor) Step(soft, hard context.Context) (did bool, wait waiting, e
 		if o[0].Control == project.Abort {
 			return false, waiting{}, ErrAborted
 		}
-		return false, waiting{why: o[0].String() + "; next: liza resume"}, nil
+		return false, waiting{why: o[0].String(), next: "liza resume"}, nil
 	}
 	if st, wait, err = s.obeyStop(hard, st); err != nil || wait.why != "" {
 		return false, wait, err
