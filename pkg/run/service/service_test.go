@@ -97,7 +97,7 @@ func TestAServerThatIsNotReadyIsToldAndTheProgramNotStarted(t *testing.T) {
 		why    string
 		tail   string
 	}{
-		"ended":   {Server{Command: []string{"sh", "-c", "echo one; echo two >&2; exit 7"}, Ready: []string{"false"}}, "the service db ended before it was ready: exit status 7", "  one\n  two"},
+		"ended":   {Server{Command: []string{"sh", "-c", "echo one; echo; echo two >&2; exit 7"}, Ready: []string{"false"}}, "the service db ended before it was ready: exit status 7", "  one\n  two"},
 		"killed":  {Server{Command: []string{"sh", "-c", "kill -9 $$"}, Ready: []string{"false"}}, "the service db ended before it was ready: signal: killed", ""},
 		"late":    {Server{Command: []string{"sleep", "60"}, Ready: []string{"sh", "-c", "echo refused; exit 2"}, Wait: 200 * time.Millisecond}, "the service db was not ready within 200ms", "  refused"},
 		"hanging": {Server{Command: []string{"sleep", "60"}, Ready: []string{"sleep", "60"}, Wait: 200 * time.Millisecond}, "the service db was not ready within 200ms", ""},
