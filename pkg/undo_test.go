@@ -329,16 +329,15 @@ func (u *undoer) try(m mend) mend {
 	return m
 }
 
-// less tries a part of a mend that cannot be taken back as it stands.
+// less tries a part of a mend that cannot be taken back as the list has it.
 func (u *undoer) less(m mend, cannot string) mend {
-	if m.Taken == whole {
-		_, part, _, err := u.past.part(m.Commit, "")
-		if err != nil {
-			u.t.Fatal(err)
-		}
-		if m.Taken = part; part != "" {
-			return u.try(m)
-		}
+	_, part, _, err := u.past.part(m.Commit, "")
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	if part != "" && part != m.Taken {
+		m.Taken = part
+		return u.try(m)
 	}
 	m.Taken, m.Cannot = "", cannot
 	return m

@@ -207,4 +207,9 @@ func TestCommandsBesideEachOtherGetTheirOwnFolders(t *testing.T) {
 		})
 	}
 	all.Wait()
+	for _, o := range f.repo.drivers.known {
+		if behind := o.env[len(o.env):cap(o.env)]; strings.Join(behind, "") != "" {
+			t.Errorf("a command has written %q where all others write", behind)
+		}
+	}
 }

@@ -72,7 +72,18 @@ func TestReportsInEveryFormatSayTheSameAndEscapeEverything(t *testing.T) {
 	s.Goal.Description, s.TaskAt(0).Title = evil, evil
 	s.TaskAt(8).RescopeReason = evil
 	s.Anomalies = []*blackboard.Anomaly{{ID: "anom-1", Timestamp: ago(1), Type: "trade_off", Reporter: evil, Details: blackboard.Settings{"what": evil}}}
+	s.TaskAt(0).Review = &blackboard.Review{Findings: []*blackboard.Finding{{Check: "lint_passes", File: "a.go", Line: 1, Message: evil}}}
 	r := reportOf(s, finished("task-0"))
+	for _, table := range r.Tables() {
+		for _, row := range table.Rows {
+			if len(row) != len(table.Heads) {
+				t.Errorf("%s: the row %q has other columns than its heads %q", table.Title, row, table.Heads)
+			}
+		}
+	}
+	if len(r.Annotations) == 0 {
+		t.Error("what the review has found is missing")
+	}
 	html, err := r.HTML()
 	if err != nil {
 		t.Fatal(err)
