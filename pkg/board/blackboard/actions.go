@@ -163,6 +163,7 @@ const (
 	ActionAcceptedUnreviewed   Action = "accepted_unreviewed"   // work was accepted without another review
 	ActionLimitWarning         Action = "limit_warning"         // most of a limit is used up
 	ActionWorktreeMadeAgain    Action = "worktree_made_again"   // the worktree's folder was gone
+	ActionWorktreeSetAside     Action = "worktree_set_aside"    // git could not read the worktree
 	ActionCommitsRefused       Action = "commits_refused"       // commits of a run were refused
 	ActionCommitsElsewhere     Action = "commits_elsewhere"     // a run left commits on other branches
 	ActionCheckoutChanged      Action = "checkout_changed"      // a run changed files or refs outside of its worktree

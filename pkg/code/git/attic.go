@@ -117,13 +117,17 @@ func (s *session) addAttic(ctx context.Context, id, commit string, all []Attic) 
 }
 
 // Keep saves a commit in the attic of name, unless head or the attic contains it. It returns the ref that holds it, or "" if
-// head contains it. An empty head contains nothing. Unlike the id of a task, name may be any component of a ref.
+// head contains it, or git cannot read it. An empty head contains nothing. Unlike the id of a task, name may be any component of a ref.
 func (r *Repo) Keep(ctx context.Context, name, commit, head string) (ref string, err error) {
 	s, err := r.lock(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer s.unlock()
+	if why, err := s.torn(ctx, []string{head}, commit); head != "" && (err != nil || why != "") {
+		// sometimes: a commit that git cannot read is not kept
+		return "", err
+	}
 	if there, err := s.CommitExists(ctx, commit); err != nil || !there {
 		return "", err
 	}

@@ -342,3 +342,40 @@ func TestKeptFilesAreBoundToACommitAndAreNotWork(t *testing.T) {
 		t.Errorf("Liza's additions are %+v, %v", own, err)
 	}
 }
+
+// A loss of power may bring back the folder of a worktree that was removed, without git's entry of it.
+func TestAFolderThatIsNotAWorktreeIsMovedAway(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	work := f.claim(Provide{ID: "task-1"})
+	writeFile(t, filepath.Join(work.Path, "half.txt"), "half\n")
+	if err := os.RemoveAll(filepath.Join(f.dir, ".git", "worktrees", "task-1")); err != nil {
+		t.Fatal(err)
+	}
+	proof := Proof{Integration: f.integration()}
+	wantError(t, f.repo.Remove(t.Context(), "task-1", proof), "not a worktree of this repository")
+	if !f.repo.ClearPlace(t.Context(), "task-1", proof) {
+		t.Error("nothing was moved away")
+	}
+	if err := f.repo.Remove(t.Context(), "task-1", proof); err != nil {
+		t.Fatal(err)
+	}
+	lost, _ := filepath.Glob(filepath.Join(f.dir, ".worktrees", ".lost-task-1-*", "half.txt"))
+	if len(lost) != 1 || exists(work.Path) || f.git("branch", "--list", "task/*") != "" {
+		t.Errorf("it is at %v", lost)
+	}
+}
+
+// Nor does a branch of a person's that names no commit stop a claim from being taken back.
+func TestATornBranchOfAPersonStopsNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.claim(Provide{ID: "task-1", Nonce: "n1"})
+	writeFile(t, filepath.Join(f.dir, ".git", "refs", "heads", "mine"), strings.Repeat("1", 40)+"\n")
+	if err := f.repo.Abandon(t.Context(), "task-1", "n1"); err != nil {
+		t.Fatal(err)
+	}
+	if exists(f.repo.WorktreePath("task-1")) || exists(f.repo.refFile("task-1")) {
+		t.Error("the worktree or its branch is left")
+	}
+}

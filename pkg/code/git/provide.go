@@ -125,11 +125,7 @@ func (j *providing) moveAway() error {
 	if j.emptyShell(j.got.Path) {
 		return nil
 	}
-	name := ".lost-" + j.ID + "-" + strconv.FormatInt(j.Now.Unix(), 10)
-	target := filepath.Join(filepath.Dir(j.got.Path), name)
-	for n := 2; exists(target); n++ {
-		target = filepath.Join(filepath.Dir(j.got.Path), name+"-"+strconv.Itoa(n))
-	}
+	target := j.lostPath(j.ID, j.Now)
 	if err := os.Rename(j.got.Path, target); err != nil {
 		return fmt.Errorf("cannot move the folder in its place away: %v", err)
 	}

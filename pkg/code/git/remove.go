@@ -30,6 +30,25 @@ func (r *Repo) Remove(ctx context.Context, id string, proof Proof) error {
 	return s.drop(ctx, id, proof)
 }
 
+// ClearPlace moves away what git cannot read of a task that is over, and a folder in its place that is not a worktree: a loss of power may
+// bring a part of a removed one back. It reports whether there was such a thing, so that Remove may go on.
+func (r *Repo) ClearPlace(ctx context.Context, id string, proof Proof) bool {
+	path := r.WorktreePath(id)
+	info, err := os.Lstat(path)
+	if checkID(id) != nil || err != nil || !info.IsDir() {
+		return false
+	}
+	if aside, err := r.SetAside(ctx, id, []string{proof.Integration, proof.Base}, info.ModTime()); err != nil || aside.Path != "" || r.adminAt(path) != "" {
+		return err == nil && aside.Path != ""
+	}
+	s, err := r.lock(ctx)
+	if err != nil {
+		return false
+	}
+	defer s.unlock()
+	return r.adminAt(path) == "" && (s.emptyShell(path) || s.moveAside(id, s.lostPath(id, info.ModTime()), false) == nil)
+}
+
 func (s *session) drop(ctx context.Context, id string, proof Proof) error {
 	fail := func(err error) error { return fmt.Errorf("cannot remove the worktree of %s: %w", id, err) }
 	path := s.WorktreePath(id)
@@ -172,8 +191,12 @@ func (s *session) deleteBranch(ctx context.Context, id string) error {
 	if err != nil || tip == "" {
 		return err
 	}
+	if _, err := s.treeOf(ctx, tip); err != nil {
+		return err
+	}
 	ref := branches + TaskBranch(id)
-	out, err := s.read(ctx, s.place.Root, "rev-list", "--max-count=1", tip, "--not", "--exclude="+ref, "--all", "--")
+	// A branch of a person that a loss of power has torn stops nothing.
+	out, err := s.read(ctx, s.place.Root, "rev-list", "--ignore-missing", "--max-count=1", tip, "--not", "--exclude="+ref, "--all", "--")
 	if err != nil || out != "" {
 		return err
 	}

@@ -138,9 +138,9 @@ func (r *objects) broken(ctx context.Context, commit string, known []string) (st
 // unsoundBy returns git's complaint about the objects. An error because of too little memory or space, or of another command,
 // says nothing about them.
 func unsoundBy(command string, err error) (string, error) {
-	failed, ok := errors.AsType[*Error](err)
-	if !ok || failed.Args[0] != command || failed.ExitCode < 0 || failed.lacks() {
-		return "", err
+	why, err := damage(command, err)
+	if why != "" {
+		why = unsoundObjects + why
 	}
-	return unsoundObjects + failed.reason(), nil
+	return why, err
 }

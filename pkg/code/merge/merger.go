@@ -345,6 +345,9 @@ func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, 
 	proof := git.Proof{Integration: head, Base: t.BaseCommit}
 	err = m.Repo.Remove(ctx, t.ID, proof)
 	var unsaved *git.UnsavedError
+	if err != nil && !errors.As(err, &unsaved) && ctx.Err() == nil && m.Repo.ClearPlace(ctx, t.ID, proof) {
+		err = m.Repo.Remove(ctx, t.ID, proof)
+	}
 	if !errors.As(err, &unsaved) {
 		return err
 	}

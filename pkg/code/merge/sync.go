@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,6 +67,9 @@ func (m *Merger) syncOnce(ctx context.Context, from, base string, dry bool) (Syn
 	}
 	if err := v.free(ctx); err != nil {
 		return out, err
+	}
+	if why, err := m.Repo.Whole(ctx, base, v.old); err != nil || why != "" {
+		return out, cmp.Or(err, fmt.Errorf("cannot merge %s, which git cannot read: %s", from, why))
 	}
 	if err := m.Repo.SyncLoose(""); err != nil {
 		return out, err

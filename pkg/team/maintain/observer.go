@@ -263,6 +263,9 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote s
 		return err
 	}
 	worktrees, err := repo.Worktrees(ctx)
+	if err != nil && repo.ClearRemoved(ctx) == nil { // which writes an entry again that a loss of power has emptied
+		worktrees, err = repo.Worktrees(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -280,6 +283,11 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote s
 	}
 	if f.IntegrationTip = &head; head == "" {
 		return nil
+	}
+	if s.ForeignTip(head) {
+		if why, err := repo.Whole(ctx, head, s.Tip()); err == nil && why != "" { // nothing can be said of what it holds
+			return mergeFacts(ctx, repo, s, s.Tip(), f)
+		}
 	}
 	return mergeFacts(ctx, repo, s, head, f)
 }

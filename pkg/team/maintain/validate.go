@@ -22,6 +22,9 @@ import (
 	"liza/pkg/verb/verb"
 )
 
+// RuleCheckout is the rule about what git cannot read of the main checkout.
+const RuleCheckout = "V71"
+
 // BoardName is the state file of a project, as people know it.
 const BoardName = ".liza/state.yaml"
 
@@ -94,7 +97,9 @@ func (v Validated) Next() string {
 	all := func(helps func(blackboard.Violation) bool) bool {
 		return v.File == BoardName && !slices.ContainsFunc(v.Violations, func(x blackboard.Violation) bool { return isError(x) && !helps(x) })
 	}
-	switch {
+	switch at := slices.IndexFunc(v.Violations, func(x blackboard.Violation) bool { return x.Rule == RuleCheckout }); {
+	case at >= 0:
+		return v.Violations[at].Next
 	case v.restore && v.File == BoardName:
 		return "liza restore --list"
 	case all(func(x blackboard.Violation) bool {
@@ -139,6 +144,10 @@ func (p *Board) facts(ctx context.Context, i *store.Inspection) (audit.Evidence,
 		return f, nil
 	}
 	err = gitFacts(ctx, p.Repo, i.State, p.Remote, p.Store.View, &f)
+	if why, next := p.Repo.UnreadableCheckout(ctx); why != "" {
+		f.Decode = append(slices.Clip(f.Decode), blackboard.Violation{Rule: RuleCheckout, Subjects: []string{"checkout"}, Message: "git cannot read the main checkout: " + why, Next: next})
+		err = nil
+	}
 	return f, err
 }
 

@@ -20,7 +20,13 @@ func (g Merges) AcceptIntegration(ctx context.Context, reason string) (integrati
 		if b.Tip == "" {
 			return board.Refuse("liza integration restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
 		}
-		err := g.verbs.Board.Repo.SyncLoose("refs/heads/" + b.Branch)
+		why, err := g.verbs.Board.Repo.Whole(ctx, b.Tip, b.Known)
+		if why != "" {
+			return board.Refuse("liza integration restore", "cannot accept %s at %s, which git cannot read: %s", b.Branch, blackboard.ShortCommit(b.Tip), why)
+		}
+		if err == nil {
+			err = g.verbs.Board.Repo.SyncLoose("refs/heads/" + b.Branch)
+		}
 		if err == nil && b.Known != "" { // what Liza left may be on the way to be forgotten
 			b.Saved, err = g.verbs.Board.Repo.Keep(ctx, integration.KeptTips, b.Known, b.Tip)
 		}

@@ -176,6 +176,9 @@ func (v *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 			return f, err
 		}
 	}
+	if why := v.Board.Repo.Unreadable(ctx, t.ID, append(t.Bases(), s.Tip())); why != "" {
+		return f, board.Refuse("liza release "+t.ID+" --reason T", "git cannot read the worktree of %s: %s; a release keeps its files aside", t.ID, why)
+	}
 	// A run may have a repository of its own: what it committed there is in ours only after this.
 	taken, err := v.Worktrees.TakeOver(ctx, s, t)
 	if err != nil {

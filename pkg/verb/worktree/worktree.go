@@ -86,6 +86,9 @@ func (l local) Provide(ctx context.Context, c Claim) (Provided, error) {
 	if _, err := l.board.Repo.Relink(ctx, t.ID); err != nil {
 		return out, err
 	}
+	if _, err := l.setAside(ctx, t, c.Base); err != nil {
+		return out, err
+	}
 	if err := l.branch.Fetch(ctx, slices.Concat([]string{t.RestartFrom}, t.Bases(), recorded(t))...); err != nil {
 		return out, err
 	}
@@ -226,6 +229,21 @@ func (l local) Ensure(ctx context.Context, s *blackboard.State, t *blackboard.Ta
 	return nil
 }
 
+// setAside moves the worktree of a task away that git cannot read, and tells of it (specs/protocol.md#7.3).
+func (w trees) setAside(ctx context.Context, t *blackboard.Task, tip string) (done bool, err error) {
+	if w.board.Rehearsal || t == nil || t.KindOf() == blackboard.MessageTask {
+		return false, nil
+	}
+	aside, err := w.board.Repo.SetAside(ctx, t.ID, append(t.Bases(), tip), w.board.Now())
+	if err != nil || aside.Path == "" {
+		return false, err
+	}
+	text := fmt.Sprintf("git could not read its worktree, which is kept as %s: %s", w.board.Rel(aside.Path), aside.Why)
+	w.board.Progressf("%s: %s", t.ID, text)
+	w.board.Warn(ctx, t.ID, blackboard.ActionWorktreeSetAside, text)
+	return true, nil
+}
+
 // needed reports whether a task has a worktree on the board.
 func (w trees) needed(t *blackboard.Task) bool {
 	return !w.board.Rehearsal && t != nil && t.Worktree != "" && t.KindOf() != blackboard.MessageTask
@@ -242,6 +260,9 @@ func (w trees) missing(t *blackboard.Task) bool {
 
 func (l local) Again(ctx context.Context, s *blackboard.State, t *blackboard.Task) (git.Provided, error) {
 	head, err := l.branch.IntegrationHead(ctx, s)
+	if err == nil {
+		_, err = l.setAside(ctx, t, head)
+	}
 	if err == nil {
 		err = l.branch.Fetch(ctx, append(recorded(t), t.BaseCommit)...)
 	}
@@ -287,6 +308,10 @@ func (l local) Tip(ctx context.Context, t *blackboard.Task) string {
 }
 
 func (l local) Leave(ctx context.Context, s *blackboard.State, t *blackboard.Task) (work bool, attic string, err error) {
+	aside, err := l.setAside(ctx, t, s.Tip())
+	if err != nil {
+		return false, "", err
+	}
 	if _, err := l.TakeOver(ctx, s, t); err != nil {
 		return false, "", err
 	}
@@ -298,6 +323,9 @@ func (l local) Leave(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 				attic, _ = l.Save(ctx, t.ID, "release")
 			}
 			work = len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix
+		} else if aside { // its branch may have stayed
+			tip := l.Tip(ctx, t)
+			work = tip != "" && tip != t.BaseCommit
 		}
 	}
 	l.push(ctx, t.ID)
@@ -479,6 +507,11 @@ func (w *Worktrees) PutBack(ctx context.Context, id, reviewer string) (string, e
 		now := s.Task(id)
 		return atRest(now) && now.ReviewCommit == t.ReviewCommit, nil
 	})
+	if err != nil {
+		if aside, _ := w.setAside(ctx, t, s.Tip()); aside {
+			return w.PutBack(ctx, id, reviewer)
+		}
+	}
 	if err != nil || len(back.Changes) == 0 {
 		return "", err
 	}
@@ -510,7 +543,11 @@ func (w trees) Save(ctx context.Context, task, reason string) (attic, problem st
 	if t == nil || t.KindOf() == blackboard.MessageTask {
 		return "", ""
 	}
-	attic, _, err = w.board.Repo.Save(ctx, git.Work{ID: task, Path: w.board.Repo.WorktreeOf(task), Reason: reason, Integration: w.branch.ProvenTip(ctx, s), Base: t.BaseCommit})
+	tip := w.branch.ProvenTip(ctx, s)
+	if _, err := w.setAside(ctx, t, tip); err != nil {
+		return "", err.Error()
+	}
+	attic, _, err = w.board.Repo.Save(ctx, git.Work{ID: task, Path: w.board.Repo.WorktreeOf(task), Reason: reason, Integration: tip, Base: t.BaseCommit})
 	if err != nil {
 		return "", err.Error()
 	}

@@ -1,4 +1,4 @@
-// Package audit has the rules V01 to V70 that every state must keep, whether a verb, a person or Liza v1 wrote it. Validate
+// Package audit has the rules V01 to V71 that every state must keep, whether a verb, a person or Liza v1 wrote it. Validate
 // reports all violations at once, Repair repairs those for which that is provably safe, and Forgeries finds approvals that no
 // verb made.
 package audit
@@ -206,6 +206,7 @@ var Rules = []Rule{
 	{"V68", asError, onDemand, !fixable, "journal: an entry was changed, cut, moved or put in since Liza wrote it", nil},
 	{"V69", asError, onDemand, !fixable, "UNCLAIMED, claimed by nobody yet, and the gates refuse it (G12): nobody can claim it", perTask(checkClaimable)},
 	{"V70", asError, onDemand, !fixable, "journal: an entry is not a step of the transition table in its place, or a task is not what its entries lead to (`liza validate --history`)", nil},
+	{"V71", asError, onDemand, !fixable, "git cannot read the main checkout: its branch names no commit, or its index is torn", nil},
 }
 
 // perTask makes the check of a rule from a check of one task's own fields.
@@ -273,7 +274,7 @@ type Evidence struct {
 	MissingSections []string
 
 	// Decode and JournalProblems are the problems that the readers of state.yaml and log.yaml found (V01 to V04, V39, V48,
-	// V61; V57, V68, V70). Severity and marks may be empty.
+	// V61, V71; V57, V68, V70). Severity and marks may be empty.
 	Decode          []blackboard.Violation
 	JournalProblems []blackboard.Violation
 

@@ -1,0 +1,301 @@
+package git
+
+import (
+	"bytes"
+	"cmp"
+	"compress/zlib"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"liza/pkg/base/safefile"
+)
+
+// Aside says what SetAside has moved, and why.
+type Aside struct {
+	Path string // where it is now; "": git can read everything
+	Why  string
+}
+
+// SetAside moves the worktree of a task away whole when git cannot read it, with what git had of it: a loss of power leaves files of
+// git empty or torn, and `git gc --prune=now` takes objects that somebody is writing. A branch stays if all its commits can be read,
+// and goes with the worktree if not. Nothing is deleted (specs/protocol.md#7.3). Commits of known are taken as whole.
+func (r *Repo) SetAside(ctx context.Context, id string, known []string, now time.Time) (Aside, error) {
+	if err := checkID(id); err != nil || !exists(r.WorktreePath(id)) && !exists(r.refFile(id)) { // as a rule
+		return Aside{}, err
+	}
+	s, err := r.lock(ctx)
+	if err != nil {
+		return Aside{}, err
+	}
+	defer s.unlock()
+	branch, tree, err := s.unreadable(ctx, id, known)
+	if err != nil || branch == "" && tree == "" {
+		return Aside{}, err
+	}
+	// sometimes: a worktree that git cannot read is set aside
+	out := Aside{Path: s.lostPath(id, now), Why: cmp.Or(branch, tree)}
+	err = s.moveAside(id, out.Path, branch != "")
+	if tip, _ := s.tip(ctx, TaskBranch(id)); err == nil && branch != "" && tip != "" { // it is packed, perhaps at an older commit
+		if why, _ := s.torn(ctx, known, tip); why != "" {
+			out.Why += fmt.Sprintf(" (branch %s was at %s)", TaskBranch(id), tip)
+			err = s.deleteRef(ctx, branches+TaskBranch(id), tip)
+		}
+	}
+	if err == nil {
+		err = s.moveTorn(filepath.Join(out.Path, "objects-that-git-cannot-read"))
+	}
+	if err != nil {
+		return Aside{}, fmt.Errorf("cannot set the worktree of %s aside, which git cannot read (%s): %w", id, out.Why, err)
+	}
+	return out, nil
+}
+
+// Unreadable says why git cannot read the branch or the worktree of a task, "" if it can.
+func (r *Repo) Unreadable(ctx context.Context, id string, known []string) string {
+	branch, tree, err := r.unreadable(ctx, id, known)
+	if err != nil {
+		return ""
+	}
+	return cmp.Or(branch, tree)
+}
+
+// lostPath is a free name for a folder that is moved away from the place of a task's worktree.
+func (r *runner) lostPath(id string, now time.Time) string {
+	first := filepath.Join(r.place.Root, worktreesDir, ".lost-"+id+"-"+strconv.FormatInt(now.Unix(), 10))
+	path := first
+	for n := 2; exists(path); n++ {
+		path = first + "-" + strconv.Itoa(n)
+	}
+	return path
+}
+
+func (r *runner) refFile(id string) string {
+	return filepath.Join(r.place.CommonDir, filepath.FromSlash(branches+TaskBranch(id)))
+}
+
+// moveAside moves the worktree, git's folder of it and, with branch, the file of the branch into one new folder.
+func (s *session) moveAside(id, to string, branch bool) error {
+	path := s.WorktreePath(id)
+	admin := s.entryOf(path)
+	err := os.Rename(path, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = safefile.MakeFolder(to, 0o755)
+	}
+	if err == nil && admin != "" {
+		err = os.Rename(admin, filepath.Join(to, "git-of-the-worktree"))
+	}
+	if err == nil && branch {
+		log := filepath.Join(s.place.CommonDir, "logs", filepath.FromSlash(branches+TaskBranch(id)))
+		for from, name := range map[string]string{s.refFile(id): "branch-of-the-task", log: "log-of-the-branch"} {
+			if moved := os.Rename(from, filepath.Join(to, name)); !errors.Is(moved, fs.ErrNotExist) { // a branch may be packed
+				err = errors.Join(err, moved)
+			}
+		}
+	}
+	return err
+}
+
+// moveTorn moves away all loose objects that are not what their names say: git writes no object again that has a file already, so the same
+// content could never be added.
+func (s *session) moveTorn(to string) error {
+	all, err := filepath.Glob(filepath.Join(s.place.CommonDir, "objects", "[0-9a-f][0-9a-f]", "*"))
+	for _, path := range all {
+		name := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
+		if !isFullHash(name) || isObject(path, name) {
+			continue
+		}
+		err = errors.Join(err, safefile.MakeFolder(to, 0o755), os.Rename(path, filepath.Join(to, name)))
+	}
+	return err
+}
+
+// isObject reports whether a file has the object of that name, and whether that cannot be said.
+func isObject(path, name string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	sum := sha1.New()
+	if len(name) > 2*sha1.Size {
+		sum = sha256.New()
+	}
+	text, err := zlib.NewReader(file)
+	if err == nil {
+		_, err = io.Copy(sum, text)
+	}
+	return err == nil && hex.EncodeToString(sum.Sum(nil)) == name
+}
+
+// entryOf is the folder that git keeps for the worktree at path, however broken it is, or "".
+func (r *runner) entryOf(path string) string {
+	if admin := r.adminDir(path); admin != "" {
+		return admin
+	}
+	admin := filepath.Join(r.place.CommonDir, "worktrees", filepath.Base(path))
+	back, err := safefile.Read(filepath.Join(admin, "gitdir"))
+	link := strings.Trim(string(back), "\x00\n")
+	if err != nil || link != "" && realPath(filepath.Dir(absolute(admin, link))) != realPath(path) {
+		return ""
+	}
+	return admin
+}
+
+// unreadable says why git cannot read the branch of a task, or its worktree; "" for what it can read. An error says nothing about them.
+func (r *references) unreadable(ctx context.Context, id string, known []string) (branch, tree string, err error) {
+	tip := ""
+	if data, err := safefile.Read(r.refFile(id)); err == nil && !isFullHash(strings.TrimSuffix(string(data), "\n")) {
+		return "the file of branch " + TaskBranch(id) + " names no commit", "", nil
+	}
+	if tip, err = r.tip(ctx, TaskBranch(id)); err == nil && tip != "" {
+		branch, err = r.torn(ctx, known, tip)
+	}
+	path := r.WorktreePath(id)
+	admin := r.entryOf(path)
+	if err != nil || branch != "" || admin == "" || !exists(path) || linkAt(path) != nil {
+		return branch, "", err
+	}
+	var at Worktree
+	switch ok := at.readHead(admin); {
+	case !ok || at.Branch == "" && at.Head == "" && !unmade(admin), r.adminDir(path) == "":
+		return "", "git's own files of the worktree are empty", nil
+	case at.Branch == TaskBranch(id):
+		at.Head = tip
+	case at.Branch != "":
+		if at.Head, err = r.tip(ctx, at.Branch); err != nil {
+			return "", "", err
+		}
+	}
+	staged, why, err := r.staged(ctx, admin, at.Head)
+	if err == nil && why == "" {
+		why, err = r.torn(ctx, known, append(staged, at.Head)...)
+	}
+	return "", why, err
+}
+
+// staged are the files in the index of a worktree that its commit does not have. The text says why git cannot read the index.
+func (r *objects) staged(ctx context.Context, admin, head string) (files []string, why string, err error) {
+	if head == "" {
+		return nil, "", nil
+	}
+	if index, err := safefile.Read(filepath.Join(admin, "index")); err == nil && !wholeIndex(index, len(head)/2) {
+		return nil, "its index is empty or torn", nil
+	}
+	out, err := r.run(ctx, call{dir: r.place.CommonDir, env: gitFolders(admin, r.place.CommonDir, admin), args: []string{"diff-index", "--cached", "--raw", "--no-abbrev", "--no-renames", "-z", head, "--"}})
+	if why, err = damage("diff-index", err); err != nil || why != "" {
+		return nil, why, err
+	}
+	for list := fields(out); len(list) > 1; list = list[2:] { // ":modes objects status", path
+		if f := strings.Fields(list[0]); len(f) == 5 && f[1] != "160000" && strings.Trim(f[3], "0") != "" {
+			files = append(files, f[3])
+		}
+	}
+	return files, "", nil
+}
+
+// wholeIndex reports whether an index ends with the sum of what it has, or with the zeros that git writes instead (index.skipHash).
+func wholeIndex(data []byte, size int) bool {
+	if len(data) < size {
+		return false
+	}
+	sum := sha1.New()
+	if size > sha1.Size {
+		sum = sha256.New()
+	}
+	sum.Write(data[:len(data)-size])
+	end := data[len(data)-size:]
+	return bytes.HasPrefix(data, []byte("DIRC")) && (bytes.Equal(end, sum.Sum(nil)) || !bytes.ContainsFunc(end, func(r rune) bool { return r != 0 }))
+}
+
+// torn says why git cannot read one of the objects, or what it leads to, beyond known; "" if it can read them all.
+func (r *objects) torn(ctx context.Context, known []string, objects ...string) (why string, err error) {
+	objects = slices.DeleteFunc(objects, func(name string) bool { return name == "" || slices.Contains(known, name) })
+	if len(objects) == 0 {
+		return "", nil
+	}
+	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer nowhere.Close()
+	input := strings.Join(objects, "\n") + "\n"
+	for _, commit := range known {
+		if isFullHash(commit) && !r.lacks(commit) {
+			input += "^" + commit + "\n"
+		}
+	}
+	_, err = r.run(ctx, call{dir: r.place.Root, stdin: input, out: nowhere, config: []string{"-c", "pack.compression=0"},
+		args: []string{"pack-objects", "--quiet", "--stdout", "--revs", "--window=0", "--missing=allow-promisor"}})
+	return damage("pack-objects", err)
+}
+
+// Whole says why git cannot read a commit, or what it has that known has not; "" if it can. Without a loss of power it always can, and a
+// commit must not be built on that was torn by one.
+func (r *objects) Whole(ctx context.Context, commit, known string) (why string, err error) {
+	return r.torn(ctx, []string{known}, commit)
+}
+
+// damage is git's complaint about what it reads. That the machine lacks something, or does not let git read, is an error.
+func damage(command string, err error) (why string, _ error) {
+	failed, ok := errors.AsType[*Error](err)
+	if !ok || failed.Args[0] != command || failed.ExitCode < 0 || failed.lacks() || strings.Contains(failed.Stderr, "ermission denied") {
+		return "", err
+	}
+	return strings.Join(slices.Compact(strings.Split(failed.reason(), "; ")), "; "), nil
+}
+
+// UnreadableCheckout says why git cannot read the main checkout, whose branch or index a loss of power left empty, and which command helps from
+// there; "" if it can. The branch is put at the newest commit that it had and that can be read.
+func (r *references) UnreadableCheckout(ctx context.Context) (why, next string) {
+	folder := r.place.CommonDir
+	if rel, err := filepath.Rel(r.place.Root, folder); err == nil && filepath.IsLocal(rel) {
+		folder = rel
+	}
+	head, _ := safefile.Read(filepath.Join(r.place.CommonDir, "HEAD"))
+	ref, _ := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: ")
+	data, err := safefile.Read(filepath.Join(r.place.CommonDir, filepath.FromSlash(ref)))
+	if tip := strings.TrimSpace(string(data)); err == nil && ref != "" && !r.hasTree(ctx, tip) {
+		commit := "COMMIT"
+		log, _ := safefile.Read(filepath.Join(r.place.CommonDir, "logs", filepath.FromSlash(ref)))
+		for line := range strings.Lines(string(log)) {
+			if f := strings.Fields(line); len(f) > 1 && r.hasTree(ctx, f[1]) {
+				commit = f[1]
+			}
+		}
+		return "its branch names no commit that can be read", fmt.Sprintf("rm %s && git update-ref %s %s", withLock(r.place.Root, filepath.Join(folder, ref)), ref, commit)
+	}
+	_, err = r.read(ctx, r.place.Root, "ls-files", "-z", "--", ".liza")
+	if why, err = damage("ls-files", err); err != nil || why == "" {
+		return "", ""
+	}
+	return why, fmt.Sprintf("rm %s && git reset", withLock(r.place.Root, filepath.Join(folder, "index")))
+}
+
+// withLock is a file and the lock that a killed git has left of it, for a command.
+func withLock(root, file string) string {
+	if exists(absolute(root, file+".lock")) {
+		return file + " " + file + ".lock"
+	}
+	return file
+}
+
+func (r *objects) hasTree(ctx context.Context, commit string) bool {
+	if !isFullHash(commit) || r.lacks(commit) {
+		return false
+	}
+	_, err := r.treeOf(ctx, commit)
+	_, broken := errors.AsType[*Error](err)
+	return !broken
+}
