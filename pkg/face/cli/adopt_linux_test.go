@@ -66,11 +66,13 @@ func TestARunThatTheBoardDoesNotHaveEndsBeforeTheNextOneBegins(t *testing.T) {
 				needLevel(t, level)
 				o := newOrphanage(t, level, false, 1)
 				o.onlyOneAtATime(prompt)
+				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+				defer cancel()
 				for n, role := range []string{"coder", "code-reviewer"} {
 					o.killed(moment{name: "before the board has its run", failpoint: "run.started"}, role)
 					o.awaitLines("begun", 2*n+1)
 					next := make(chan error, 1)
-					cmd := o.process(t.Context(), "", "liza-agent", "--once", role)
+					cmd := o.process(ctx, "", "liza-agent", "--once", role)
 					if err := cmd.Start(); err != nil {
 						t.Fatal(err)
 					}
