@@ -15,7 +15,7 @@ import (
 // check looks at what is there after a loss: everything that was acknowledged, and nothing that contradicts it. under are the
 // refs as they stood when the power went.
 func (t *train) check(kind string, under map[string]string) {
-	t.tidy(kind)
+	t.tidy()
 	text, _ := t.disk.read(board)
 	found := t.refs(t.disk)
 	if t.acked.revision > 0 {
@@ -42,44 +42,54 @@ func (t *train) check(kind string, under map[string]string) {
 	t.checkMerges()
 }
 
-// tidy is what a person does whose own branch, index or worktrees did not reach the disk.
-func (t *train) tidy(kind string) {
-	var own, claimed []string
-	for _, one := range t.tasks() {
-		if one.Status != "READY_FOR_REVIEW" && one.Status != "APPROVED" {
-			own = append(own, one.ID)
-		}
-		if one.Status == "CLAIMED" {
-			claimed = append(claimed, one.ID)
-		}
-	}
-	if kind == "accept" { // a commit that was not accepted may be broken, and git refuses to write a branch whose file is empty
-		t.run("sh", "-c", "git rev-list --objects refs/heads/integration | cut -d' ' -f1 | git cat-file --batch >/dev/null && git rev-list -1 refs/heads/integration || rm -f .git/refs/heads/integration")
-	}
-	a := t.run("sh", slices.Concat([]string{"-c", tidying, cmp.Or(t.acked.refs["refs/heads/integration"], t.acked.refs["refs/heads/main"])}, own)...)
+// tidy is what a person does whose own branch, index or worktrees did not reach the disk. Of the worktrees of tasks it leaves everything to Liza.
+func (t *train) tidy() {
+	t.helpCheckout()
+	a := t.run("sh", "-c", tidying, cmp.Or(t.acked.refs["refs/heads/integration"], t.acked.refs["refs/heads/main"]))
 	t.trail = append(t.trail, "tidy: "+strings.TrimSpace(a.text))
-	for _, id := range claimed {
-		if strings.Contains(a.text, "broken "+id+"\n") {
-			if a := t.run("liza", "release", id, "--force", "--reason", "the worktree is broken"); a.code != 0 {
-				t.fail("liza release after the worktree was removed: exit code %d: %s", a.code, a.text)
-			}
+	for _, one := range t.tasks() {
+		if one.Status == "CLAIMED" && t.runIn(one.Worktree, "sh", "-c", "git status --porcelain && git write-tree").code != 0 && t.r.IntN(2) == 0 {
+			t.giveAway(one.ID)
 		}
 	}
 }
 
-// tidying ($0 is a commit that is durable) repairs the person's checkout, and removes worktrees whose work was not handed in and did not reach the disk whole.
+// giveAway ends a claim whose worktree git cannot read, and sometimes the task.
+func (t *train) giveAway(id string) {
+	verbs := [][]string{{"release", id, "--force", "--reason", "git cannot read the worktree"}, {"abandon", id, "--reason", "git cannot read the worktree"}}
+	for _, verb := range verbs[:1+t.r.IntN(3)/2] {
+		a := t.run("liza", verb...)
+		t.trail = append(t.trail, fmt.Sprintf("%s: exit %d: %s", verb[0], a.code, strings.TrimSpace(a.text)))
+		if a.code != 0 {
+			t.fail("liza %s of a worktree that git cannot read: exit code %d: %s", verb[0], a.code, a.text)
+		}
+	}
+}
+
+var helps = regexp.MustCompile(`(?m)^ERROR V71 .*; next: (rm .*)$`)
+
+// helpCheckout does what `liza validate` says about a branch or an index of the person's own checkout that the loss emptied.
+func (t *train) helpCheckout() {
+	for range 2 {
+		a := t.run("liza", "validate")
+		if a.code == 1 && t.acked.revision > 0 {
+			t.fail("liza validate cannot say what is wrong: %s", a.text)
+		}
+		next := helps.FindStringSubmatch(a.text)
+		if next == nil {
+			return
+		}
+		t.helped++
+		if a := t.run("sh", "-c", next[1]); a.code != 0 {
+			t.fail("liza validate says %q, which fails: %s", next[1], a.text)
+		}
+	}
+}
+
+// tidying ($0 is a commit that is durable) repairs the person's checkout as far as Liza has nothing to say about it: a commit of the person that cannot be read.
 const tidying = `
-for f in .git/worktrees/*/commondir; do [ ! -e "$f" ] || [ -s "$f" ] || echo ../.. >"$f"; done
-git rev-parse -q --verify "HEAD^{tree}" >/dev/null || { echo main; rm -f .git/refs/heads/main .git/refs/heads/main.lock; git update-ref refs/heads/main "$0"; }
+git rev-list --objects HEAD >"$TMPDIR/objects" && cut -d' ' -f1 "$TMPDIR/objects" | git cat-file --batch >/dev/null || { echo main; rm -f .git/refs/heads/main .git/refs/heads/main.lock; git update-ref refs/heads/main "$0"; }
 git status --porcelain >/dev/null || { echo index; rm -f .git/index .git/index.lock; git reset -q; }
-whole() { git rev-list --objects "$1" >"$TMPDIR/objects" && cut -d' ' -f1 "$TMPDIR/objects" | git cat-file --batch >/dev/null; }
-for id; do
-	if [ -e .worktrees/$id ] && ! (cd .worktrees/$id && git status --porcelain && git write-tree && whole HEAD) >/dev/null 2>&1; then
-		echo broken $id
-		rm -rf .worktrees/$id .git/worktrees/$id
-	fi
-	[ ! -e .git/refs/heads/task/$id ] || whole refs/heads/task/$id 2>/dev/null || rm -f .git/refs/heads/task/$id
-done
 `
 
 // kept are refs that Liza makes and answers for.
@@ -95,6 +105,12 @@ func (t *train) checkBoard(text string) {
 		return
 	}
 	valid := t.run("liza", "validate")
+	if missing := again.FindStringSubmatch(valid.text); missing != nil { // the power went between a worktree that was set aside and the board
+		if a := t.run("liza", "worktree", "create", missing[1]); a.code != 0 {
+			t.fail("liza worktree create: exit code %d: %s", a.code, a.text)
+		}
+		valid = t.run("liza", "validate")
+	}
 	if valid.code != 0 && (t.edited || strings.Contains(valid.text, "integration")) {
 		valid = t.recover(valid)
 	}
@@ -108,6 +124,8 @@ func (t *train) checkBoard(text string) {
 	}
 }
 
+var again = regexp.MustCompile(`(?m)^ERROR V12 .*; next: liza worktree create (\S+)$`)
+
 var listed = regexp.MustCompile(`(?m)^ +(\d+) +20`)
 
 // recover does what the answer of `liza validate` names: the newest revision is put back, or the integration branch accepted.
@@ -118,8 +136,8 @@ func (t *train) recover(valid answer) answer {
 		if newest == nil {
 			return answer{code: 1, text: "no revision is listed: " + list.text}
 		}
-		if n, _ := strconv.Atoi(newest[1]); n < t.acked.revision {
-			return answer{code: 1, text: fmt.Sprintf("revision %d was acknowledged, and the newest that can be put back is %d", t.acked.revision, n)}
+		if n, _ := strconv.Atoi(newest[1]); n < t.said {
+			return answer{code: 1, text: fmt.Sprintf("revision %d was acknowledged, and the newest that can be put back is %d", t.said, n)}
 		}
 		if a := t.run("liza", "restore", newest[1]); a.code != 0 {
 			return a
@@ -134,7 +152,11 @@ func (t *train) recover(valid answer) answer {
 		valid = t.run("liza", "validate")
 	}
 	if valid.code != 0 && strings.Contains(valid.text, "V63") && !strings.Contains(valid.text, "lacks") { // a person's commit that nobody has accepted
-		if a := t.run("liza", "integration", "accept", "--reason", "mine"); a.code != 0 {
+		a := t.run("liza", "integration", "accept", "--reason", "mine")
+		if a.code == 4 && strings.Contains(a.text, "next: liza integration restore") { // and that git cannot read
+			a = t.run("liza", "integration", "restore", "--reason", "lost")
+		}
+		if a.code != 0 {
 			return a
 		}
 		valid = t.run("liza", "validate")

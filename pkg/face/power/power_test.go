@@ -128,7 +128,7 @@ func ride(t *testing.T, bin string, seed uint64, forgotten string) string {
 			return fmt.Sprintf("POWER_SEED=%d, loss %d (%s) in %s: %s\n%s%s", seed, n+1, kind, where, tr.broken, strings.Join(tr.trail, "\n"), tr.keep())
 		}
 	}
-	t.Logf("seed %d: %d losses, steps that were answered: %v", seed, lossesOfTrain, tr.stories)
+	t.Logf("seed %d: %d losses, %d worktrees set aside, checkout repaired %d times, steps that were answered: %v", seed, lossesOfTrain, tr.aside, tr.helped, tr.stories)
 	return ""
 }
 
@@ -189,7 +189,7 @@ func (t *train) step(dark bool) (step, answer) {
 		if t.acked.revision == was.revision { // nothing was written: the journal may still end with an entry that the next write cuts
 			t.acked.journal = was.journal
 		} else {
-			t.edited = false // a write of Liza's takes an edit in
+			t.said, t.edited = t.acked.revision, false // a write of Liza's takes an edit in
 		}
 	}
 	return s, a

@@ -115,7 +115,7 @@ func (t *train) work(one task) answer {
 	script := fmt.Sprintf(`mkdir -p part-%d; echo work %d of %s >>%s.txt; echo %d >part-%d/file.txt; git add -A && git commit -qm 'Work %d'`, n, n, one.ID, one.ID, n, n, n)
 	a := t.runIn(one.Worktree, "sh", "-c", script)
 	if a.code != 0 && !a.dark { // what was not synced may be gone; then a person gives the work to somebody else
-		a = t.run("liza", "release", one.ID, "--force", "--reason", "the worktree is broken")
+		return t.release(one.ID, a.text)
 	}
 	return a
 }
@@ -124,7 +124,17 @@ func (t *train) submit(one task) answer {
 	if a := t.work(one); a.dark || a.code != 0 || strings.Contains(a.text, "released") {
 		return a
 	}
-	return t.run("liza", "--as", one.AssignedTo, "submit", one.ID, "--no-tests", "a test of the disk")
+	a := t.run("liza", "--as", one.AssignedTo, "submit", one.ID, "--no-tests", "a test of the disk")
+	if a.code == 4 && strings.Contains(a.text, "next: liza release "+one.ID) {
+		return t.release(one.ID, a.text)
+	}
+	return a
+}
+
+// release gives a task to somebody else, because of what git said.
+func (t *train) release(id, why string) answer {
+	t.trail = append(t.trail, "released: "+strings.TrimSpace(why))
+	return t.run("liza", "release", id, "--force", "--reason", "the worktree is broken")
 }
 
 func (t *train) verdict(one task, verdict string, more ...string) answer {

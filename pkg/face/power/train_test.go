@@ -36,6 +36,9 @@ type train struct {
 	boards map[int]map[string]bool // contents of state.yaml that Liza wrote, by revision
 	acked  acknowledged
 	trail  []string // what was done, for a failure
+	aside  int      // worktrees that Liza set aside
+	helped int      // times that a command which Liza named repaired the person's checkout
+	said   int      // revision that the last answer acknowledged
 	edited bool     // by hand, and not synced yet
 	broken string   // what was acknowledged and is lost
 }
@@ -173,6 +176,7 @@ func (t *train) runIn(dir, name string, args ...string) answer {
 		<-done
 		return answer{code: 1, text: "HANGS: " + out.String()}
 	}
+	t.aside += strings.Count(out.String(), "git could not read its worktree, which is kept as")
 	select {
 	case <-t.disk.lost:
 		return answer{dark: true, text: out.String()}
