@@ -167,6 +167,13 @@ func (r *references) unreadable(ctx context.Context, id string, known []string) 
 	if err != nil || branch != "" || admin == "" || !exists(path) || linkAt(path) != nil {
 		return branch, "", err
 	}
+	if r.adminDir(path) == "" {
+		link, err := safefile.Read(filepath.Join(path, ".git"))
+		back, _ := safefile.Read(filepath.Join(admin, "gitdir"))
+		if err != nil || strings.Trim(string(link), "\x00\n") != "" && strings.Trim(string(back), "\x00\n") != "" {
+			return "", "", nil // a run has put something else there, which is put back
+		}
+	}
 	var at Worktree
 	switch ok := at.readHead(admin); {
 	case !ok || at.Branch == "" && at.Head == "" && !unmade(admin), r.adminDir(path) == "":
