@@ -72,7 +72,7 @@ var specExists = Guard{"G13", "the spec file exists", func(m *move) error {
 
 var workSaved = Guard{"G75", "the work of the worktree was saved", func(m *move) error {
 	if m.in.SaveError != "" {
-		r := refuse("G75", ExitFailure, "liza doctor", "cannot save the work of %s: %s", m.task.ID, m.in.SaveError)
+		r := refuse("G75", ExitFailure, "liza doctor", "cannot save the work of %s: %s", m.task.ID, strings.TrimPrefix(m.in.SaveError, "cannot save the work of "+m.task.ID+": "))
 		r.Unsaved = m.task.ID
 		return r
 	}

@@ -256,9 +256,12 @@ func (r *objects) Whole(ctx context.Context, commit, known string) (why string, 
 
 // damage is git's complaint about what it reads. That the machine lacks something, or does not let git read, is an error.
 func damage(command string, err error) (why string, _ error) {
+	if err == nil {
+		return "", nil
+	}
 	failed, ok := errors.AsType[*Error](err)
 	if !ok || failed.Args[0] != command || failed.ExitCode < 0 || failed.lacks() || strings.Contains(failed.Stderr, "ermission denied") {
-		return "", err
+		return "", fmt.Errorf("cannot look whether git can read the work: %w", err)
 	}
 	return strings.Join(slices.Compact(strings.Split(failed.reason(), "; ")), "; "), nil
 }

@@ -142,7 +142,7 @@ func (r *objects) comparedBy(ctx context.Context, base, commit string, paths []s
 	literal := []string{"GIT_LITERAL_PATHSPECS=1"}
 	out, err := r.run(ctx, call{dir: r.place.Root, args: args, env: literal, config: withoutLarge, most: most})
 	if err != nil {
-		return "", fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
+		return "", fmt.Errorf("cannot compare commits %.9s and %.9s: %w", base, commit, err)
 	}
 	return out, nil
 }
@@ -234,7 +234,7 @@ func (r *objects) Patches(ctx context.Context, base, commit string, most int) (f
 	out, known := r.answers.get(key)
 	if !known {
 		if out, err = r.run(ctx, call{dir: r.place.Root, args: args, config: withoutLarge, most: most}); err != nil {
-			return nil, false, fmt.Errorf("cannot compare commits %s and %s: %w", base, commit, err)
+			return nil, false, fmt.Errorf("cannot compare commits %.9s and %.9s: %w", base, commit, err)
 		}
 		if isFullHash(base) && isFullHash(commit) {
 			r.answers.put(key, out)

@@ -37,9 +37,13 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	name := strings.Join(e.Args[:min(2, len(e.Args))], " ")
-	if len(e.Args) > 1 && (e.Args[0] != "worktree" && e.Args[0] != "submodule") {
-		name = e.Args[0]
+	args := e.Args
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
+	name := strings.Join(args[:min(2, len(args))], " ")
+	if len(args) > 1 && (args[0] != "worktree" && args[0] != "submodule") {
+		name = args[0]
 	}
 	return fmt.Sprintf("git %s: %s (exit %d)", name, e.reason(), e.ExitCode)
 }

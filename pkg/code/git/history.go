@@ -48,7 +48,7 @@ func (r *objects) isAncestor(ctx context.Context, a, b string) (bool, error) {
 	case 1:
 		return false, nil
 	}
-	return false, fmt.Errorf("cannot compare commits %s and %s: %w", a, b, err)
+	return false, fmt.Errorf("cannot compare commits %.9s and %.9s: %w", a, b, err)
 }
 
 // MergeBase returns the best common ancestor of two commits, or ErrNotFound.

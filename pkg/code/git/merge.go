@@ -52,10 +52,10 @@ func (r *objects) mergeTree(ctx context.Context, ours, theirs string, env []stri
 		return "", &ConflictError{Files: parts[1:]}
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot merge %s into %s: %w", theirs, ours, err)
+		return "", fmt.Errorf("cannot merge %.9s into %.9s: %w", theirs, ours, err)
 	}
 	if len(parts) == 0 {
-		return "", fmt.Errorf("cannot merge %s into %s: git named no tree", theirs, ours)
+		return "", fmt.Errorf("cannot merge %.9s into %.9s: git named no tree", theirs, ours)
 	}
 	return strings.TrimSpace(parts[0]), nil
 }

@@ -44,7 +44,7 @@ func (a *asking) question(what, name string) (kind string, size int64, err error
 		line, err = a.answers.ReadString('\n')
 	}
 	if err != nil {
-		return "", 0, fmt.Errorf("git does not say what object %.9s is: %w", name, err)
+		return "", 0, fmt.Errorf("cannot ask git about object %.9s: it has ended", name)
 	}
 	f := strings.Fields(line)
 	if len(f) == 3 {

@@ -121,8 +121,11 @@ func (s *session) verify(ctx context.Context, all []Attic, proof Proof) error {
 	if proof.Integration != "" {
 		args = append(args, "^"+proof.Integration)
 	}
-	if _, err := s.read(ctx, s.place.Root, append(args, "--")...); err != nil {
+	_, err := s.read(ctx, s.place.Root, append(args, "--")...)
+	if failed, ok := errors.AsType[*Error](err); ok && !failed.lacks() {
 		return fmt.Errorf("the attic is damaged: %w", err)
+	} else if err != nil {
+		return fmt.Errorf("cannot read the attic: %w", err)
 	}
 	return nil
 }

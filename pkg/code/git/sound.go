@@ -3,7 +3,6 @@ package git
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"liza/pkg/base/prose"
 )
 
 // A Line is the line of commits of a task, for Unsound.
@@ -40,7 +41,7 @@ func (r *objects) Unsound(ctx context.Context, l Line) (string, error) {
 	both.Go(func() { stray, errs[0] = r.stray(ctx, l, known) })
 	both.Go(func() { broken, errs[1] = r.broken(ctx, l.Commit, known) })
 	both.Wait()
-	if err := errors.Join(errs[:]...); err != nil {
+	if err := cmp.Or(errs[0], errs[1]); err != nil {
 		return "", fmt.Errorf("cannot look at the commits of %s: %w", l.ID, err)
 	}
 	if stray == "" && broken == "" {
@@ -119,6 +120,10 @@ func (r *objects) broken(ctx context.Context, commit string, known []string) (st
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
+	// A file that cannot be read after a loss of power is in none of the commits and trees that are checked below.
+	if why, err := r.torn(ctx, known, commit); err != nil || why != "" {
+		return prose.After(unsoundObjects, why), err
+	}
 	input := commit + "\n"
 	for _, rev := range known {
 		input += "^" + rev + "\n"

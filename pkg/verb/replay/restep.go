@@ -102,12 +102,16 @@ func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string
 		return done, err
 	}
 	in.Attic, in.SaveError = d.Service.Worktrees.Save(ctx, t.ID, op)
-	held := t.Hold != nil
+	underWay := op + " is under way"
+	held := t.Hold != nil && t.Hold.Reason != underWay // the hold of a call that failed ends with this one
+	incomplete := func(err error) error {
+		return fmt.Errorf("cannot complete the %s of %s, so the task is on hold until the same command ends it: %w", op, t.ID, err)
+	}
 	done, err := d.Service.Board.Event(ctx, op, t.ID, func(s *blackboard.State, a transition.Actor) error {
-		if err := event(s, t.ID, a, in, d.Service.Board.Now()); err != nil || held {
+		if err := event(s, t.ID, a, in, d.Service.Board.Now()); err != nil || t.Hold != nil {
 			return err
 		}
-		return transition.HoldTask(s, t.ID, a, transition.Input{Reason: op + " is under way"}, d.Service.Board.Now())
+		return transition.HoldTask(s, t.ID, a, transition.Input{Reason: underWay}, d.Service.Board.Now())
 	})
 	if err != nil {
 		return done, err
@@ -116,7 +120,7 @@ func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string
 	notes, err := follow()
 	done.Notices = append(done.Notices, notes...)
 	if err != nil {
-		return done, fmt.Errorf("%s of %s is not complete, so the task is on hold: %w", op, t.ID, err)
+		return done, incomplete(err)
 	}
 	if held {
 		return done, nil
@@ -124,8 +128,11 @@ func (d simulator) startAgain(ctx context.Context, t *blackboard.Task, op string
 	freed, err := d.Service.Board.Event(ctx, op, t.ID, func(s *blackboard.State, a transition.Actor) error {
 		return transition.UnholdTask(s, t.ID, a, transition.Input{}, d.Service.Board.Now())
 	})
+	if err != nil {
+		return done, incomplete(err)
+	}
 	done.Status = freed.Status
-	return done, err
+	return done, nil
 }
 
 // archiveOf is where the former runs of a task go at a rerun.

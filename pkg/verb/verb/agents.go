@@ -199,6 +199,10 @@ type Ordered struct {
 // work and gives the claim back. An agent without a process is released here.
 func (g Agents) StopAgent(ctx context.Context, in AgentOrder) (Ordered, error) {
 	out, process, err := g.order(ctx, "stop", in, func(s *blackboard.State, a transition.Actor) error {
+		stop, e := s.Stopped[in.Agent], s.Agents[in.Agent]
+		if stop != nil && !stop.Restart && e != nil && e.PID == 0 && e.CurrentTask != "" {
+			return nil // a former call did not come to the release
+		}
 		return transition.StopAgent(s, in.Agent, in.Reason, a, g.verbs.Board.Now())
 	})
 	if err != nil || process {

@@ -3,6 +3,7 @@ package verb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -241,7 +242,7 @@ func (v *Service) claimFailed(ctx context.Context, r *Reservation, cause error) 
 	defer cancel()
 	task := r.claim.Task.ID
 	if err := v.Worktrees.Cancel(ctx, r.claim); err != nil {
-		cause = errors.Join(cause, err)
+		cause = fmt.Errorf("%w; %w", cause, err)
 	}
 	err := v.Board.UpdateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
 		// Somebody else has it: the reservation had lapsed, and theirs stays.
@@ -264,7 +265,7 @@ func (v *Service) claimFailed(ctx context.Context, r *Reservation, cause error) 
 		return nil
 	})
 	if err != nil {
-		return errors.Join(cause, err)
+		return fmt.Errorf("%w; the reservation ends by itself: %w", cause, err)
 	}
 	return cause
 }

@@ -168,16 +168,25 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 
 var errNotPublished = errors.New("the commit is not on the remote")
 
-// SubmissionFacts looks at the worktree and at what the commits change.
+// SubmissionFacts looks at the worktree and at what the commits change. Work that git cannot read, as a loss of power leaves it, looks like
+// any work that is refused, so only then is it looked for.
 func (v *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (transition.SubmissionFacts, error) {
+	f, err := v.submissionFacts(ctx, s, t, named)
+	if err == nil && f.Exists && f.Branch == git.TaskBranch(t.ID) && len(f.Dirty) == 0 && f.Commit != "" && f.Unsound == "" {
+		return f, nil
+	}
+	if why := v.Board.Repo.Unreadable(ctx, t.ID, append(t.Bases(), s.Tip())); why != "" {
+		return f, board.Refuse("liza release "+t.ID+" --reason T", "git cannot read the worktree of %s: %s; a release keeps its files aside", t.ID, why)
+	}
+	return f, err
+}
+
+func (v *Service) submissionFacts(ctx context.Context, s *blackboard.State, t *blackboard.Task, named string) (transition.SubmissionFacts, error) {
 	f := transition.SubmissionFacts{Named: named}
 	if t.Status == blackboard.Claimed {
 		if err := v.Worktrees.Ensure(ctx, s, t); err != nil {
 			return f, err
 		}
-	}
-	if why := v.Board.Repo.Unreadable(ctx, t.ID, append(t.Bases(), s.Tip())); why != "" {
-		return f, board.Refuse("liza release "+t.ID+" --reason T", "git cannot read the worktree of %s: %s; a release keeps its files aside", t.ID, why)
 	}
 	// A run may have a repository of its own: what it committed there is in ours only after this.
 	taken, err := v.Worktrees.TakeOver(ctx, s, t)

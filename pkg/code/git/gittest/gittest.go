@@ -83,13 +83,13 @@ const breakerEnv = "LIZA_TEST_GIT_BREAKER"
 // The git that Main puts in front of the real one. It counts while there is a file "break".
 const breakable = `#!/bin/sh
 if [ -n "${LIZA_TEST_GIT_BREAKER-}" ] && [ -e "$LIZA_TEST_GIT_BREAKER/break" ]; then
-	read -r nth <"$LIZA_TEST_GIT_BREAKER/break"
+	read -r nth on <"$LIZA_TEST_GIT_BREAKER/break"
 	echo >>"$LIZA_TEST_GIT_BREAKER/count"
 	printf '%%s\0' "$*" >>"$LIZA_TEST_GIT_BREAKER/commands"
 	n=0
 	while read -r _; do n=$((n + 1)); done <"$LIZA_TEST_GIT_BREAKER/count"
-	if [ "$n" -eq "$nth" ]; then
-		printf '%%s' "$*" >"$LIZA_TEST_GIT_BREAKER/broke"
+	if [ "$n" -eq "$nth" ] || { [ -n "$on" ] && [ "$n" -gt "$nth" ]; }; then
+		[ -e "$LIZA_TEST_GIT_BREAKER/broke" ] || printf '%%s' "$*" >"$LIZA_TEST_GIT_BREAKER/broke"
 		echo 'fatal: out of memory' >&2
 		exit 128
 	fi
@@ -151,14 +151,25 @@ func (b *Breaker) Env() string { return breakerEnv + "=" + b.dir }
 // Break makes the nth command from now on fail.
 func (b *Breaker) Break(n int) {
 	b.tb.Helper()
+	b.breaks(fmt.Sprintln(n))
+}
+
+// BreakFrom makes the nth command from now on fail, and each after it.
+func (b *Breaker) BreakFrom(n int) {
+	b.tb.Helper()
+	b.breaks(fmt.Sprintln(n, "on"))
+}
+
+func (b *Breaker) breaks(which string) {
+	b.tb.Helper()
 	b.Mend()
-	if err := os.WriteFile(filepath.Join(b.dir, "break"), fmt.Appendln(nil, n), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(b.dir, "break"), []byte(which), 0o644); err != nil {
 		b.tb.Fatal(err)
 	}
 }
 
-// Mend makes all commands work again, and returns the arguments of the one that failed; "" when
-// there were fewer.
+// Mend makes all commands work again, and returns the arguments of the first one that failed; ""
+// when there were fewer.
 func (b *Breaker) Mend() string {
 	b.tb.Helper()
 	broke, err := os.ReadFile(filepath.Join(b.dir, "broke"))
