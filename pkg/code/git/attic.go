@@ -131,7 +131,8 @@ func (r *Repo) Keep(ctx context.Context, name, commit, head string) (ref string,
 	if there, err := s.CommitExists(ctx, commit); err != nil || !there {
 		return "", err
 	}
-	if head != "" {
+	// A person's commit that the disk never had contains nothing, although the branch names it.
+	if head != "" && !s.lacks(head) {
 		if held, err := s.IsAncestor(ctx, commit, head); err != nil || held {
 			return "", err
 		}

@@ -140,15 +140,18 @@ func TestWhatGitCannotReadIsNotSubmitted(t *testing.T) {
 // A person's git does not wait for the disk either: a commit on the integration branch that a loss of power has torn is refused, and put back.
 func TestACommitThatGitCannotReadIsNotAccepted(t *testing.T) {
 	t.Parallel()
-	for _, rev := range []string{"integration", "integration:word.md"} {
-		t.Run(rev, func(t *testing.T) {
+	for what, rev := range map[string]string{"the commit is empty": "integration", "a file is empty": "integration:word.md", "the commit is gone": "integration"} {
+		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			p := verbtest.New(t)
 			p.AddTask("task-1")
 			left := p.State().Tip()
 			p.Push("word.md", "a word\n")
 			name := p.Git(p.Dir, "rev-parse", rev)
-			empty(t, filepath.Join(p.Dir, ".git/objects", name[:2], name[2:]))
+			object := filepath.Join(p.Dir, ".git/objects", name[:2], name[2:])
+			if empty(t, object); what == "the commit is gone" {
+				p.Must(nil, os.Remove(object))
+			}
 			_, err := p.Service("").Merges.AcceptIntegration(t.Context(), "it is mine")
 			if err == nil || !strings.HasSuffix(verbtest.Advice(err), "(next: liza integration restore)") || p.State().Tip() != left {
 				t.Errorf("accepted: %v, next: %s", err, verbtest.Advice(err))
