@@ -30,7 +30,7 @@ const anyone = "*"
 
 type whereabouts map[place]bool
 
-// anywhere is where a task may be of which nothing is known.
+// anywhere is where a task may be of which nothing is known. All share it: it is only read.
 var anywhere = sync.OnceValue(func() whereabouts {
 	all := whereabouts{{}: true}
 	for _, s := range blackboard.Statuses {
@@ -179,11 +179,11 @@ func (r *replay) edited(e blackboard.Entry) {
 		return
 	}
 	for name := range strings.SplitSeq(names, ", ") {
-		may := maps.Clone(r.now(name).may)
-		if may.has("") {
-			may = anywhere()
+		may := anywhere()
+		if now := r.now(name).may; !now.has("") {
+			may = maps.Clone(now)
+			may[place{}] = true
 		}
-		may[place{}] = true
 		r.put(name, e.Rev, may)
 	}
 }

@@ -211,6 +211,25 @@ func possible(env *testscript.Env) {
 	})
 }
 
+// What is not known of a task is one value for all journals: two of them are followed at the same time.
+func TestTwoJournalsAreFollowedAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	entries := []blackboard.Entry{
+		{Rev: 1, Agent: "human", Action: blackboard.ActionInitialized},
+		{Rev: 2, Agent: "human", Action: blackboard.ActionEditedByHand, Detail: "by hand: a"},
+		{Rev: 3, Agent: "coder-1", Action: blackboard.ActionClaimed, Task: "a"},
+	}
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for _, d := range transition.Replay(entries, nil, true) {
+				t.Error(d.Message)
+			}
+		})
+	}
+	all.Wait()
+}
+
 // statusesIn are those of the tasks of a board in a folder; nil when it cannot be read.
 func statusesIn(dir string) map[string]blackboard.Status {
 	var board struct {
