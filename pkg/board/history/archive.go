@@ -96,22 +96,19 @@ func (a *Archive) read(sprint, id string) ([]*blackboard.Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the archive of %s: %w", sprint, err)
 	}
-	text := string(data)
-	if doc, err := archiveReader(scanHeader).Parse(data); id != "" && err == nil {
-		entries, _ := doc.Entries("tasks")
-		for _, e := range entries {
-			if h, ok := e.Value().(header); ok && h.ID == id && e.Text() != "" {
-				text = tasksKey + e.Text()
-			}
-		}
-	}
-	var file struct{ Tasks []*blackboard.Task }
-	var partly *yaml.TypeError // the rest was decoded
-	if err := yaml.Unmarshal([]byte(text), &file); err != nil && !errors.As(err, &partly) {
+	doc, err := taskReader(id).Parse(data)
+	if err != nil {
 		return nil, fmt.Errorf("cannot read the archive of %s: %w", sprint, err)
 	}
-	yamldoc.DropEmpty(reflect.ValueOf(&file))
-	return slices.DeleteFunc(file.Tasks, func(t *blackboard.Task) bool { return id != "" && t.ID != id }), nil
+	var tasks []*blackboard.Task
+	entries, _ := doc.Entries("tasks")
+	for _, e := range entries {
+		if t, ok := e.Value().(*blackboard.Task); ok && t.ID != "" && (id == "" || t.ID == id) {
+			yamldoc.DropEmpty(reflect.ValueOf(t))
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
 }
 
 func (a *Archive) path(sprint string) string { return filepath.Join(a.Dir, sprint+".yaml") }
@@ -235,14 +232,15 @@ func without(text string, items []Item) (body string, indent int, err error) {
 		}
 	}
 	_, above, _ := strings.Cut(tasks.Text, tasksKey) // the comments of the first task
+	var kept strings.Builder
 	for _, e := range tasks.Entries {
 		h, _ := e.Value().(header)
 		text := above + e.Text()
 		if above = ""; !slices.ContainsFunc(items, func(i Item) bool { return i.Task.ID == h.ID }) {
-			body += text
+			kept.WriteString(text)
 		}
 	}
-	return body + tail, tasks.Indent, nil
+	return kept.String() + tail, tasks.Indent, nil
 }
 
 // tasksOf finds the list of tasks in a text, and the comments behind it. ok is false if the text has
@@ -383,6 +381,33 @@ func archiveReader(fast func(section string, entry *yamldoc.Entry, text string, 
 		}
 		return h
 	}}
+}
+
+// fastTask decodes what Liza has written without a tree, which would take thirty times the memory of the text.
+var fastTask = sync.OnceValue(func() *yamldoc.Fast {
+	return yamldoc.NewFast(reflect.TypeFor[blackboard.Task](), reflect.TypeFor[blackboard.List](), reflect.TypeFor[blackboard.Rejection]())
+})
+
+// taskReader reads the tasks of a file, or the one with the given id. Values that do not fit are left out.
+func taskReader(id string) *yamldoc.Reader {
+	return &yamldoc.Reader{Split: []string{"tasks"},
+		Fast: func(section string, entry *yamldoc.Entry, text string, list bool, indent int) (any, bool) {
+			if entry == nil {
+				return nil, section != "tasks"
+			}
+			if h, ok := scanHeader(section, entry, text, list, indent); ok && id != "" && h.(header).ID != id {
+				return nil, true
+			}
+			t := new(blackboard.Task)
+			return t, fastTask().Entry(text, list, indent, entry.Name(), reflect.ValueOf(t))
+		},
+		Decode: func(_ string, entry *yamldoc.Entry, node *yaml.Node) any {
+			t := new(blackboard.Task)
+			if entry != nil {
+				_ = node.Decode(t)
+			}
+			return t
+		}}
 }
 
 // headers returns the headers of the tasks with an id.

@@ -1,12 +1,18 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
+	"gopkg.in/yaml.v3"
+
+	"liza/pkg/base/yamldoc"
 	"liza/pkg/board/blackboard"
 )
 
@@ -91,6 +97,76 @@ func TestTasksStandInTheArchiveByteForByte(t *testing.T) {
 	}
 	if tasks, err := a.Tasks("sprint-1"); err != nil || len(tasks) != 2 || tasks[1].ID != "task-2" {
 		t.Errorf("the sprint has %v: %v", tasks, err)
+	}
+}
+
+// Whatever the form of an archive, its tasks are those that the YAML library finds in it.
+func TestTasksOfAnArchiveAreThoseThatAParserFinds(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"as Liza writes it":  head + tasksKey + first + second,
+		"at the margin":      "tasks:\n- id: a\n  status: MERGED\n  attempts: []\n- id: b\n  history:\n  - {event: created, by: human}\n",
+		"flow style":         "tasks: [{id: a, status: MERGED, done_when: it is}, {id: b, iteration: 3}]\n",
+		"anchors":            "tasks:\n  - &a\n    id: a\n    status: MERGED\n  - <<: *a\n    id: b\n",
+		"other keys, types":  "tasks:\n  - id: a\n    iteration: many\n    mine: [1, 2]\n  - id: b\n    priority: 2\n",
+		"Windows line ends":  strings.ReplaceAll(head+tasksKey+first, "\n", "\r\n"),
+		"a person's comment": tasksKey + "  # mine\n" + first + "    # and this\n",
+		"empty fields":       "tasks:\n  - id: a\n    supersedes: []\n    blocked_reason: ''\n    history: []\n",
+		"none":               "tasks: []\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &Archive{Dir: t.TempDir()}
+			if err := os.WriteFile(a.path("sprint-1"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var want struct{ Tasks []*blackboard.Task }
+			var partly *yaml.TypeError // the rest was decoded
+			if err := yaml.Unmarshal([]byte(text), &want); err != nil && !errors.As(err, &partly) {
+				t.Fatal(err)
+			}
+			yamldoc.DropEmpty(reflect.ValueOf(&want))
+			if got, err := a.Tasks("sprint-1"); err != nil || !reflect.DeepEqual(got, want.Tasks) && len(got)+len(want.Tasks) > 0 {
+				t.Errorf("%v; the archive has\n%swant\n%s", err, asYAML(t, got), asYAML(t, want.Tasks))
+			}
+			for _, w := range want.Tasks {
+				if got, _, err := a.Task(w.ID); err != nil || !reflect.DeepEqual(got, w) {
+					t.Errorf("%v; task %s is\n%swant\n%s", err, w.ID, asYAML(t, got), asYAML(t, w))
+				}
+			}
+		})
+	}
+}
+
+func asYAML(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// The archive of a long sprint is read while the team works. A tree of it would be thirty times as large as the file.
+func TestTasksOfAnArchiveAreReadWithoutATree(t *testing.T) { // not parallel: it counts the memory of the process
+	a := &Archive{Dir: t.TempDir()}
+	var tasks strings.Builder
+	for n := range 300 {
+		fmt.Fprintf(&tasks, "  - id: task-%d\n    status: MERGED\n    description: |\n      Say hello\n    history:\n", n)
+		for range 20 {
+			tasks.WriteString("      - {time: 2026-01-02T03:04:05Z, event: claimed, agent: coder-1, note: \"attempt 1\"}\n")
+		}
+	}
+	if err := os.WriteFile(a.path("sprint-1"), []byte(head+tasksKey+tasks.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	a.Archived()
+	runtime.ReadMemStats(&before)
+	list, err := a.Tasks("sprint-1")
+	runtime.ReadMemStats(&after)
+	if ratio := float64(after.TotalAlloc-before.TotalAlloc) / float64(tasks.Len()); err != nil || len(list) != 300 || ratio > 20 {
+		t.Errorf("%d tasks, %v, and %.1f bytes of memory for each byte of the file; want at most 20", len(list), err, ratio)
 	}
 }
 
