@@ -32,8 +32,13 @@ type Aside struct {
 // git empty or torn, and `git gc --prune=now` takes objects that somebody is writing. A branch stays if all its commits can be read,
 // and goes with the worktree if not. Nothing is deleted (specs/protocol.md#7.3). Commits of known are taken as whole.
 func (r *Repo) SetAside(ctx context.Context, id string, known []string, now time.Time) (Aside, error) {
-	if err := checkID(id); err != nil || !exists(r.WorktreePath(id)) && !exists(r.refFile(id)) { // as a rule
+	if err := checkID(id); err != nil {
 		return Aside{}, err
+	}
+	if !exists(r.WorktreePath(id)) && !exists(r.refFile(id)) { // as a rule
+		if tip, err := r.tip(ctx, TaskBranch(id)); err != nil || tip == "" {
+			return Aside{}, err
+		}
 	}
 	s, err := r.lock(ctx)
 	if err != nil {
@@ -91,7 +96,7 @@ func (s *session) moveAside(id, to string, branch bool) error {
 	admin := s.entryOf(path)
 	err := os.Rename(path, to)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = safefile.MakeFolder(to, 0o755)
+		err = os.MkdirAll(to, 0o755) // safefile makes no folder with such a name
 	}
 	if err == nil && admin != "" {
 		err = os.Rename(admin, filepath.Join(to, "git-of-the-worktree"))

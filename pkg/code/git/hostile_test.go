@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -332,6 +333,39 @@ func TestWhatTakesTooLongIsNotTakenOverAndNotLost(t *testing.T) {
 	f.repo.MaxTime = 0
 	if taken, err := f.repo.Settle(t.Context(), "t", false); err != nil || f.git("rev-parse", "task/t") != commit {
 		t.Errorf("with time enough: %+v, %v", taken, err)
+	}
+}
+
+// `git gc` removes folders that have no objects any more, also those that were made for objects a moment ago.
+func TestObjectsAreTakenOverWhileFoldersOfObjectsAreRemoved(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	x := f.run("t")
+	over := make(chan struct{})
+	var gc sync.WaitGroup
+	gc.Go(func() {
+		for {
+			for n := range 256 {
+				select {
+				case <-over:
+					return
+				default:
+					_ = os.Remove(filepath.Join(f.dir, ".git", "objects", fmt.Sprintf("%02x", n)))
+				}
+			}
+		}
+	})
+	defer gc.Wait()
+	defer close(over)
+	for n := range 4 {
+		for m := range 20 {
+			writeFile(t, filepath.Join(x.dir, fmt.Sprint(m)), fmt.Sprint(n, m))
+		}
+		x.in("add", "--all")
+		commit := x.commit("new.txt", fmt.Sprint(n))
+		if taken := x.take(); taken.Commit != commit || !taken.Moved {
+			t.Fatalf("commit %d: %+v", n, taken)
+		}
 	}
 }
 

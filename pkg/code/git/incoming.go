@@ -200,10 +200,13 @@ func (in *incoming) moveIn(objects string) error {
 		if exists(to) {
 			return nil
 		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
+		err := fs.ErrNotExist
+		for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < 100; tries++ { // `git gc` removes folders without objects, also a new one
+			if err = os.MkdirAll(filepath.Dir(to), 0o755); err == nil {
+				err = os.Rename(filepath.Join(in.dir, name), to)
+			}
 		}
-		return os.Rename(filepath.Join(in.dir, name), to)
+		return err
 	}
 	err := fs.WalkDir(os.DirFS(in.dir), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {

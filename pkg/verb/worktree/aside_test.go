@@ -117,6 +117,33 @@ func TestAWorktreeThatGitCannotReadIsSetAsideWhole(t *testing.T) {
 	}
 }
 
+// The work of a run that was not taken over leaves a branch alone.
+func TestABranchThatGitCannotReadIsSetAsideWithoutItsWorktree(t *testing.T) {
+	t.Parallel()
+	for what, damage := range damages {
+		if damage.kept {
+			continue
+		}
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := verbtest.New(t)
+			p.AddTask("task-1")
+			worked(p)
+			damage.do(t, p)
+			p.Shell(p.Dir, "rm -rf .worktrees .git/worktrees")
+			if _, err := p.Service("").Release(t.Context(), verb.ReleaseInput{Task: "task-1", Force: true, Reason: "the machine went down"}); err != nil {
+				t.Fatal(err)
+			}
+			p.Must(p.Service("coder-2").Claim(t.Context(), "task-1"))
+			if lost, _ := filepath.Glob(filepath.Join(p.Dir, ".worktrees/.lost-task-1-*")); len(lost) != 1 {
+				t.Errorf("what git had of it is in %v", lost)
+			}
+			p.Shell(p.Dir, "rm -rf .worktrees/.lost-*")
+			p.Sound("task-1")
+		})
+	}
+}
+
 func TestWhatGitCannotReadIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	for what, damage := range damages {
