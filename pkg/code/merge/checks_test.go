@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/merge"
+	"liza/pkg/code/review"
 	"liza/pkg/verb/verb/verbtest"
 )
 
@@ -193,5 +195,31 @@ func TestALostCommitFailsTheIntegration(t *testing.T) {
 	}
 	if r := failedAt(t, merger(p), "task-1"); r.Reason != "commit_lost" || head(p) != before {
 		t.Errorf("%+v, the branch is at %s, was at %s", r, head(p), before)
+	}
+}
+
+// The services of a project run beside its checks and hooks, and not beside what sets the folder up; their data is that of the branch, but for
+// what a person brings in.
+func TestServicesRunBesideChecksAndHooks(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Approved("task-1")
+	commit := base(p, "later.md", "later\n")
+	var ran []string
+	with := func(seeded bool) *merge.Merger {
+		m := merger(p)
+		ran, m.Setup, m.Checks, m.Hooks = nil, []string{"true 1"}, []string{"true 2"}, []string{"true 3"}
+		m.Seed = func(context.Context, string, string, string) bool { return seeded }
+		m.Enclose = func(_ context.Context, c *review.Command) (func(), error) {
+			ran = append(ran, fmt.Sprintf("%s,%s,%t", c.Shell, c.Services, c.DataOf != ""))
+			return func() {}, nil
+		}
+		return m
+	}
+	if _, err := with(false).Task(t.Context(), "task-1"); err != nil || !slices.Equal(ran, []string{"true 1,,false", "true 2,task-1,false", "true 3,task-1,false"}) {
+		t.Errorf("of a merge: %q, %v", ran, err)
+	}
+	if _, err := with(true).Sync(t.Context(), "later", commit, false); err != nil || !slices.Equal(ran, []string{"true 2,_sync,true", "true 3,_sync,true"}) {
+		t.Errorf("of a sync into a folder that is laid out from a seed: %q, %v", ran, err)
 	}
 }

@@ -207,6 +207,27 @@ func TestWhatIsApprovedMeanwhileJoinsTheTrain(t *testing.T) {
 	p.Sound()
 }
 
+// A check whose result is of no use any more is ended: its place is needed.
+func TestAUselessCheckIsStopped(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	// The first one fails as soon as that of both runs, which would go on for a minute.
+	p.Config.Integration.Checks = []string{`git=../../.git
+if test -e task-1.md -a -e task-2.md; then touch $git/both; sleep 60; touch $git/waited; exit 4; fi
+i=0; until test ! -e task-1.md -o -e $git/both; do i=$((i+1)); test $i -lt 1200 || exit 9; sleep 0.05; done
+test ! -e task-1.md || exit 3`}
+	p.Approved("task-1")
+	p.Approved("task-2")
+	results := all(t, trainOf(p, 2))
+	if r := results["task-1"]; r.Status != blackboard.IntegrationFailed || !strings.Contains(r.Check, "exit code 3") || results["task-2"].Status != blackboard.Merged {
+		t.Errorf("%+v", results)
+	}
+	if _, err := os.Lstat(filepath.Join(p.Dir, ".git", "waited")); err == nil {
+		t.Error("the check of both went on to its end")
+	}
+	p.Sound("task-1")
+}
+
 // A tree whose checks have passed is not checked again: by another task of the train, or after a crash.
 func TestEqualTreesAreCheckedOnce(t *testing.T) {
 	t.Parallel()
