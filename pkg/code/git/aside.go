@@ -121,7 +121,7 @@ func (s *session) moveTorn(to string) error {
 		if !isFullHash(name) || isObject(path, name) {
 			continue
 		}
-		err = errors.Join(err, safefile.MakeFolder(to, 0o755), os.Rename(path, filepath.Join(to, name)))
+		err = errors.Join(err, os.MkdirAll(to, 0o755), os.Rename(path, filepath.Join(to, name)))
 	}
 	return err
 }
@@ -280,30 +280,39 @@ func (r *references) UnreadableCheckout(ctx context.Context) (why, next string) 
 	}
 	head, _ := safefile.Read(filepath.Join(r.place.CommonDir, "HEAD"))
 	ref, _ := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: ")
+	_, err := r.read(ctx, r.place.Root, "ls-files", "-z", "--", ".liza")
+	torn, _ := damage("ls-files", err)
+	readable := r.hasTree
+	if torn != "" { // it is written again from all trees
+		readable = r.hasTrees
+	}
 	data, err := safefile.Read(filepath.Join(r.place.CommonDir, filepath.FromSlash(ref)))
-	if tip := strings.TrimSpace(string(data)); err == nil && ref != "" && !r.hasTree(ctx, tip) {
+	if tip := strings.TrimSpace(string(data)); err == nil && ref != "" && !readable(ctx, tip) {
 		commit := "COMMIT"
 		log, _ := safefile.Read(filepath.Join(r.place.CommonDir, "logs", filepath.FromSlash(ref)))
-		for line := range strings.Lines(string(log)) {
-			if f := strings.Fields(line); len(f) > 1 && r.hasTree(ctx, f[1]) {
+		for _, line := range slices.Backward(strings.Split(string(log), "\n")) {
+			if f := strings.Fields(line); len(f) > 1 && r.hasTrees(ctx, f[1]) {
 				commit = f[1]
+				break
 			}
 		}
-		return "its branch names no commit that can be read", fmt.Sprintf("rm %s && git update-ref %s %s", withLock(r.place.Root, filepath.Join(folder, ref)), ref, commit)
+		return "its branch names no commit that can be read", fmt.Sprintf("rm %s && git update-ref %s %s", withLocks(r.place.Root, folder, ref, ref), ref, commit)
 	}
-	_, err = r.read(ctx, r.place.Root, "ls-files", "-z", "--", ".liza")
-	if why, err = damage("ls-files", err); err != nil || why == "" {
+	if torn == "" {
 		return "", ""
 	}
-	return why, fmt.Sprintf("rm %s && git reset", withLock(r.place.Root, filepath.Join(folder, "index")))
+	return torn, fmt.Sprintf("rm %s && git reset", withLocks(r.place.Root, folder, "index", ref))
 }
 
-// withLock is a file and the lock that a killed git has left of it, for a command.
-func withLock(root, file string) string {
-	if exists(absolute(root, file+".lock")) {
-		return file + " " + file + ".lock"
+// withLocks is a file of git's folder for a command, with the locks that a killed git has left and that stop the next one.
+func withLocks(root, folder, file, ref string) string {
+	text := filepath.Join(folder, file)
+	for _, locked := range slices.Compact([]string{file, ref, "HEAD"}) {
+		if lock := filepath.Join(folder, locked+".lock"); exists(absolute(root, lock)) {
+			text += " " + lock
+		}
 	}
-	return file
+	return text
 }
 
 func (r *objects) hasTree(ctx context.Context, commit string) bool {
@@ -311,6 +320,16 @@ func (r *objects) hasTree(ctx context.Context, commit string) bool {
 		return false
 	}
 	_, err := r.treeOf(ctx, commit)
+	_, broken := errors.AsType[*Error](err)
+	return !broken
+}
+
+// hasTrees is hasTree, with all trees below.
+func (r *objects) hasTrees(ctx context.Context, commit string) bool {
+	if !isFullHash(commit) || r.lacks(commit) {
+		return false
+	}
+	_, err := r.read(ctx, r.place.Root, "ls-tree", "-r", "-t", "--name-only", commit)
 	_, broken := errors.AsType[*Error](err)
 	return !broken
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -90,6 +91,12 @@ func (s *session) lookInto(ctx context.Context, path, admin string, fresh bool, 
 		w.known = []string{h.head}
 	}
 	t, err := s.help(ctx, path, admin, w)
+	if err != nil { // git makes no object again of which a loss of power has left a file, though the content is there
+		lost := s.lostPath(filepath.Base(path), time.Now())
+		if s.moveTorn(lost) == nil && exists(lost) {
+			t, err = s.help(ctx, path, admin, w)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("cannot look at the worktree %s: %w", filepath.Base(path), err)
 	}

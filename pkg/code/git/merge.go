@@ -182,22 +182,25 @@ func (s *session) setRef(ctx context.Context, ref, new, old string) error {
 	}
 	// A branch that was made to lead to another one (git symbolic-ref) would take that with it: the main line of a person.
 	_, err := s.git(ctx, "update-ref", "--no-deref", "-m", "liza", ref, new, old)
-	if err != nil && old == "" && s.clearBroken(ref) {
-		_, err = s.git(ctx, "update-ref", "--no-deref", "-m", "liza", ref, new, old)
+	if err != nil && s.clearBroken(ref, old) {
+		_, err = s.git(ctx, "update-ref", "--no-deref", "-m", "liza", ref, new, "")
 	}
 	return s.explainRef(ctx, "update", ref, old, err)
 }
 
-// clearBroken takes away the file of a ref that has no content, which a loss of power leaves behind: git can neither read nor
-// replace such a ref. Nothing is lost with it, and no git is at work on it: each writes beside the file and renames.
-func (s *session) clearBroken(ref string) bool {
+// clearBroken takes away the file of a ref of which a loss of power has left no content, or the first part: git can neither read nor
+// replace such a ref, which is at old for it (zeros for what is missing). Nothing is lost with it, and no git is at work on it: each writes
+// beside the file and renames.
+func (s *session) clearBroken(ref, old string) bool {
 	path := filepath.Join(s.place.CommonDir, filepath.FromSlash(ref))
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 64 {
 		return false
 	}
 	data, err := safefile.Read(path)
-	return err == nil && strings.Trim(string(data), "\x00") == "" && os.Remove(path) == nil
+	text := strings.Trim(string(data), "\x00\n")
+	seen := strings.TrimRight(text[:len(text)&^1], "0")
+	return err == nil && !isFullHash(text) && strings.TrimRight(old, "0") == seen && os.Remove(path) == nil
 }
 
 func (s *session) deleteRef(ctx context.Context, ref, old string) error {

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,7 @@ func TestARefThatALossOfPowerEmptiedIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	commit := f.git("rev-parse", "main")
-	for name, content := range map[string]string{"empty": "", "zeros": strings.Repeat("\x00", 41)} {
+	for name, content := range map[string]string{"empty": "", "zeros": strings.Repeat("\x00", 41), "zeros-and-the-end": strings.Repeat("\x00", 40) + "\n"} {
 		path := filepath.Join(f.dir, ".git", "refs", "heads", "task", name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
 			t.Fatal(err)
@@ -97,6 +98,30 @@ func TestARefThatALossOfPowerEmptiedIsMadeAgain(t *testing.T) {
 		}
 		if err := f.repo.CreateBranch(t.Context(), "task/"+name, commit); !errors.Is(err, ErrRefMoved) {
 			t.Errorf("%s: made twice: %v", name, err)
+		}
+	}
+}
+
+// Git shows a ref of which the first part is left with zeros for what is missing, and replaces it by nothing.
+func TestATornRefIsReplacedByWhoSawIt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	commit := f.git("rev-parse", "main")
+	for _, left := range []int{1, 2, 7, 39} {
+		ref := fmt.Sprint("refs/heads/torn-", left)
+		path := filepath.Join(f.dir, ".git", ref)
+		if err := os.WriteFile(path, []byte(commit[:left]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		seen, _ := f.repo.refValue(t.Context(), ref)
+		if err := f.repo.UpdateRef(t.Context(), ref, commit, strings.Repeat("a", 40)); err == nil {
+			t.Errorf("%d digits: replaced by who saw another value", left)
+		}
+		if err := f.repo.UpdateRef(t.Context(), ref, commit, seen); err != nil {
+			t.Errorf("%d digits, seen as %q: %v", left, seen, err)
+		}
+		if got := f.git("rev-parse", ref); got != commit {
+			t.Errorf("%d digits: it is at %s", left, got)
 		}
 	}
 }

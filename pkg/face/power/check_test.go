@@ -111,8 +111,8 @@ func (t *train) checkBoard(text string) {
 		}
 		valid = t.run("liza", "validate")
 	}
-	if valid.code != 0 && (t.edited || strings.Contains(valid.text, "integration")) {
-		valid = t.recover(valid)
+	if cut := !ours && !strings.HasSuffix(text, "\n"); cut || valid.code != 0 && (t.edited || strings.Contains(valid.text, "integration")) {
+		valid = t.recover(valid, cut)
 	}
 	if valid.code != 0 {
 		t.fail("liza validate: exit code %d: %s", valid.code, valid.text)
@@ -128,9 +128,10 @@ var again = regexp.MustCompile(`(?m)^ERROR V12 .*; next: liza worktree create (\
 
 var listed = regexp.MustCompile(`(?m)^ +(\d+) +20`)
 
-// recover does what the answer of `liza validate` names: the newest revision is put back, or the integration branch accepted.
-func (t *train) recover(valid answer) answer {
-	if strings.Contains(valid.text, "restore --list") {
+// recover does what the answer of `liza validate` names: the newest revision is put back, or the integration branch accepted. A person
+// sees that an edit was cut in the middle of a line, which may still be YAML, and puts the newest revision back too.
+func (t *train) recover(valid answer, cut bool) answer {
+	if cut || strings.Contains(valid.text, "restore --list") {
 		list := t.run("liza", "restore", "--list")
 		newest := listed.FindStringSubmatch(list.text)
 		if newest == nil {

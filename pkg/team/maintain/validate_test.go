@@ -1,6 +1,7 @@
 package maintain_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -28,28 +29,66 @@ func TestAnEmptiedEntryOfAWorktreeIsNoTrouble(t *testing.T) {
 func TestAnEmptiedCheckoutIsAFindingWithTheCommandThatHelps(t *testing.T) {
 	t.Parallel()
 	for what, files := range map[string][]string{"branch": {"refs/heads/main"}, "index": {"index"}, "both": {"refs/heads/main", "index"}} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			p := verbtest.New(t)
-			p.AddTask("task-1")
-			head := p.Git(p.Dir, "rev-parse", "HEAD")
-			for _, file := range files {
-				verbtest.Write(t, filepath.Join(p.Dir, ".git", file), "")
-			}
-			for range files {
-				v, err := maintain.BoardOf(p.Service("")).Validate(t.Context())
-				if err != nil || v.Valid || v.Errors != 1 || v.Violations[0].Rule != maintain.RuleCheckout || !strings.HasPrefix(v.Next(), "rm .git/") {
-					t.Fatalf("%+v, %v", v, err)
+		for _, lock := range []string{"", "HEAD.lock", "refs/heads/main.lock", "index.lock"} {
+			t.Run(what+", "+lock, func(t *testing.T) {
+				t.Parallel()
+				p := verbtest.New(t)
+				p.AddTask("task-1")
+				head := p.Git(p.Dir, "rev-parse", "HEAD")
+				for _, file := range files {
+					verbtest.Write(t, filepath.Join(p.Dir, ".git", file), "")
 				}
-				cmd := exec.Command("sh", "-c", v.Next())
-				cmd.Dir = p.Dir
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%s: %v: %s", v.Next(), err, out)
+				if lock != "" {
+					verbtest.Write(t, filepath.Join(p.Dir, ".git", lock), "")
 				}
-			}
-			if v, err := maintain.BoardOf(p.Service("")).Validate(t.Context()); err != nil || !v.Valid || p.Git(p.Dir, "rev-parse", "HEAD") != head || p.Git(p.Dir, "diff", "--cached", "HEAD") != "" {
-				t.Errorf("%+v, %v", v, err)
-			}
-		})
+				helped(t, p, len(files), head)
+			})
+		}
+	}
+}
+
+// An index cannot be written again from a commit of which a tree is torn: the branch goes to one before it first.
+func TestATornIndexOverATornCommitIsMendedInTwoCommands(t *testing.T) {
+	t.Parallel()
+	for what, tree := range map[string]string{"its tree": "HEAD^{tree}", "a tree below it": "HEAD:part"} {
+		for _, emptied := range []string{"index", "refs/heads/main"} {
+			t.Run(what+", "+emptied, func(t *testing.T) {
+				t.Parallel()
+				p := verbtest.New(t)
+				p.AddTask("task-1")
+				head := p.Git(p.Dir, "rev-parse", "HEAD")
+				verbtest.Write(t, filepath.Join(p.Dir, "part/new.txt"), "new\n")
+				p.Git(p.Dir, "add", "part")
+				p.Git(p.Dir, "commit", "-qm", "New")
+				torn := p.Git(p.Dir, "rev-parse", tree)
+				file := filepath.Join(p.Dir, ".git/objects", torn[:2], torn[2:])
+				if err := os.Chmod(file, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				verbtest.Write(t, file, "")
+				verbtest.Write(t, filepath.Join(p.Dir, ".git/index"), "")
+				verbtest.Write(t, filepath.Join(p.Dir, ".git", emptied), "")
+				helped(t, p, 2, head)
+			})
+		}
+	}
+}
+
+// helped does what validate says, a number of times, until there is nothing to say.
+func helped(t *testing.T, p *verbtest.Place, times int, head string) {
+	t.Helper()
+	for range times {
+		v, err := maintain.BoardOf(p.Service("")).Validate(t.Context())
+		if err != nil || v.Valid || v.Errors != 1 || v.Violations[0].Rule != maintain.RuleCheckout || !strings.HasPrefix(v.Next(), "rm .git/") {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		cmd := exec.Command("sh", "-c", v.Next())
+		cmd.Dir = p.Dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", v.Next(), err, out)
+		}
+	}
+	if v, err := maintain.BoardOf(p.Service("")).Validate(t.Context()); err != nil || !v.Valid || p.Git(p.Dir, "rev-parse", "HEAD") != head || p.Git(p.Dir, "diff", "--cached", "HEAD") != "" {
+		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -144,6 +144,25 @@ func TestABranchThatGitCannotReadIsSetAsideWithoutItsWorktree(t *testing.T) {
 	}
 }
 
+// Git writes no object again that has a file: what an agent had begun to add must not stop its task for ever.
+func TestAnObjectThatWasTornWhileItWasAddedStopsNothing(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	worked(p)
+	path := filepath.Join(p.Repo.WorktreePath("task-1"), "half.md")
+	verbtest.Write(t, path, "half a word\n")
+	p.Shell(filepath.Dir(path), "git hash-object -w half.md")
+	name := p.Git(p.Dir, "hash-object", path)
+	empty(t, filepath.Join(p.Dir, ".git/objects", name[:2], name[2:]))
+	p.Must(p.Service("").Release(t.Context(), verb.ReleaseInput{Task: "task-1", Force: true, Reason: "the machine went down"}))
+	p.Must(p.Service("").Abandon(t.Context(), verb.WayOut{Task: "task-1", Reason: "nobody needs it"}))
+	saved := strings.Fields(p.Git(p.Dir, "for-each-ref", "--format=%(refname)", "refs/liza/attic"))
+	if len(saved) != 1 || p.Git(p.Dir, "show", saved[0]+":half.md") != "half a word" {
+		t.Errorf("the work is in %q", saved)
+	}
+}
+
 func TestWhatGitCannotReadIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	for what, damage := range damages {
@@ -167,7 +186,7 @@ func TestWhatGitCannotReadIsNotSubmitted(t *testing.T) {
 // A person's git does not wait for the disk either: a commit on the integration branch that a loss of power has torn is refused, and put back.
 func TestACommitThatGitCannotReadIsNotAccepted(t *testing.T) {
 	t.Parallel()
-	for what, rev := range map[string]string{"the commit is empty": "integration", "a file is empty": "integration:word.md", "the commit is gone": "integration"} {
+	for what, rev := range map[string]string{"the commit is empty": "integration", "a file is empty": "integration:word.md", "the commit is gone": "integration", "the branch is torn": "integration"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			p := verbtest.New(t)
@@ -178,6 +197,8 @@ func TestACommitThatGitCannotReadIsNotAccepted(t *testing.T) {
 			object := filepath.Join(p.Dir, ".git/objects", name[:2], name[2:])
 			if empty(t, object); what == "the commit is gone" {
 				p.Must(nil, os.Remove(object))
+			} else if what == "the branch is torn" {
+				verbtest.Write(t, filepath.Join(p.Dir, ".git/refs/heads/integration"), left[:6])
 			}
 			_, err := p.Service("").Merges.AcceptIntegration(t.Context(), "it is mine")
 			if err == nil || !strings.HasSuffix(verbtest.Advice(err), "(next: liza integration restore)") || p.State().Tip() != left {
