@@ -79,6 +79,29 @@ func (a *Archive) Task(id string) (t *blackboard.Task, sprint string, err error)
 // Tasks returns the archived tasks of a sprint, in the order of its file.
 func (a *Archive) Tasks(sprint string) ([]*blackboard.Task, error) { return a.read(sprint, "") }
 
+// Head returns the sections of a sprint's file without its tasks, as YAML.
+func (a *Archive) Head(sprint string) ([]byte, error) {
+	data, err := safefile.Read(a.path(sprint))
+	if err != nil {
+		return nil, err
+	}
+	doc, err := archiveReader(scanHeader).Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	parts, _, ok := doc.Parts()
+	if !ok {
+		return data, nil
+	}
+	var head bytes.Buffer
+	for _, p := range parts {
+		if p.Key != "tasks" {
+			head.WriteString(p.Text)
+		}
+	}
+	return head.Bytes(), nil
+}
+
 // Sprints returns the ids of the sprints with a file, sprint-2 before sprint-10.
 func (a *Archive) Sprints() []string {
 	a.mu.Lock()

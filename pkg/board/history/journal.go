@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ import (
 
 	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
+	"liza/pkg/base/yamldoc"
 	"liza/pkg/board/blackboard"
 )
 
@@ -116,16 +118,22 @@ func begins(row string) bool {
 	return strings.HasPrefix(row, "- ") || strings.TrimRight(row, "\r\n") == "-"
 }
 
+// fastEntry decodes what Liza has written, without a tree: a team looks at its whole journal again and again.
+var fastEntry = sync.OnceValue(func() *yamldoc.Fast { return yamldoc.NewFast(reflect.TypeFor[blackboard.Entry]()) })
+
 // entry reads a chunk.
 func (c chunk) entry() (blackboard.Entry, error) {
-	var list []*blackboard.Entry
-	if err := parse(c.text, &list); err != nil {
-		return blackboard.Entry{}, err
+	var e blackboard.Entry
+	if !fastEntry().Entry(c.text, true, 0, "", reflect.ValueOf(&e)) {
+		var list []*blackboard.Entry
+		if err := parse(c.text, &list); err != nil {
+			return blackboard.Entry{}, err
+		}
+		if len(list) != 1 || list[0] == nil {
+			return blackboard.Entry{}, fmt.Errorf("it is not one map")
+		}
+		e = *list[0]
 	}
-	if len(list) != 1 || list[0] == nil {
-		return blackboard.Entry{}, fmt.Errorf("it is not one map")
-	}
-	e := *list[0]
 	if delete(e.Extra, "prev"); len(e.Extra) == 0 { // how it is chained says nothing to readers
 		e.Extra = nil
 	}

@@ -162,3 +162,40 @@ func TestCheckFindsWhatDoesNotBelong(t *testing.T) {
 		t.Errorf("a good journal has %v, %v", problems, err)
 	}
 }
+
+// Whatever the form of an entry, it is read as the YAML library reads it.
+func TestEntriesAreThoseThatAParserReads(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"- {timestamp: 2026-11-28T11:09:46Z, rev: 3, agent: coder-1, action: claimed, task: a, detail: \"attempt 1, iteration 1\", prev: \"2-aa\"}\n",
+		"- {timestamp: 2026-11-28T11:09:46Z, rev: 3, agent: human, action: note, task: null, detail: \"\", prev: \"2-aa\"}\n",
+		"- {timestamp: 2026-11-28T11:09:46Z, rev: 3, agent: system, action: integration_failed, task: a, detail: \"conflict: \\u00e9\", files: [\"a\", \"b c\"], n: 3, ok: true, level: \"warning\", prev: \"2-aa\"}\n",
+		"- timestamp: 2026-11-28T11:09:46Z\n  rev: 3\n  agent: ada\n  action: note\n  task: ~\n  detail: |\n    two\n    lines\n  mine: {a: [1, {b: c}]}\n",
+		"- {rev: 3, rev: 4}\n",
+		"- {rev: many, agent: [a]}\n",
+		"- {timestamp: yesterday, rev: 3}\n",
+		"- &a {rev: 3}\n",
+		"- {rev: 3}\n- {rev: 4}\n",
+		"- {rev: 3\n",
+		"- null\n",
+		"-\n",
+		"- [1]\n",
+	} {
+		var list []*blackboard.Entry
+		wrong := parse(text, &list)
+		got, err := chunk{text: text}.entry()
+		if bad := wrong != nil || len(list) != 1 || list[0] == nil; bad {
+			if err == nil {
+				t.Errorf("%q is read as %+v; the library says %v", text, got, wrong)
+			}
+			continue
+		}
+		want := *list[0]
+		if delete(want.Extra, "prev"); len(want.Extra) == 0 {
+			want.Extra = nil
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q\nis read as %+v, %v\nwant %+v", text, got, err, want)
+		}
+	}
+}

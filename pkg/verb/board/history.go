@@ -12,7 +12,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"liza/pkg/base/safefile"
 	"liza/pkg/base/yamldoc"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
@@ -170,22 +169,24 @@ type ArchivedSprint struct {
 	Goal   *blackboard.Goal   `yaml:"goal"`
 	Sprint *blackboard.Sprint `yaml:"sprint"`
 	Usage  *blackboard.Usage  `yaml:"usage"`
-	Tasks  []*blackboard.Task `yaml:"tasks"`
+	Tasks  []*blackboard.Task `yaml:"-"`
 }
 
 // ArchivedSprint reads the file of a sprint that is over.
 func (h Histories) ArchivedSprint(id string) (ArchivedSprint, error) {
 	var x ArchivedSprint
-	path := h.board.Project.Archive(id)
 	if !slices.Contains(h.Archives().Sprints(), id) {
 		return x, Refuse("liza goal --list", "the archive has no sprint '%s'", id)
 	}
-	data, err := safefile.Read(path)
+	head, err := h.Archives().Head(id)
 	if err == nil {
-		err = yaml.Unmarshal(data, &x)
+		err = yaml.Unmarshal(head, &x)
+	}
+	if err == nil {
+		x.Tasks, err = h.Archives().Tasks(id)
 	}
 	if err != nil {
-		return x, fmt.Errorf("cannot read %s: %v", filepath.Base(path), err)
+		return x, fmt.Errorf("cannot read %s: %v", filepath.Base(h.board.Project.Archive(id)), err)
 	}
 	yamldoc.DropEmpty(reflect.ValueOf(&x))
 	return x, nil
