@@ -211,9 +211,9 @@ func TestWhatIsApprovedMeanwhileJoinsTheTrain(t *testing.T) {
 func TestAUselessCheckIsStopped(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	// The first one fails as soon as that of both runs, which would go on for a minute.
+	// The first one fails as soon as that of both runs, which would go on for ten minutes.
 	p.Config.Integration.Checks = []string{`git=../../.git
-if test -e task-1.md -a -e task-2.md; then touch $git/both; sleep 60; touch $git/waited; exit 4; fi
+if test -e task-1.md -a -e task-2.md; then touch $git/both; sleep 600; touch $git/waited; exit 4; fi
 i=0; until test ! -e task-1.md -o -e $git/both; do i=$((i+1)); test $i -lt 1200 || exit 9; sleep 0.05; done
 test ! -e task-1.md || exit 3`}
 	p.Approved("task-1")
