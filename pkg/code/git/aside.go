@@ -151,11 +151,21 @@ func (r *runner) entryOf(path string) string {
 	}
 	admin := filepath.Join(r.place.CommonDir, "worktrees", filepath.Base(path))
 	back, err := safefile.Read(filepath.Join(admin, "gitdir"))
-	link := strings.Trim(string(back), "\x00\n")
-	if err != nil || link != "" && realPath(filepath.Dir(absolute(admin, link))) != realPath(path) {
+	if err != nil || !tornLink(back, linkTo(path)) && realPath(filepath.Dir(absolute(admin, strings.TrimSpace(string(back))))) != realPath(path) {
 		return ""
 	}
 	return admin
+}
+
+// linkTo is what git writes into the gitdir of the worktree at path.
+func linkTo(path string) string {
+	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path), ".git")
+}
+
+// tornLink reports whether a file has nothing of the link that belongs into it, or only its beginning.
+func tornLink(text []byte, whole string) bool {
+	link := strings.Trim(string(text), "\x00\n")
+	return len(link) < len(whole) && strings.HasPrefix(whole, link)
 }
 
 // unreadable says why git cannot read the branch of a task, or its worktree; "" for what it can read. An error says nothing about them.
@@ -175,7 +185,7 @@ func (r *references) unreadable(ctx context.Context, id string, known []string) 
 	if r.adminDir(path) == "" {
 		link, err := safefile.Read(filepath.Join(path, ".git"))
 		back, _ := safefile.Read(filepath.Join(admin, "gitdir"))
-		if err != nil || strings.Trim(string(link), "\x00\n") != "" && strings.Trim(string(back), "\x00\n") != "" {
+		if err != nil || !tornLink(link, "gitdir: "+admin) && !tornLink(back, linkTo(path)) {
 			return "", "", nil // a run has put something else there, which is put back
 		}
 	}

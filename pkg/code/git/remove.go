@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (s *session) drop(ctx context.Context, id string, proof Proof) error {
 	}
 	if held.entry != nil && held.entry.Locked && claimOf(held.entry.LockReason, id) == "" {
 		// sometimes: a worktree that a person locked stays
-		return fail(fmt.Errorf("it is locked (%s); unlock it with git worktree unlock", held.entry.LockReason))
+		return fail(fmt.Errorf("it is locked (%s); unlock it with git worktree unlock %s", cmp.Or(held.entry.LockReason, "no reason is given"), filepath.Join(worktreesDir, id)))
 	}
 	lost, err := s.unsaved(ctx, id, held, proof)
 	if err != nil {

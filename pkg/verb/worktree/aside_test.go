@@ -38,8 +38,14 @@ var damages = map[string]struct {
 		text := verbtest.Read(t, path)
 		verbtest.Write(t, path, text[:len(text)/2])
 	}},
-	"HEAD is empty":       {kept: true, do: func(t *testing.T, p *verbtest.Place) { empty(t, filepath.Join(p.Dir, ".git/worktrees/task-1/HEAD")) }},
-	"gitdir is empty":     {kept: true, do: func(t *testing.T, p *verbtest.Place) { empty(t, filepath.Join(p.Dir, ".git/worktrees/task-1/gitdir")) }},
+	"HEAD is empty":   {kept: true, do: func(t *testing.T, p *verbtest.Place) { empty(t, filepath.Join(p.Dir, ".git/worktrees/task-1/HEAD")) }},
+	"gitdir is empty": {kept: true, do: func(t *testing.T, p *verbtest.Place) { empty(t, filepath.Join(p.Dir, ".git/worktrees/task-1/gitdir")) }},
+	"gitdir is torn": {kept: true, do: func(t *testing.T, p *verbtest.Place) {
+		path := filepath.Join(p.Dir, ".git/worktrees/task-1/gitdir")
+		text, _, _ := strings.Cut(verbtest.Read(t, path), "/task-1/")
+		p.Must(nil, os.Remove(path))
+		verbtest.Write(t, path, text)
+	}},
 	"the link is empty":   {kept: true, do: func(t *testing.T, p *verbtest.Place) { empty(t, filepath.Join(p.Repo.WorktreePath("task-1"), ".git")) }},
 	"the branch is empty": {do: func(t *testing.T, p *verbtest.Place) { empty(t, filepath.Join(p.Dir, ".git/refs/heads/task/task-1")) }},
 	"its commit is empty": {do: func(t *testing.T, p *verbtest.Place) { empty(t, object(p, "HEAD")) }},
