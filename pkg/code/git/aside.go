@@ -314,6 +314,28 @@ func (r *references) UnreadableCheckout(ctx context.Context) (why, next string) 
 	return torn, fmt.Sprintf("rm %s && git reset", withLocks(r.place.Root, folder, "index", ref))
 }
 
+// UnreadableTip says why git cannot read what the newest commit of a branch has and its parents have not, and which command may help: a merge
+// that is made again writes the same files; "" if it can. `git gc --prune=now` beside a merge takes what no branch has yet.
+func (r *references) UnreadableTip(ctx context.Context, branch string) (why, next string) {
+	tip, err := r.tip(ctx, branch)
+	if err != nil || tip == "" {
+		return "", ""
+	}
+	text, err := r.read(ctx, r.place.Root, "rev-list", "--parents", "--max-count=1", tip)
+	names := strings.Fields(text)
+	if err != nil || len(names) == 0 {
+		return "", ""
+	}
+	parents := names[1:]
+	if why, err = r.torn(ctx, parents, tip); err != nil || why == "" {
+		return "", ""
+	}
+	if next = "git fsck"; len(parents) == 2 {
+		next = "git merge-tree --write-tree " + strings.Join(parents, " ")
+	}
+	return fmt.Sprintf("git cannot read what %.9s has, where the branch %s is: %s", tip, branch, why), next
+}
+
 // withLocks is a file of git's folder for a command, with the locks that a killed git has left and that stop the next one.
 func withLocks(root, folder, file, ref string) string {
 	text := filepath.Join(folder, file)

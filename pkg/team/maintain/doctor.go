@@ -113,7 +113,7 @@ func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 		switch {
 		case err != nil && head == "": // told with the branch
 		case err != nil:
-			x.Add("checks", findings.Error, branch, "liza doctor", "", "cannot run the checks on %.9s: %v", head, err)
+			x.Add("checks", findings.Error, branch, "liza validate", "", "cannot run the checks on %.9s: %v", head, err)
 		case len(list) == 0:
 			x.Add("checks", findings.Info, branch, "edit review.checks in .liza/config.yaml", "", "no command of a check is configured, and none was detected")
 		case open > 0:

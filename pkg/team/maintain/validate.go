@@ -22,7 +22,7 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// RuleCheckout is the rule about what git cannot read of the main checkout.
+// RuleCheckout is the rule about what git cannot read of the main checkout and the integration branch.
 const RuleCheckout = "V71"
 
 // BoardName is the state file of a project, as people know it.
@@ -61,7 +61,18 @@ func (p *Board) Validate(ctx context.Context) (Validated, error) {
 	if err != nil {
 		return Validated{}, err
 	}
+	p.lookAtTip(ctx, i.State, &facts)
 	return p.result(i.Locate(audit.Validate(i.State, i.Previous, facts))), nil
+}
+
+// lookAtTip adds why git cannot read the newest commit of the integration branch. Only who asks for it waits for that, not each look of a team.
+func (p *Board) lookAtTip(ctx context.Context, s *blackboard.State, f *audit.Evidence) {
+	if p.Repo == nil || slices.ContainsFunc(f.Decode, func(x blackboard.Violation) bool { return x.Rule == RuleCheckout }) {
+		return
+	}
+	if why, next := p.Repo.UnreadableTip(ctx, s.IntegrationBranch()); why != "" {
+		f.Decode = append(slices.Clip(f.Decode), blackboard.Violation{Rule: RuleCheckout, Subjects: []string{"integration"}, Message: why, Next: next})
+	}
 }
 
 // Repair mends what is provably safe, in one write, and checks again.

@@ -74,6 +74,31 @@ func TestATornIndexOverATornCommitIsMendedInTwoCommands(t *testing.T) {
 	}
 }
 
+// `git gc --prune=now` beside a merge takes the folders of its commit, which no branch has yet: the integration branch is where Liza left it, and cannot be read.
+func TestATipThatGitCannotReadIsAFindingWithTheCommandThatHelps(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Shell(p.Dir, "git checkout -q -b other integration && echo b > b.txt && git add b.txt && git commit -qm B && "+
+		"git checkout -q integration && echo a > a.txt && git add a.txt && git commit -qm A && git merge -q --no-ff -m Merge other && git checkout -q main")
+	tree := p.Git(p.Dir, "rev-parse", "integration^{tree}")
+	p.Must(nil, os.Remove(filepath.Join(p.Dir, ".git/objects", tree[:2], tree[2:])))
+	v, err := maintain.BoardOf(p.Service("")).Validate(t.Context())
+	if err != nil || v.Valid || !strings.HasPrefix(v.Next(), "git merge-tree --write-tree ") {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	p.Shell(p.Dir, v.Next())
+	p.Git(p.Dir, "ls-tree", "-r", "integration")
+	if v, err = maintain.BoardOf(p.Service("")).Validate(t.Context()); err != nil || strings.HasPrefix(v.Next(), "git ") {
+		t.Errorf("%+v, %v", v, err)
+	}
+	p.Git(p.Dir, "update-ref", "refs/heads/integration", "integration^1")
+	file := p.Git(p.Dir, "rev-parse", "integration:a.txt")
+	p.Must(nil, os.Remove(filepath.Join(p.Dir, ".git/objects", file[:2], file[2:])))
+	if v, err = maintain.BoardOf(p.Service("")).Validate(t.Context()); err != nil || v.Next() != "git fsck" {
+		t.Errorf("of a commit that merges nothing: %+v, %v", v, err)
+	}
+}
+
 // helped does what validate says, a number of times, until there is nothing to say.
 func helped(t *testing.T, p *verbtest.Place, times int, head string) {
 	t.Helper()

@@ -180,8 +180,10 @@ func TestTheDeadAreLookedForOnceInAWhile(t *testing.T) {
 			t.Errorf("step %d: a %s looks after %s: %t", i, c.role, c.at, got)
 		}
 	}
-	if none := (*heartbeat)(nil); !none.recovers(blackboard.RoleCoder, noon) || !none.recovers(blackboard.RoleCoder, noon) {
-		t.Error("a member on its own does not look")
+	for range 2 {
+		if none := (*heartbeat)(nil); !none.recovers(blackboard.RoleCoder, noon) {
+			t.Error("a member on its own does not look")
+		}
 	}
 }
 

@@ -206,7 +206,7 @@ var Rules = []Rule{
 	{"V68", asError, onDemand, !fixable, "journal: an entry was changed, cut, moved or put in since Liza wrote it", nil},
 	{"V69", asError, onDemand, !fixable, "UNCLAIMED, claimed by nobody yet, and the gates refuse it (G12): nobody can claim it", perTask(checkClaimable)},
 	{"V70", asError, onDemand, !fixable, "journal: an entry is not a step of the transition table in its place, or a task is not what its entries lead to (`liza validate --history`)", nil},
-	{"V71", asError, onDemand, !fixable, "git cannot read the main checkout: its branch names no commit, or its index is torn", nil},
+	{"V71", asError, onDemand, !fixable, "git cannot read the main checkout, whose branch names no commit or whose index is torn, or the newest commit of the integration branch", nil},
 }
 
 // perTask makes the check of a rule from a check of one task's own fields.
