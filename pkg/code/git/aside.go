@@ -323,7 +323,7 @@ func (r *references) UnreadableTip(ctx context.Context, branch string) (why, nex
 	}
 	text, err := r.read(ctx, r.place.Root, "rev-list", "--parents", "--max-count=1", tip)
 	names := strings.Fields(text)
-	if err != nil || len(names) == 0 {
+	if err != nil || len(names) < 2 { // the first commit has the whole repository, as that of a shallow clone has
 		return "", ""
 	}
 	parents := names[1:]
