@@ -146,7 +146,7 @@ func (s *Supervisor) adoptFrom(ctx context.Context, id string, e *blackboard.Age
 	a := &adopted{run: run}
 	if json.Unmarshal(run.Facts, &a.keptRun) != nil || a.Format != keptFormat || a.Agent != id || a.Mark != e.Child.RunID {
 		s.member.warn(e.Child.Task, "the run of %s is of another version of liza, and ended", id)
-		run.End(agent.DefaultKillGrace)
+		run.End(s.Service.Board.LastState(ctx).Duration("kill_grace"))
 		return false, false, nil
 	}
 	started := s.Service.Board.Now()
