@@ -62,6 +62,9 @@ func (j *providing) run(ctx context.Context) error {
 	if err := j.look(ctx); err != nil {
 		return err
 	}
+	if err := j.setTornLockAside(ctx); err != nil {
+		return err
+	}
 	if err := j.dropHalfMade(ctx); err != nil {
 		return err
 	}
@@ -278,6 +281,21 @@ func (j *providing) add(ctx context.Context, start string, newBranch bool) error
 	return nil
 }
 
+// setTornLockAside moves a worktree away whole that is not to be used and whose lock has lost its reason: it may be the lock of a claim that a
+// loss of power cut, or that of a person who gave none.
+func (j *providing) setTornLockAside(ctx context.Context) error {
+	if !j.valid || j.entry == nil || !j.entry.Locked || !tornLink([]byte(j.entry.LockReason), claimReason(j.ID, "?", false)) || j.Keep && !unmade(j.adminDir(j.got.Path)) {
+		return nil
+	}
+	// sometimes: a lock without a reason is in the way of a claim
+	j.got.Lost = j.lostPath(j.ID, j.Now)
+	if err := j.moveAside(j.ID, j.got.Lost, false); err != nil {
+		return fmt.Errorf("cannot move the locked worktree in its place away: %w", err)
+	}
+	j.valid, j.entry = false, nil
+	return nil
+}
+
 // dropHalfMade removes remainders of a claim that was killed before its confirmation (specs/protocol.md#7.4), if former work
 // is to go on: a worktree that is not whole, and one that was made for new work, which is not wanted now. Both have the lock
 // of that claim and no content. A branch goes with the worktree that it was made for.
@@ -408,7 +426,7 @@ type Provided struct {
 	Recovered bool // folder and branch were missing: the branch was made again at a recorded commit
 
 	Attic       string   // ref of the former work
-	Lost        string   // new path of a folder that was not a worktree
+	Lost        string   // new path of what was in its place: no worktree, or one whose lock has lost its reason
 	LockRemoved []string // removed stale lock files of git
 	Warnings    []string // submodules that could not be initialised, a kept worktree on another branch
 }

@@ -129,6 +129,57 @@ func TestABranchWithoutFolderIsAttached(t *testing.T) {
 	}
 }
 
+// A loss of power leaves git's file "locked" empty, cut or as zeros. Then nobody can tell whether a claim or a person locked the worktree.
+func TestALockWithoutAReasonStopsNoClaim(t *testing.T) {
+	t.Parallel()
+	for name, reason := range map[string]string{"empty": "", "cut": "liza ta", "cut before the nonce": "liza task-1 ", "zeros": strings.Repeat("\x00", 20)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			claim := func(keep, half bool) (Provided, string) {
+				t.Helper()
+				work := f.provide(Provide{ID: "task-1", Nonce: "n1"})
+				head := f.commitIn(work.Path, "b.txt", "mine\n")
+				writeFile(t, filepath.Join(work.Path, "c.txt"), "not committed\n")
+				writeFile(t, filepath.Join(f.dir, ".git/worktrees/task-1/locked"), reason)
+				if half {
+					mustRemoveAll(t, filepath.Join(f.dir, ".git/worktrees/task-1/index"))
+				}
+				return f.claim(Provide{ID: "task-1", Keep: keep, Nonce: "n2"}), head
+			}
+			for _, half := range []bool{false, true} {
+				got, head := claim(false, half)
+				if !got.Created || got.Head != f.integration() || got.Attic == "" || f.git("rev-parse", got.Attic) != head {
+					t.Errorf("half made %v: a fresh worktree is %+v", half, got)
+				}
+				if readText(t, filepath.Join(got.Lost, "c.txt")) != "not committed\n" || f.lockOf("task-1") != "liza task-1 n2" {
+					t.Errorf("half made %v: moved to %q, the new lock is %q", half, got.Lost, f.lockOf("task-1"))
+				}
+			}
+			if got, head := claim(true, true); !got.Attached || got.Head != head || readText(t, filepath.Join(got.Lost, "c.txt")) != "not committed\n" {
+				t.Errorf("a worktree that was not whole is gone on with as %+v", got)
+			}
+			if got, head := claim(true, false); !got.Kept || got.Head != head || got.Lost != "" {
+				t.Errorf("a whole one is gone on with as %+v", got)
+			}
+		})
+	}
+}
+
+// The lock of a person who gave a reason holds.
+func TestAWorktreeThatAPersonLockedStays(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	work := f.provide(Provide{ID: "task-1"})
+	f.git("worktree", "lock", "--reason", "on my stick", work.Path)
+	if _, err := f.repo.ProvideWorktree(t.Context(), Provide{ID: "task-1", Base: f.integration(), Nonce: "n2"}); err == nil || !strings.Contains(err.Error(), "git worktree unlock .worktrees/task-1") {
+		t.Errorf("a fresh worktree in its place: %v", err)
+	}
+	if !f.exists(".worktrees/task-1/.git") || f.lockOf("task-1") != "on my stick" {
+		t.Errorf("the lock is %q", f.lockOf("task-1"))
+	}
+}
+
 func mustRemoveAll(t testing.TB, path string) {
 	t.Helper()
 	if err := os.RemoveAll(path); err != nil {

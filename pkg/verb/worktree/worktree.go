@@ -108,7 +108,7 @@ func (l local) Provide(ctx context.Context, c Claim) (Provided, error) {
 	}
 	if p.Lost != "" {
 		// sometimes: a folder that is not a worktree was in the way
-		out.Warnings = append(out.Warnings, "a folder that was not a worktree was moved to "+p.Lost)
+		out.Warnings = append(out.Warnings, "what was in the place of the worktree was moved to "+p.Lost)
 	}
 	if p.Created {
 		err = l.setUp(ctx, t.ID, p.Head)
