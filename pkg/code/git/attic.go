@@ -18,11 +18,12 @@ import (
 // Work is the work to save: the branch task/<ID> and, if Path is set, the worktree there.
 type Work struct {
 	ID          string
-	Path        string // path of the worktree; "": the branch alone
-	Reason      string // for the commit's message
-	Integration string // head of the integration branch; "" if there is none
-	Base        string // commit where the work began; "" if unknown
-	Left        string // commit that a run with its own git folder was at; "" for none
+	Path        string           // path of the worktree; "": the branch alone
+	Reason      string           // for the commit's message
+	Integration string           // head of the integration branch; "" if there is none
+	Base        string           // commit where the work began; "" if unknown
+	Left        string           // commit that a run with its own git folder was at; "" for none
+	Tell        func(Back) error // is told what PutBack has saved; nothing is undone before that is done; nil: nobody is
 }
 
 func (s *session) save(ctx context.Context, w Work) (ref string, saved bool, err error) {

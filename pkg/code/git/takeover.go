@@ -270,8 +270,8 @@ type Back struct {
 }
 
 // PutBack resets the branch and the worktree of w.ID to commit. It first saves the differences in the attic: commits,
-// changed, staged and untracked files. Ignored files stay. If there are differences, it asks may under git.lock whether the
-// reset is still allowed. It leaves a missing worktree to ProvideWorktree.
+// changed, staged and untracked files, and tells w.Tell. Ignored files stay. If there are differences, it asks may under
+// git.lock whether the reset is still allowed. It leaves a missing worktree to ProvideWorktree.
 func (r *Repo) PutBack(ctx context.Context, w Work, commit string, may func() (bool, error)) (Back, error) {
 	fail := func(err error) (Back, error) {
 		return Back{}, fmt.Errorf("cannot put the worktree of %s back to %.9s: %w", w.ID, commit, err)
@@ -331,6 +331,11 @@ func (s *session) putBack(ctx context.Context, w Work, commit string, back Back)
 				return fail(err)
 			}
 			seen, back.Attic = append(seen, held.dirty...), cmp.Or(back.Attic, ref)
+		}
+		if round == 0 && w.Tell != nil {
+			if err := w.Tell(back); err != nil {
+				return back, err
+			}
 		}
 		undo := wish{head: commit, clean: true, nested: true}
 		if round == 0 {

@@ -197,6 +197,9 @@ func seen(p *verbtest.Place) string {
 	}
 	fmt.Fprintf(&b, "sprint %s; goal %s; notes %d; ", s.Sprint.Status, s.Goal.Status, len(s.HumanNotes))
 	fmt.Fprintf(&b, "discovered %d, spec changes %d, facts %d, agents %d, max_review_cycles %v; ", len(s.Discovered), len(s.SpecChanges), len(s.Facts), len(s.Agents), s.Config["max_review_cycles"])
+	for _, a := range s.Anomalies {
+		fmt.Fprintf(&b, "%s; ", a.Type)
+	}
 	fmt.Fprintf(&b, "tip known %t; ", s.Tip() == p.Git(p.Dir, "rev-parse", "integration"))
 	// A worktree that nobody needs may be left: the next clean-up or claim removes it.
 	fmt.Fprintf(&b, "orders %d", len(p.Project.Controls().Orders()))

@@ -447,7 +447,10 @@ func (w trees) tellTaken(ctx context.Context, id string, taken git.Taken, late b
 func (w trees) tellLate(ctx context.Context, id, what string) error {
 	text := "work after the submission: " + what
 	w.board.Progressf("%s: %s", id, text)
-	return w.board.NoteAnomaly(ctx, id, blackboard.AnomalyLateWork, text)
+	return w.board.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
+		transition.AddAnomalyOnce(s, id, blackboard.AnomalyLateWork, text, w.board.Now())
+		return nil
+	})
 }
 
 // over reports whether nothing that is committed now counts as the task's work.
@@ -472,7 +475,7 @@ func atRest(t *blackboard.Task) bool {
 // The text says what the reviewer changed, "" for nothing.
 //
 // Nobody may be at work there: once a coder has claimed rejected work, the worktree is left alone.
-func (w *Worktrees) PutBack(ctx context.Context, id, reviewer string) (string, error) {
+func (w *Worktrees) PutBack(ctx context.Context, id, reviewer string) (changed string, err error) {
 	s, err := w.board.View(ctx)
 	if err != nil {
 		return "", err
@@ -499,7 +502,23 @@ func (w *Worktrees) PutBack(ctx context.Context, id, reviewer string) (string, e
 		}
 		reason = "made during the review of " + reviewer
 	}
-	back, err := w.board.Repo.PutBack(ctx, git.Work{ID: id, Reason: reason, Base: t.BaseCommit, Left: left}, t.ReviewCommit, func() (bool, error) {
+	work := git.Work{ID: id, Reason: reason, Base: t.BaseCommit, Left: left, Tell: func(back git.Back) error { // first: what is undone is found by no other look
+		what := prose.Few(back.Changes, 10)
+		if back.Attic != "" {
+			// sometimes: a reviewed worktree is put back, and what was there saved
+			what += "; saved as " + back.Attic
+		}
+		coder := s.Agents[t.AssignedTo]
+		if reviewer == "" || coder != nil && coder.Child != nil && coder.Child.Task == id {
+			return w.tellLate(ctx, id, what)
+		}
+		changed = what
+		return w.board.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
+			transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyReviewerChanges, blackboard.Settings{"agent": reviewer, "what": what}, w.board.Now())
+			return nil
+		})
+	}}
+	_, err = w.board.Repo.PutBack(ctx, work, t.ReviewCommit, func() (bool, error) {
 		s, err := w.board.View(ctx)
 		if err != nil {
 			return false, err
@@ -512,22 +531,7 @@ func (w *Worktrees) PutBack(ctx context.Context, id, reviewer string) (string, e
 			return w.PutBack(ctx, id, reviewer)
 		}
 	}
-	if err != nil || len(back.Changes) == 0 {
-		return "", err
-	}
-	what := prose.Few(back.Changes, 10)
-	if back.Attic != "" {
-		// sometimes: a reviewed worktree is put back, and what was there saved
-		what += "; saved as " + back.Attic
-	}
-	coder := s.Agents[t.AssignedTo]
-	if reviewer == "" || coder != nil && coder.Child != nil && coder.Child.Task == id {
-		return "", w.tellLate(ctx, id, what)
-	}
-	return what, w.board.Update(ctx, "anomaly", func(s *blackboard.State, _ transition.Actor) error {
-		transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyReviewerChanges, blackboard.Settings{"agent": reviewer, "what": what}, w.board.Now())
-		return nil
-	})
+	return changed, err
 }
 
 // Save puts the work of a task's worktree and branch into the attic. It returns the ref, or the reason why it failed.
