@@ -18,7 +18,7 @@ import (
 
 // End returns the link of the last entry.
 func (j Journal) End() (Link, error) {
-	chain, err := j.chain()
+	chain, _, err := j.chain()
 	if err != nil || len(chain) == 0 {
 		return Begins, err
 	}
@@ -28,7 +28,7 @@ func (j Journal) End() (Link, error) {
 // Follow returns the link of the last entry that follows head in revisions above rev, whose writers were killed before they
 // recorded the link, or head if nothing follows.
 func (j Journal) Follow(head Link, rev int) (Link, error) {
-	chain, err := j.chain()
+	chain, _, err := j.chain()
 	if err != nil {
 		return "", err
 	}
@@ -63,33 +63,41 @@ func (l linked) rev() int {
 	return 0
 }
 
-// chain reads the journal and its rotated files.
-func (j Journal) chain() ([]linked, error) {
+// chain reads the journal and its rotated files. at is the journal up to its last entry.
+func (j Journal) chain() (all []linked, at beginning, err error) {
+	sum, err := j.rotatedSum()
+	if err != nil {
+		return nil, at, err
+	}
 	text, err := j.text()
 	if err != nil {
-		return nil, err
+		return nil, at, err
 	}
 	files, err := j.rotatedFiles(text)
 	if err != nil {
-		return nil, err
+		return nil, at, err
 	}
-	var all []linked
-	add := func(name, text string) {
-		_, entries := chunks(text)
+	add := func(name, text string) (entries []chunk) {
+		_, entries = chunks(text)
 		for _, c := range entries {
 			prev := c.prev()
 			all = append(all, linked{chunk: c, file: name, prev: prev, link: c.linkAfter(prev)})
 		}
+		return entries
 	}
 	for _, older := range files {
 		text, err := older.text()
 		if err != nil {
-			return nil, err
+			return nil, at, err
 		}
 		add("archive/"+filepath.Base(older.Path), text)
 	}
-	add(logName, text)
-	return all, nil
+	own := add(logName, text)
+	if n := len(all) - 2; len(own) > 1 && all[n].prev != "" && all[n+1].accepts() == "" { // what accepts the others proves them
+		at.last = all[n].link
+		at.goOn(text, own, sum)
+	}
+	return all, at, nil
 }
 
 // A Break is an entry that does not continue the chain.
@@ -105,17 +113,55 @@ type Break struct {
 // or "" if unknown; entries of revisions above rev may follow it. Entries before an accepting one
 // (Accept) are not checked.
 func (j Journal) Broken(head Link, rev int) (*Break, error) {
-	chain, err := j.chain()
+	if j.Seen != nil {
+		j.Seen.mu.Lock()
+		defer j.Seen.mu.Unlock()
+		if j.follows(&j.Seen.chained, head) {
+			return nil, nil
+		}
+	}
+	chain, at, err := j.chain()
 	if err != nil {
 		return nil, err
 	}
-	return verify(chain, head, rev), nil
+	found := verify(chain, head, rev)
+	if j.Seen != nil && found == nil {
+		j.Seen.chained = at
+	}
+	return found, nil
+}
+
+// follows reports whether the journal is a beginning that was found right, and a chain from there to head.
+func (j Journal) follows(seen *beginning, head Link) bool {
+	sum, err := j.rotatedSum()
+	if err != nil {
+		return false
+	}
+	text, sum, ok := j.since(*seen, sum)
+	if !ok {
+		return false
+	}
+	_, all := chunks(text)
+	at, last := *seen, seen.last
+	for _, c := range all {
+		prev := c.prev()
+		if prev != last {
+			return false
+		}
+		at.last, last = last, c.linkAfter(prev)
+	}
+	if head != "" && last != head {
+		return false
+	}
+	at.goOn(text, all, sum)
+	*seen = at
+	return true
 }
 
 // Accept returns the value of the key accepts for the next entry, with which all entries so far count
 // as Liza's, and the link after which to append that entry.
 func (j Journal) Accept() (accepts string, after Link, err error) {
-	chain, err := j.chain()
+	chain, _, err := j.chain()
 	if err != nil {
 		return "", "", err
 	}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type Journal struct {
 	Path string
 	Kept func() (string, error) // returns all lines of a journal without a file; else nil
 	Mask func(string) string    // masks secrets in details; may be nil
+	Seen *Seen                  // what was looked at before; may be nil
 }
 
 func (j Journal) mask(s string) string {
@@ -163,6 +165,33 @@ func (j Journal) text() (string, error) {
 		return "", fmt.Errorf("cannot read the journal: %w", err)
 	}
 	return string(data), nil
+}
+
+// readEnd reads the journal from its end, as far as the filter needs; false if all of it is needed.
+func (j Journal) readEnd(f Filter) (found []blackboard.Entry, ok bool) {
+	if j.Kept != nil || f.AfterRev == 0 && f.Last == 0 {
+		return nil, false
+	}
+	file, err := safefile.Open(j.Path)
+	if err != nil {
+		return nil, false
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, false
+	}
+	err = safefile.ReadEnd(file, info.Size(), func(end []byte, from int64) bool {
+		_, all := chunks(string(end))
+		older := slices.ContainsFunc(all, func(c chunk) bool {
+			e, err := c.entry()
+			return f.AfterRev > 0 && err == nil && e.Rev > 0 && e.Rev <= f.AfterRev
+		})
+		found = choose(all, f)
+		ok = from > 0 && (older || f.Last > 0 && len(found) == f.Last)
+		return ok
+	})
+	return found, ok && err == nil
 }
 
 // archive returns the folder of the rotated files.
@@ -373,6 +402,9 @@ func (f Filter) mayWant(text string) bool {
 // Read returns the entries that f selects, first the rotated ones, in the order of the file, also those that people or Liza
 // v1 wrote in block style. It omits text that does not parse, such as an entry that is being written; Check reports it.
 func (j Journal) Read(f Filter) ([]blackboard.Entry, error) {
+	if found, ok := j.readEnd(f); ok {
+		return found, nil
+	}
 	text, err := j.text()
 	if err != nil {
 		return nil, err
@@ -409,7 +441,11 @@ func readText(text string, f Filter) ([]blackboard.Entry, error) {
 	if len(all) == 0 {
 		return readWhole(head, f)
 	}
-	var found []blackboard.Entry
+	return choose(all, f), nil
+}
+
+// choose returns the entries that f selects.
+func choose(all []chunk, f Filter) (found []blackboard.Entry) {
 	for i := len(all) - 1; i >= 0 && (f.Last == 0 || len(found) < f.Last); i-- {
 		if !f.mayWant(all[i].text) || !complete(all, i) {
 			continue
@@ -419,7 +455,7 @@ func readText(text string, f Filter) ([]blackboard.Entry, error) {
 		}
 	}
 	slices.Reverse(found)
-	return found, nil
+	return found
 }
 
 // complete reports whether chunk i is complete, not an entry that Append is writing.
@@ -456,9 +492,21 @@ type Problem struct {
 // course of being written, so an incomplete end and entries of the next revision are only problems for the next write to
 // repair.
 func (j Journal) Check(revision int) ([]Problem, error) {
-	text, err := j.text()
-	if err != nil {
-		return nil, err
+	var at beginning
+	if j.Seen != nil {
+		j.Seen.mu.Lock()
+		defer j.Seen.mu.Unlock()
+		if at = j.Seen.checked; at.rev > revision {
+			at = beginning{}
+		}
+	}
+	text, sum, ok := j.since(at, sha256.New())
+	if !ok {
+		var err error
+		if text, err = j.text(); err != nil {
+			return nil, err
+		}
+		at, sum = beginning{}, sha256.New()
 	}
 	head, all := chunks(text)
 	var problems []Problem
@@ -469,13 +517,18 @@ func (j Journal) Check(revision int) ([]Problem, error) {
 	}
 	for i, c := range all {
 		e, err := c.entry()
+		at.rev = max(at.rev, e.Rev)
 		switch {
 		case err != nil:
 			reason, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), "\n")
-			problems = append(problems, Problem{Line: c.line, Fixable: i == len(all)-1, Message: "an entry does not parse: " + reason})
+			problems = append(problems, Problem{Line: at.lines + c.line, Fixable: i == len(all)-1, Message: "an entry does not parse: " + reason})
 		case e.Rev > revision:
-			problems = append(problems, Problem{Line: c.line, Fixable: e.Rev == revision+1, Message: fmt.Sprintf("rev %d > revision %d", e.Rev, revision)})
+			problems = append(problems, Problem{Line: at.lines + c.line, Fixable: e.Rev == revision+1, Message: fmt.Sprintf("rev %d > revision %d", e.Rev, revision)})
 		}
+	}
+	if j.Seen != nil && len(problems) == 0 {
+		at.goOn(text, all, sum)
+		j.Seen.checked = at
 	}
 	return problems, nil
 }

@@ -109,7 +109,7 @@ func Open(o Options) (*File, error) {
 	if o.LockTimeout <= 0 {
 		o.LockTimeout = lockTimeout
 	}
-	f := &File{rules: rulesOf(o), past: newReader(), kept: snapshots{filepath.Join(o.GitDir, "liza", "snapshots"), o.Now}, journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask}}
+	f := &File{rules: rulesOf(o), past: newReader(), kept: snapshots{filepath.Join(o.GitDir, "liza", "snapshots"), o.Now}, journal: history.Journal{Path: journalPath(o.Path), Mask: o.Mask, Seen: new(history.Seen)}}
 	f.watcher = NewWatcher(o.Path, f.o.Alert)
 	return f, nil
 }

@@ -3,7 +3,9 @@ package maintain
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,36 +183,35 @@ func (l *Observer) lock() *findings.Lock {
 	return &findings.Lock{Holder: h.String(), Since: h.Since}
 }
 
-// journalFacts are drawn from the journal when it has changed.
+// journalFacts are drawn from what came into the journal since the last look, or since the sprint began.
 type journalFacts struct {
-	size   int64
+	rev    int // the last revision that was looked at
 	since  blackboard.Time
 	left   map[blackboard.Role]time.Time
+	joined []blackboard.Entry // members that gave up, and that came
 	gaveUp []findings.GaveUp
 }
 
 func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
-	info, err := os.Stat(p.Journal())
-	if err != nil {
-		return
-	}
 	var since blackboard.Time
 	if s.Sprint != nil && s.Sprint.Timeline != nil {
 		since = s.Sprint.Timeline.Started
 	}
-	if info.Size() == j.size && since == j.since {
+	now := *j
+	if since != j.since || s.Revision < j.rev || j.left == nil {
+		now = journalFacts{since: since, left: map[blackboard.Role]time.Time{}}
+	}
+	if now.rev == s.Revision {
 		return
 	}
 	began, _ := since.At()
-	journal := history.Journal{Path: p.Journal()}
+	var err error
 	entries := func(action blackboard.Action) []blackboard.Entry {
-		list, failed := journal.Read(history.Filter{Action: action, Since: began})
-		if failed != nil {
-			err = failed
-		}
-		return list
+		list, failed := history.Journal{Path: p.Journal()}.Read(history.Filter{Action: action, Since: began, AfterRev: now.rev})
+		err = errors.Join(err, failed)
+		return slices.DeleteFunc(list, func(e blackboard.Entry) bool { return e.Rev > s.Revision }) // they are read again with their board
 	}
-	left := map[blackboard.Role]time.Time{}
+	left := maps.Clone(now.left)
 	for _, e := range slices.Concat(entries(blackboard.ActionUnregistered), entries(blackboard.ActionAgentLapsed)) {
 		id := e.Agent
 		if id == blackboard.System { // "coder-1: process 4121 is gone"
@@ -221,12 +222,13 @@ func (j *journalFacts) read(p *project.Project, s *blackboard.State) {
 			left[role] = at
 		}
 	}
-	joined := slices.Concat(entries(blackboard.ActionAgentGaveUp), entries(blackboard.ActionRegistered))
-	slices.SortStableFunc(joined, func(a, b blackboard.Entry) int { return cmp.Compare(a.Rev, b.Rev) })
-	gaveUp := findings.GaveUps(joined)
-	if err == nil {
-		j.size, j.since, j.left, j.gaveUp = info.Size(), since, left, gaveUp
+	now.joined = slices.Concat(now.joined, entries(blackboard.ActionAgentGaveUp), entries(blackboard.ActionRegistered))
+	if err != nil {
+		return
 	}
+	slices.SortStableFunc(now.joined, func(a, b blackboard.Entry) int { return cmp.Compare(a.Rev, b.Rev) })
+	now.left, now.gaveUp, now.rev = left, findings.GaveUps(now.joined), s.Revision
+	*j = now
 }
 
 // git adds what the repository says; what cannot be found out stays unknown.

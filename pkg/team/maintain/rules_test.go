@@ -204,7 +204,7 @@ func TestAStrayFileIsOldEnough(t *testing.T) {
 	}
 }
 
-// The journal says who left and who gave up; it is read again only when it has grown, or another sprint began.
+// The journal says who left and who gave up; what is new in it is read when the board has changed, and all of it when another sprint began.
 func TestWhatTheJournalSaysOfThoseWhoLeft(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -215,6 +215,7 @@ func TestWhatTheJournalSaysOfThoseWhoLeft(t *testing.T) {
 	text := entry(1, -90, "coder-9", "unregistered", "") + entry(2, -30, "coder-1", "unregistered", "") + entry(3, -20, "system", "agent_lapsed", "coder-2: process 7 is gone") + entry(4, -10, "code-reviewer-1", "agent_gave_up", "5 crashes")
 	verbtest.Write(t, p.Journal(), text)
 	s := verbtest.Board()
+	s.Revision = 4
 	var j journalFacts
 	j.read(p, s)
 	if at := blackboard.TimeOf(j.left[blackboard.RoleCoder]); at != verbtest.At(-20) {
@@ -223,13 +224,19 @@ func TestWhatTheJournalSaysOfThoseWhoLeft(t *testing.T) {
 	if len(j.gaveUp) != 1 || j.gaveUp[0].Agent != "code-reviewer-1" || j.gaveUp[0].Why != "5 crashes" {
 		t.Errorf("who gave up: %+v", j.gaveUp)
 	}
-	j.left = nil
-	if j.read(p, s); j.left != nil {
-		t.Error("a journal that has not grown is read again")
+	text += entry(5, -5, "code-reviewer-1", "registered", "")
+	verbtest.Write(t, p.Journal(), text)
+	if j.read(p, s); len(j.gaveUp) != 1 {
+		t.Error("an entry counts before its board is there")
 	}
-	verbtest.Write(t, p.Journal(), text+entry(5, -5, "code-reviewer-1", "registered", ""))
-	if j.read(p, s); len(j.gaveUp) != 0 || j.left == nil {
-		t.Errorf("after it is back: %+v", j.gaveUp)
+	s.Revision = 5
+	if j.read(p, s); len(j.gaveUp) != 0 || j.left[blackboard.RoleCoder].IsZero() {
+		t.Errorf("after it is back: %+v, the last coder left at %s", j.gaveUp, j.left[blackboard.RoleCoder])
+	}
+	s.Revision = 6
+	verbtest.Write(t, p.Journal(), strings.ReplaceAll(text, "coder-9", "coder-8")+entry(6, -4, "code-reviewer-1", "agent_gave_up", "again"))
+	if j.read(p, s); len(j.gaveUp) != 1 || j.gaveUp[0].Why != "again" {
+		t.Errorf("after it gave up again: %+v", j.gaveUp)
 	}
 	s.Sprint.Timeline.Started = verbtest.At(-15)
 	if j.read(p, s); !j.left[blackboard.RoleCoder].IsZero() {
