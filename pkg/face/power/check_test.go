@@ -32,6 +32,7 @@ func (t *train) check(kind string, under map[string]string) {
 			t.fail("%s was at %s, and is at %q", ref, commit, found[ref])
 		}
 	}
+	t.giveAway() // not before the board is right: an edit may have reached the disk in part
 	if text, _ = t.disk.read(board); text == "" {
 		if t.acked.revision > 0 {
 			t.fail("the board is gone")
@@ -47,21 +48,22 @@ func (t *train) tidy() {
 	t.helpCheckout()
 	a := t.run("sh", "-c", tidying, cmp.Or(t.acked.refs["refs/heads/integration"], t.acked.refs["refs/heads/main"]))
 	t.trail = append(t.trail, "tidy: "+strings.TrimSpace(a.text))
-	for _, one := range t.tasks() {
-		if one.Status == "CLAIMED" && t.runIn(one.Worktree, "sh", "-c", "git status --porcelain && git write-tree").code != 0 && t.r.IntN(2) == 0 {
-			t.giveAway(one.ID)
-		}
-	}
 }
 
-// giveAway ends a claim whose worktree git cannot read, and sometimes the task.
-func (t *train) giveAway(id string) {
-	verbs := [][]string{{"release", id, "--force", "--reason", "git cannot read the worktree"}, {"abandon", id, "--reason", "git cannot read the worktree"}}
-	for _, verb := range verbs[:1+t.r.IntN(3)/2] {
-		a := t.run("liza", verb...)
-		t.trail = append(t.trail, fmt.Sprintf("%s: exit %d: %s", verb[0], a.code, strings.TrimSpace(a.text)))
-		if a.code != 0 {
-			t.fail("liza %s of a worktree that git cannot read: exit code %d: %s", verb[0], a.code, a.text)
+// giveAway ends some claims whose worktree git cannot read, and sometimes their task.
+func (t *train) giveAway() {
+	verbs := [][]string{{"release", "", "--force", "--reason", "git cannot read the worktree"}, {"abandon", "", "--reason", "git cannot read the worktree"}}
+	for _, one := range t.tasks() {
+		if one.Status != "CLAIMED" || t.runIn(one.Worktree, "sh", "-c", "git status --porcelain && git write-tree").code == 0 || t.r.IntN(2) > 0 {
+			continue
+		}
+		for _, verb := range verbs[:1+t.r.IntN(3)/2] {
+			verb[1] = one.ID
+			a := t.run("liza", verb...)
+			t.trail = append(t.trail, fmt.Sprintf("%s: exit %d: %s", verb[0], a.code, strings.TrimSpace(a.text)))
+			if a.code != 0 {
+				t.fail("liza %s of a worktree that git cannot read: exit code %d: %s", verb[0], a.code, a.text)
+			}
 		}
 	}
 }
