@@ -135,3 +135,17 @@ func TestAProcessThatCannotBeReadCountsAsAlive(t *testing.T) {
 		t.Error("one that cannot be read counts as gone")
 	}
 }
+
+// The beginning of a worktree's path, as a loss of power leaves it, is no folder in which this repository's gits may work: it may be that of all.
+func TestATornEntryOfAWorktreeNamesNoFolder(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.git("worktree", "add", "-q", "-b", "mine", filepath.Join(t.TempDir(), "mine"))
+	for _, torn := range []string{"/", "/tmp/", "/tmp/x", "", "\x00\x00\x00"} {
+		writeFile(t, filepath.Join(f.dir, ".git/worktrees/mine/gitdir"), torn)
+		all, err := f.repo.Worktrees(t.Context())
+		if err != nil || len(all) != 1 || !all[0].Main {
+			t.Errorf("gitdir %q: %+v %v", torn, all, err)
+		}
+	}
+}

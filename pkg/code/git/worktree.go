@@ -61,8 +61,8 @@ func (r *references) list(ctx context.Context) ([]Worktree, error) {
 		admin := filepath.Join(r.place.CommonDir, "worktrees", e.Name())
 		link, err := safefile.Read(filepath.Join(admin, "gitdir"))
 		target := strings.TrimRight(string(link), "\r\n")
-		if err != nil || target == "" {
-			continue // it is being made or removed just now, or a killed git left it
+		if err != nil || filepath.Base(target) != ".git" {
+			continue // it is being made or removed just now, or a killed git or a loss of power left it: the beginning of its path may be any folder
 		}
 		target = absolute(admin, target)
 		one := Worktree{Path: filepath.Dir(target), Prunable: !exists(target)}
