@@ -116,8 +116,9 @@ func Split(text string) []Line {
 	return lines
 }
 
+// begins reports whether an entry begins with the row. Zeros in the place of one, which a loss of power leaves, are not part of the one before.
 func begins(row string) bool {
-	return strings.HasPrefix(row, "- ") || strings.TrimRight(row, "\r\n") == "-"
+	return strings.HasPrefix(row, "- ") || strings.TrimRight(row, "\r\n") == "-" || strings.HasPrefix(row, zeroFilled)
 }
 
 // fastEntry decodes what Liza has written, without a tree: a team looks at its whole journal again and again.
