@@ -395,13 +395,13 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 			event.Verdict.Findings = append(event.Verdict.Findings, found...)
 		}
 	}
-	incomplete := v.incomplete(ctx, s.Task(in.Task), in)
+	incomplete, told := v.incomplete(ctx, s.Task(in.Task), in), []string(nil)
 	if in.Verdict != Approve && incomplete == nil && v.judges(s, in.Task) { // before a coder can go on in the worktree
 		if back, err := v.verbs.Worktrees.PutBack(ctx, in.Task, v.verbs.caller()); err != nil {
-			out.Notices = append(out.Notices, err.Error())
+			told = append(told, err.Error())
 		} else if back != "" {
 			// sometimes: a reviewer changed the worktree, and it is put back
-			out.Notices = append(out.Notices, "the worktree is back at what was submitted; "+back)
+			told = append(told, "the worktree is back at what was submitted; "+back)
 		}
 	}
 	lessons := v.verbs.Knowledge.lessons(ctx, s, in)
@@ -433,6 +433,7 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		}
 		return err
 	})
+	out.Notices = append(told, out.Notices...)
 	if out.OverruledWhy != "" {
 		// sometimes: error findings overrule an approval
 		out.OverruledBy = "gate"

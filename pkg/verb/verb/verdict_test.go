@@ -52,6 +52,28 @@ func TestASecondReviewSaysWhatBecameOfTheFirst(t *testing.T) {
 	}
 }
 
+// What a reviewer changed does not become the coder's: before a rejection the worktree is put back, and the verdict says so.
+func TestARejectionPutsBackWhatItsReviewerChanged(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	ctx := t.Context()
+	p.AddTask("task-1")
+	coder, reviewer := p.Service("coder-1"), p.Service("code-reviewer-1")
+	p.Must(coder.Claim(ctx, "task-1"))
+	commit := p.Commit("task-1")
+	p.Must(coder.Submit(ctx, verb.SubmitInput{Task: "task-1"}))
+	p.Must(reviewer.Reviews.ClaimReview(ctx, "task-1"))
+	dir := p.Repo.WorktreePath("task-1")
+	verbtest.Write(t, dir+"/task-1.md", "the reviewer's word\n")
+	out, err := reviewer.Reviews.Verdict(ctx, verb.VerdictInput{Task: "task-1", Verdict: "reject", Reason: "task-1.md:1 has the wrong word"})
+	if err != nil || len(out.Notices) != 1 || !strings.HasPrefix(out.Notices[0], "the worktree is back at what was submitted; ") || !strings.Contains(out.Notices[0], "refs/liza/attic/task-1/") {
+		t.Errorf("the verdict says %q, %v", out.Notices, err)
+	}
+	if p.Git(dir, "status", "--porcelain") != "" || p.Git(dir, "rev-parse", "HEAD") != commit {
+		t.Error("the worktree is not at what was submitted")
+	}
+}
+
 // By verb the sizes are those of the exit command (specs/roles-and-knowledge.md#5.3).
 func TestAVerdictThatIsTooBigIsRefused(t *testing.T) {
 	t.Parallel()
