@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"liza/pkg/base/safefile"
@@ -243,42 +244,26 @@ func TestAnotherVersionIsNeitherReadNorWritten(t *testing.T) {
 	}
 }
 
-// patient waits for a condition of another goroutine.
-func patient(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(10 * time.Second)
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 func TestAWriterWaitsForAnEditorToFinishSaving(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	f := p.create(1)
 	good := p.read(p.path())
 	p.write(p.path(), good[:len(good)/2]+": [")
-	done := make(chan error)
-	go func() { done <- f.Update(context.WithoutCancel(t.Context()), op, note("note-1", "late")) }()
-	patient(t, "the writer to meet the half file", func() bool {
+	synctest.Test(t, func(t *testing.T) {
+		done := make(chan error, 1)
+		go func() { done <- f.Update(context.WithoutCancel(t.Context()), op, note("note-1", "late")) }()
+		synctest.Wait() // the writer has met the half file, and waits to look again
 		select {
 		case err := <-done:
 			t.Fatalf("the writer did not wait: %v", err)
 		default:
 		}
-		holder, err := os.ReadFile(p.path() + ".lock")
-		return err == nil && len(holder) == 0
+		p.write(p.path(), good)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
 	})
-	p.write(p.path(), good)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
 	s, err := f.View(t.Context())
 	must(t, err)
 	if len(s.HumanNotes) != 1 {

@@ -37,6 +37,26 @@ func TestWithoutEventsAChangeIsNoticedSoon(t *testing.T) {
 	})
 }
 
+// When the system says that it lost events, who watches looks.
+func TestLostEventsWakeWhoWatches(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWatcher(filepath.Join(dir, "state.yaml"), nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		signals := make(chan struct{}, 1)
+		w.signals = map[chan struct{}]bool{signals: true}
+		errs := make(chan error)
+		go w.watch(ctx, nil, errs)
+		errs <- fsnotify.ErrEventOverflow
+		if synctest.Wait(); len(signals) != 1 {
+			t.Error("nobody is told")
+		}
+		close(errs) // and is not told again and again
+	})
+}
+
 // The journal is written a moment before the state that it explains: one write wakes those who wait when the state is
 // there, and they find the journal complete.
 func TestTheJournalDoesNotWakeAnybodyBeforeTheState(t *testing.T) {

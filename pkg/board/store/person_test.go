@@ -287,6 +287,26 @@ func TestAnOldCopyThatCannotBeMergedIsNotWrittenOver(t *testing.T) {
 	must(t, f.Update(t.Context(), op, note("note-3", "again")))
 }
 
+// Each edit is kept, also when the clock says the same second.
+func TestTwoEditsOfOneSecondAreBothKept(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	f := p.create(1)
+	old := p.read(p.path())
+	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error { s.Task("task-1").Iteration = 7; return nil }))
+	for _, n := range []string{"5", "6"} {
+		mine := strings.Replace(old, "  - id: task-1\n", "  - id: task-1\n    iteration: "+n+"\n", 1)
+		p.write(p.path(), mine)
+		var back *store.WentBackError
+		if err := f.Update(t.Context(), op, note("note-1", "never")); !errors.As(err, &back) || p.read(back.Person) != mine {
+			t.Fatalf("%s: got %v", n, err)
+		}
+	}
+	if kept, _ := filepath.Glob(filepath.Join(p.dir, ".git", "liza", "conflict-*-person.yaml")); len(kept) != 2 {
+		t.Errorf("kept are %q", kept)
+	}
+}
+
 // Without the state that the person began with nothing is merged.
 func TestAnOldCopyOfAnUnknownStateIsNotWrittenOver(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -391,6 +392,24 @@ type held struct {
 	kind, content string
 	size          int64  // of a content that is not read
 	says          string // instead of kind and size
+}
+
+// How git ended is told apart: it said why, it crashed, or it is not there.
+func TestHowGitEndedIsToldApart(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct {
+		code int
+		says string
+	}{"exit 7": {7, "odd"}, "kill -SEGV $$": {128 + 11, "fatal: git crashed: segmentation fault"}, "kill -KILL $$": {-1, "odd"}} {
+		failed, ok := errors.AsType[*Error](explain(t.Context(), call{args: []string{"log"}}, exec.Command("sh", "-c", name).Run(), "odd\n"))
+		if !ok || failed.ExitCode != want.code || !strings.Contains(failed.Stderr, want.says) {
+			t.Errorf("%s: %+v", name, failed)
+		}
+	}
+	err := explain(t.Context(), call{args: []string{"log"}}, exec.Command("liza-has-no-such-program").Run(), "")
+	if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "cannot find the git command") {
+		t.Errorf("without git: %v", err)
+	}
 }
 
 func TestWhatGitSaysOfAnObjectIsCheckedBeforeItIsRead(t *testing.T) {

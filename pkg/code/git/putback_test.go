@@ -47,6 +47,24 @@ func TestPutBackLeavesAloneWhatSomebodyTookOver(t *testing.T) {
 	}
 }
 
+// A reviewer that has switched to another branch left no other commit, and is put back all the same.
+func TestPutBackReturnsToTheBranchOfTheTask(t *testing.T) {
+	t.Parallel()
+	for at, to := range map[string][]string{"elsewhere": {"-c", "elsewhere"}, "no branch": {"--detach"}} {
+		f := newFixture(t)
+		work := f.provide(Provide{ID: "task-1"})
+		commit := f.commitIn(work.Path, "b.txt", "mine\n")
+		f.gitIn(work.Path, append([]string{"switch", "-q"}, to...)...)
+		back, err := f.repo.PutBack(t.Context(), Work{ID: "task-1", Reason: "test"}, commit, always)
+		if err != nil || len(back.Changes) != 1 || back.Changes[0] != "HEAD is on "+at+", not on task/task-1" {
+			t.Errorf("%+v, %v", back, err)
+		}
+		if branch := f.gitIn(work.Path, "symbolic-ref", "--short", "HEAD"); branch != "task/task-1" {
+			t.Errorf("it is on %s", branch)
+		}
+	}
+}
+
 // What the attic cannot hold stays where it is.
 func TestPutBackRemovesNothingThatCannotBeSaved(t *testing.T) {
 	t.Parallel()

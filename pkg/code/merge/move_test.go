@@ -129,6 +129,29 @@ func TestASyncThatFailsMovesNothing(t *testing.T) {
 	}
 }
 
+// Of a sync that died just before the branch moved, and a branch that somebody then moved elsewhere, nothing is decided until a person does.
+func TestAnInterruptedSyncWaitsForAPersonWhereTheBranchIsElsewhere(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	commit, known := base(p, "later.txt", "later\n"), head(p)
+	m := merger(p)
+	died(t, m, "M7", func() { _, _ = m.Sync(context.Background(), "later", commit, false) })
+	p.Push("pushed.md", "a word\n")
+	foreign := head(p)
+	_, err := merger(p).Sync(context.Background(), "later", commit, false)
+	if _, ok := errors.AsType[*transition.Refusal](err); !ok {
+		t.Errorf("the next sync: %v", err)
+	}
+	if s := p.State(); head(p) != foreign || s.Tip() != known || s.Integration.Intent == nil {
+		t.Fatalf("the branch is at %s, want %s; the board has %+v", head(p), foreign, s.Integration)
+	}
+	must(t)(p.Service("").Merges.RestoreIntegration(context.Background(), ""))
+	must(t)(merger(p).Sync(context.Background(), "later", commit, false))
+	if s := p.State(); !contains(p, "later.txt") || contains(p, "pushed.md") || s.Tip() != head(p) || s.Integration.Intent != nil {
+		t.Errorf("the branch is at %s, the board has %+v", head(p), s.Integration)
+	}
+}
+
 // Lost work is merged again exactly once, wherever that is interrupted.
 func TestLostWorkIsMergedAgainOnce(t *testing.T) {
 	t.Parallel()

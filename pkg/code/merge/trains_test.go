@@ -390,6 +390,30 @@ func TestATrainIsDisturbed(t *testing.T) {
 	}
 }
 
+// A task that became another while its train found it at fault is not the one that failed: the next train looks again.
+func TestATaskThatChangedMeanwhileIsNotRejected(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Config.Integration.Checks = []string{counted(p, fmt.Sprintf("test $(wc -l <%s) -gt 1", filepath.Join(p.Dir, ".git", "ran")))} // the first check fails
+	p.Approved("task-1")
+	m := trainOf(p, 2)
+	m.Rerun = false
+	changed := false
+	m.At = func(point string) {
+		if point == "M5" && !changed {
+			changed = true
+			must(t)(nil, p.Store.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
+				s.Task("task-1").ClaimSeq++
+				return nil
+			}))
+		}
+	}
+	results := all(t, m)
+	if task := p.State().Task("task-1"); !changed || task.Status != blackboard.Merged || len(ran(p)) != 2 || entries(task, "integration_failed") != 0 {
+		t.Errorf("it is %s after %d checks: %+v", task.Status, len(ran(p)), results)
+	}
+}
+
 // What is red without any work stops no train; what one task mended is not broken again by the next.
 func TestATrainOnARedBranch(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package worktree_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -246,6 +247,26 @@ func TestWithoutAPushTheNextHostBeginsAfresh(t *testing.T) {
 	done(one.Service("").Agents.Recover(ctx))
 	if there := one.Git(one.Dir, "for-each-ref", "--format=%(objectname)", "refs/liza/attic/task-1"); there != commit {
 		t.Errorf("the attic of host one has %q, want %s", there, commit)
+	}
+}
+
+// A remote that refuses what a host has saved keeps nobody from going on: the work stays in the attic of that host, and the task says why.
+func TestSavedWorkThatTheRemoteRefusesIsNamedAndStays(t *testing.T) {
+	t.Parallel()
+	one, two, remote := verbtest.TwoHosts(t)
+	ctx, done := context.Background(), one.Must
+	done(one.Service("coder-1").Claim(ctx, "task-1"))
+	commit := one.Commit("task-1")
+	silence(t, one, "coder-1")
+	done(two.Service("coder-2").Claim(ctx, "task-1"))
+	one.Hook(remote, "pre-receive", "echo no room >&2; exit 1")
+	done(one.Service("").Agents.Recover(ctx))
+	if there := one.Git(one.Dir, "for-each-ref", "--format=%(objectname)", "refs/liza/attic/task-1"); there != commit || one.Repo.WorktreeOf("task-1") != "" {
+		t.Errorf("the attic of host one has %q, want %s", there, commit)
+	}
+	found := one.State().Anomalies
+	if len(found) != 1 || found[0].Type != blackboard.AnomalyUnpushedWork || !strings.Contains(fmt.Sprint(found[0].Details), "could not be pushed: ") {
+		t.Errorf("anomalies %+v", found)
 	}
 }
 

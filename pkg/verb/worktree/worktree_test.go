@@ -107,6 +107,41 @@ func TestAClaimWhoseSetUpFailsSaysWhatFailed(t *testing.T) {
 	})
 }
 
+// What lies where the worktree is to be is moved away, and the claim says where to.
+func TestAFolderInTheWayOfAClaimIsMovedAndNamed(t *testing.T) {
+	t.Parallel()
+	bothProviders(t, func(t *testing.T, one, _ *verbtest.Place) {
+		verbtest.Write(t, filepath.Join(one.Dir, ".worktrees/task-1/mine.md"), "a person's\n")
+		p, err := one.Service("coder-1").Worktrees.Provide(t.Context(), claim(one))
+		if err != nil || len(p.Warnings) != 1 {
+			t.Fatalf("provided: %+v, %v", p, err)
+		}
+		to, ok := strings.CutPrefix(p.Warnings[0], "a folder that was not a worktree was moved to ")
+		if !ok || verbtest.Read(t, filepath.Join(to, "mine.md")) != "a person's\n" {
+			t.Errorf("it says %q", p.Warnings)
+		}
+	})
+}
+
+// A worktree that is made again, and whose setup fails, is given up; the work stays, and the next attempt has it.
+func TestAWorktreeMadeAgainWhoseSetUpFailsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	bothProviders(t, func(t *testing.T, one, _ *verbtest.Place) {
+		trees, commit := submitted(one)
+		one.Shell(one.Dir, "rm -rf .worktrees/task-1")
+		one.Config.Worktree.Setup = []string{"exit 3"}
+		s := one.State()
+		if err := trees.Ensure(t.Context(), s, s.Task("task-1")); err == nil || one.Repo.WorktreeOf("task-1") != "" {
+			t.Errorf("%v, and there is %q", err, one.Repo.WorktreeOf("task-1"))
+		}
+		one.Config.Worktree.Setup = nil
+		one.Must(nil, trees.Ensure(t.Context(), s, s.Task("task-1")))
+		if head := one.Git(one.Repo.WorktreePath("task-1"), "rev-parse", "HEAD"); head != commit {
+			t.Errorf("it is at %s, want %s", head, commit)
+		}
+	})
+}
+
 func TestAMessageHasNoWorktree(t *testing.T) {
 	t.Parallel()
 	bothProviders(t, func(t *testing.T, one, _ *verbtest.Place) {

@@ -231,6 +231,34 @@ func TestAFileThatMovesThereAndBackIsTheSameFile(t *testing.T) {
 	}
 }
 
+// A move that was killed can be begun again by who began it, and by nobody else.
+func TestAMoveThatWasKilledIsBegunAgain(t *testing.T) {
+	t.Parallel()
+	sharedWasMade.Store(true)
+	o := optionsOn(sharedServer(t), t)
+	o.Mover = "north"
+	if err := opened(t, o).Import(t.Context(), []byte(handmade), handmadeJournal); err != nil {
+		t.Fatal(err)
+	}
+	other := o
+	other.Mover = "south"
+	var exists *ExistsError
+	if err := opened(t, other).Import(t.Context(), []byte(handmade), ""); !errors.As(err, &exists) {
+		t.Errorf("another mover: %v", err)
+	}
+	newer := strings.Replace(handmade, "revision: 41", "revision: 42", 1)
+	s := opened(t, o)
+	if err := s.Import(t.Context(), []byte(newer), handmadeJournal); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Moved(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text, _, err := s.Export(t.Context()); err != nil || string(text) != newer {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
 // compareWithFile changes the board and a file with the same text.
 func compareWithFile(t *testing.T, s *Store, text string) {
 	t.Helper()
