@@ -1,11 +1,17 @@
 # What the scripts of reports begin with: a repository with one commit and an empty home folder. A script ends with
-# "mended" (0), with "defect" (9); any other exit code proves nothing.
+# "mended" (0), with "defect" (9), or with 8 where it cannot be run; any other exit code proves nothing.
 set -euE -o pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'echo "it ends in line $LINENO of ${BASH_SOURCE[0]##*/}: $BASH_COMMAND; last output: ${out-}" >&2; exit 3' ERR
 mended() { echo "mended: $*"; exit 0; }
 defect() { echo "defect: $*"; exit 9; }
+
+# closed has runs contained; where the machine cannot do that it ends the script with 8.
+closed() {
+  bwrap --unshare-all --ro-bind / / --dev /dev --proc /proc true || { echo 'a closed sandbox needs bubblewrap and namespaces'; exit 8; }
+  export LIZA_SANDBOX=closed
+}
 
 for name in $(compgen -e); do case $name in LIZA_* | GIT_* | XDG_*) unset "$name" ;; esac; done
 export HOME=$work/home USER=ada XDG_CONFIG_HOME=$work/home XDG_STATE_HOME=$work/home/state XDG_RUNTIME_DIR=$work/run

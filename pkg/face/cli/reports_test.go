@@ -33,6 +33,7 @@ type reported struct {
 // How the script of a report ends; any other exit code proves nothing.
 const (
 	isMended = 0
+	cannotBe = 8 // shown on this machine
 	isThere  = 9
 )
 
@@ -56,7 +57,11 @@ func TestWhatWasReportedIsMended(t *testing.T) {
 		t.Run(r.ID, func(t *testing.T) {
 			t.Parallel()
 			if len(wanted) > 0 {
-				r.run(t, buildReported(t, r.Before), r.Before, isThere)
+				bin, err := buildReported(t, r.Before)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.run(t, bin, r.Before, isThere)
 			}
 			want := isMended
 			if r.Open != "" {
@@ -125,30 +130,33 @@ func (r reported) run(t *testing.T, bin, version string, want int) {
 	began := time.Now()
 	err := cmd.Run()
 	t.Logf("%s: %s (%s)", version, bytes.TrimSpace(out.Bytes()), time.Since(began).Round(time.Second/10))
+	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == cannotBe {
+		t.Skipf("NOT RUN: %s", bytes.TrimSpace(out.Bytes()))
+	}
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != want {
 		t.Errorf("%s: the script %s says %v, want exit code %d", version, r.script(), err, want)
 	}
 }
 
 // buildReported returns the folder with the programs of a commit, below the cache folder of the user.
-func buildReported(t *testing.T, commit string) string {
+func buildReported(t *testing.T, commit string) (bin string, err error) {
 	t.Helper()
 	builds.Lock()
 	defer builds.Unlock()
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	bin := filepath.Join(cache, "liza-reports", commit)
+	bin = filepath.Join(cache, "liza-reports", commit)
 	if _, err := os.Stat(filepath.Join(bin, "liza-agent")); err == nil {
-		return bin
+		return bin, nil
 	}
 	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "sh", "-ec", `git archive "$1" | tar -xf - -C "$2"; cd "$2"; mkdir built; go build -o built/ ./cmd/...; mkdir -p "$3"; mv built/* "$3"`,
+	build := exec.CommandContext(t.Context(), "sh", "-ec", `git archive -o "$2/source.tar" "$1"; cd "$2"; tar -xf source.tar; mkdir built; go build -o built/ ./cmd/...; mkdir -p "$3"; mv built/* "$3"`,
 		"sh", commit, dir, bin)
 	build.Dir = repositoryTop
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatal(fmt.Errorf("cannot build %s: %w\n%s", commit, err, out))
+		return "", fmt.Errorf("cannot build %s: %w\n%s", commit, err, out)
 	}
-	return bin
+	return bin, nil
 }
