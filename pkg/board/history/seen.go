@@ -30,7 +30,7 @@ type beginning struct {
 	last  Link // its last entry
 }
 
-// since is what stands behind a beginning; false if there is no beginning, or its bytes are others now. sum has the bytes before the journal's.
+// since is what comes after a beginning; false if there is no beginning, or its bytes are others now. sum has the bytes before the journal's.
 func (j Journal) since(b beginning, sum hash.Hash) (text string, _ hash.Hash, ok bool) {
 	if b.size == 0 || j.Kept != nil {
 		return "", sum, false
