@@ -136,7 +136,7 @@ func TestAProcessThatCannotBeReadCountsAsAlive(t *testing.T) {
 	}
 }
 
-// The beginning of a worktree's path, as a loss of power leaves it, is no folder in which this repository's gits may work: it may be that of all.
+// The beginning of a worktree's path, as a loss of power leaves it, is not one of the folders in which this repository's gits work: it may be that of all.
 func TestATornEntryOfAWorktreeNamesNoFolder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
