@@ -18,11 +18,11 @@ import (
 	"liza/pkg/team/supervisor"
 )
 
-// What a merged task may cost: writes of the board, beside those for the start, the waiting and the end of a member, processes of git that Liza starts, and
-// runs of agent programs, each of which has one reaper.
+// What a merged task may cost: writes of the board, beside those with which a member registers, waits and leaves, processes of git that Liza
+// starts, and runs of agent programs, each of which has one reaper.
 const (
 	mostWrites   = 8
-	ofAMember    = 6
+	ofAMember    = 3
 	mostGit      = 12
 	runsOfATask  = 2
 	costOfTasks  = 20
