@@ -221,6 +221,38 @@ func TestWhatAReviewerChangesIsPutBack(t *testing.T) {
 	})
 }
 
+// deaf is a board that takes no anomaly.
+type deaf struct{ store.Store }
+
+func (d deaf) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	if op.Name == "anomaly" {
+		return errors.New("the board is away")
+	}
+	return d.Store.Update(ctx, op, change)
+}
+
+// Nothing is put back before the board has it: what is undone already is found by no other look.
+func TestWhatIsPutBackIsToldFirst(t *testing.T) {
+	t.Parallel()
+	bothProviders(t, func(t *testing.T, one, _ *verbtest.Place) {
+		submitted(one)
+		reviewer := one.Service("code-reviewer-1")
+		one.Must(reviewer.Reviews.ClaimReview(t.Context(), "task-1"))
+		file := filepath.Join(one.Repo.WorktreePath("task-1"), "task-1.md")
+		verbtest.Write(t, file, "another word\n")
+		board := reviewer.Board.Store
+		reviewer.Board.Store = deaf{board}
+		if _, err := reviewer.Worktrees.PutBack(t.Context(), "task-1", "code-reviewer-1"); err == nil || verbtest.Read(t, file) != "another word\n" {
+			t.Errorf("without its board: %v, and the worktree has %q", err, verbtest.Read(t, file))
+		}
+		reviewer.Board.Store = board
+		what, err := reviewer.Worktrees.PutBack(t.Context(), "task-1", "code-reviewer-1")
+		if err != nil || !strings.Contains(what, "task-1.md") || verbtest.Read(t, file) != "a word of task-1\n" || len(one.State().Anomalies) != 1 {
+			t.Errorf("put back: %q, %v, %v", what, err, one.State().Anomalies)
+		}
+	})
+}
+
 // Of a claim that ends work is kept that is committed, and work that is not; a claim without any leaves nothing.
 func TestAClaimThatEndsLeavesItsWork(t *testing.T) {
 	t.Parallel()
