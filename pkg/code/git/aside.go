@@ -300,7 +300,8 @@ func (r *references) UnreadableCheckout(ctx context.Context) (why, next string) 
 	if tip := strings.TrimSpace(string(data)); err == nil && ref != "" && !readable(ctx, tip) {
 		commit := "COMMIT"
 		log, _ := safefile.Read(filepath.Join(r.place.CommonDir, "logs", filepath.FromSlash(ref)))
-		for _, line := range slices.Backward(strings.Split(string(log), "\n")) {
+		whole, _, _ := strings.Cut(tip, "\x00") // of which the end of the line may be torn alone
+		for _, line := range slices.Backward(append(strings.Split(string(log), "\n"), "- "+whole)) {
 			if f := strings.Fields(line); len(f) > 1 && r.hasTrees(ctx, f[1]) {
 				commit = f[1]
 				break

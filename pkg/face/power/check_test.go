@@ -116,6 +116,10 @@ func (t *train) checkBoard(text string) {
 	if cut := !ours && !strings.HasSuffix(text, "\n"); cut || valid.code != 0 && (t.edited || strings.Contains(valid.text, "integration")) {
 		valid = t.recover(valid, cut)
 	}
+	if valid.code != 0 && helps.MatchString(valid.text) { // of a board that was not valid nothing more was said
+		t.helpCheckout()
+		valid = t.run("liza", "validate")
+	}
 	if valid.code != 0 {
 		t.fail("liza validate: exit code %d: %s", valid.code, valid.text)
 		return

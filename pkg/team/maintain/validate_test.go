@@ -47,6 +47,21 @@ func TestAnEmptiedCheckoutIsAFindingWithTheCommandThatHelps(t *testing.T) {
 	}
 }
 
+// Of a branch whose line end alone is torn nothing is lost, whatever its log says.
+func TestABranchWhoseLineEndIsTornKeepsItsCommit(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	p.Git(p.Dir, "commit", "-q", "--allow-empty", "-m", "New")
+	head := p.Git(p.Dir, "rev-parse", "HEAD")
+	log := filepath.Join(p.Dir, ".git/logs/refs/heads/main")
+	text, err := os.ReadFile(log)
+	p.Must(nil, err)
+	verbtest.Write(t, log, strings.Replace(string(text), " "+head, " "+head[:7], 1))
+	verbtest.Write(t, filepath.Join(p.Dir, ".git/refs/heads/main"), head+"\x00")
+	helped(t, p, 1, head)
+}
+
 // An index cannot be written again from a commit of which a tree is torn: the branch goes to one before it first.
 func TestATornIndexOverATornCommitIsMendedInTwoCommands(t *testing.T) {
 	t.Parallel()
