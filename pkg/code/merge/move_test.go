@@ -235,7 +235,7 @@ func TestTheBranchIsNeverForeignDuringAMerge(t *testing.T) {
 // A decision that dies halfway is made again: the branch ends where it was put, the other tip is saved once.
 func TestAnInterruptedDecisionConverges(t *testing.T) {
 	t.Parallel()
-	for _, point := range []string{"I1", "I2"} {
+	for _, point := range []string{"I1", "I2", "I3"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := verbtest.New(t)
@@ -251,12 +251,15 @@ func TestAnInterruptedDecisionConverges(t *testing.T) {
 					}
 				}
 				defer func() { _ = recover() }()
-				_, _ = d.Merges.RestoreIntegration(context.Background(), "")
+				_, _ = d.Merges.RestoreIntegration(context.Background(), "not mine")
 				t.Errorf("it did not come to %s", point)
 			}()
+			if log := verbtest.Read(t, p.Project.Journal()); head(p) == known && !strings.Contains(log, "saved as refs/liza/attic/_integration/1: not mine") {
+				t.Errorf("the branch is back, and the journal does not say why:\n%s", log)
+			}
 			_, err := p.Service("").Merges.RestoreIntegration(context.Background(), "")
 			var refused *transition.Refusal
-			if moved := point == "I2"; moved != (errors.As(err, &refused) && refused.Exit == transition.ExitNothing) || !moved && err != nil {
+			if moved := point == "I3"; moved != (errors.As(err, &refused) && refused.Exit == transition.ExitNothing) || !moved && err != nil {
 				t.Fatalf("the second call ended with %v", err)
 			}
 			if s := p.State(); head(p) != known || s.Tip() != known || s.Integration.Moved != nil {

@@ -200,7 +200,7 @@ func seen(p *verbtest.Place) string {
 	for _, a := range s.Anomalies {
 		fmt.Fprintf(&b, "%s; ", a.Type)
 	}
-	fmt.Fprintf(&b, "tip known %t; ", s.Tip() == p.Git(p.Dir, "rev-parse", "integration"))
+	fmt.Fprintf(&b, "tip known %t, its restoration told %t; ", s.Tip() == p.Git(p.Dir, "rev-parse", "integration"), strings.Contains(verbtest.Read(p.TB, p.Project.Journal()), string(blackboard.ActionIntegrationRestored)))
 	// A worktree that nobody needs may be left: the next clean-up or claim removes it.
 	fmt.Fprintf(&b, "orders %d", len(p.Project.Controls().Orders()))
 	return b.String()

@@ -60,10 +60,6 @@ func (g Merges) RestoreIntegration(ctx context.Context, reason string) (integrat
 			}
 		}
 		g.verbs.Board.Failpoint("I1")
-		if err := g.verbs.Integration.PutBranch(ctx, b.Branch, b.Known, b.Tip); err != nil {
-			return err
-		}
-		g.verbs.Board.Failpoint("I2")
 		return nil
 	}, func(b *integration.Standing, s *blackboard.State, reason string, a transition.Actor) {
 		transition.RestoreTip(s, b.Tip, reason, b.Saved, a, g.verbs.Board.Now())
@@ -106,10 +102,17 @@ func (g Merges) decide(ctx context.Context, what, reason string, move func(*inte
 	if err := move(&b, s); err != nil {
 		return b, err
 	}
+	var to string
 	err = g.verbs.Board.Update(ctx, "integration", func(s *blackboard.State, a transition.Actor) error {
 		record(&b, s, reason, a)
+		to = s.Tip()
 		return nil
 	})
+	g.verbs.Board.Failpoint("I2")
+	if err == nil && to != b.Tip { // the journal has it first: a look that finds the branch elsewhere says so
+		err = g.verbs.Integration.PutBranch(ctx, b.Branch, to, b.Tip)
+		g.verbs.Board.Failpoint("I3")
+	}
 	if err != nil {
 		return b, err
 	}
