@@ -49,7 +49,7 @@ func (k Knowledge) Condensing(ctx context.Context, s *blackboard.State, refused 
 			}
 			return k.Condensing(ctx, fewer, refused)
 		}
-		due, err := k.again(refused, blackboard.ActionFactsConsolidated, blackboard.ActionConsolidationRefused, len(active), factsAgainAfter)
+		due, err := k.again(refused, s, blackboard.ActionFactsConsolidated, blackboard.ActionConsolidationRefused, len(active), factsAgainAfter)
 		if err != nil || due {
 			return factsToCondense(active), err
 		}
@@ -59,7 +59,7 @@ func (k Knowledge) Condensing(ctx context.Context, s *blackboard.State, refused 
 	if limit := cfg.Limits.SummarizeThreshold; limit <= 0 || len(raw) <= limit || n <= 0 || !transition.Quiet(s) {
 		return nil, nil
 	}
-	if due, err := k.again(refused, blackboard.ActionSummarized, blackboard.ActionSummaryRefused, len(raw), 0); err != nil || !due {
+	if due, err := k.again(refused, s, blackboard.ActionSummarized, blackboard.ActionSummaryRefused, len(raw), 0); err != nil || !due {
 		return nil, err
 	}
 	job := &Condense{entries: raw[:n]}
@@ -78,34 +78,36 @@ func factsToCondense(active []*blackboard.Fact) *Condense {
 	return job
 }
 
-// Refused remembers refused tries between calls of Condensing, by their action in the journal. An idle supervisor asks at
-// each change of the board, and must not read the journal each time.
-type Refused map[blackboard.Action]blackboard.Entry
+// Refused remembers the last tries between calls of Condensing, by the action of a refusal in the journal. Supervisors ask
+// at each change of the board, and read what is new in the journal.
+type Refused map[blackboard.Action]tried
+
+type tried struct {
+	last blackboard.Entry // good or refused
+	upTo int              // the revision up to which the journal was read
+}
 
 // again reports whether a try may be made now that there are n: the last one was good, or it
 // was refused when there were fewer, or long ago.
-func (k Knowledge) again(known Refused, good, refused blackboard.Action, n int, after time.Duration) (bool, error) {
-	due := func(e blackboard.Entry) bool {
-		before, _ := e.Extra["n"].(int)
-		at, ok := e.Timestamp.At()
-		return n >= before+moreAfterRefusal || after > 0 && ok && k.verbs.Board.Now().Sub(at) >= after
-	}
-	if e, ok := known[refused]; ok && !due(e) {
-		if before, _ := e.Extra["n"].(int); n >= before { // fewer: another try was good meanwhile
-			return false, nil
+func (k Knowledge) again(known Refused, s *blackboard.State, good, refused blackboard.Action, n int, after time.Duration) (bool, error) {
+	try, j := known[refused], history.Journal{Path: k.verbs.Board.Project.Journal()}
+	for _, action := range []blackboard.Action{refused, good} {
+		if s.Revision == try.upTo {
+			break
+		}
+		found, err := j.Read(history.Filter{Action: action, Last: 1, AfterRev: max(try.upTo, try.last.Rev)})
+		if err != nil {
+			return false, err
+		}
+		if len(found) > 0 {
+			try.last = found[0]
 		}
 	}
-	j := history.Journal{Path: k.verbs.Board.Project.Journal()}
-	no, err := j.Read(history.Filter{Action: refused, Last: 1})
-	if err != nil || len(no) == 0 {
-		return err == nil, err
-	}
-	yes, err := j.Read(history.Filter{Action: good, Last: 1, AfterRev: no[0].Rev})
-	if err != nil || len(yes) > 0 {
-		return err == nil, err
-	}
-	known[refused] = no[0]
-	return due(no[0]), nil
+	try.upTo = s.Revision
+	known[refused] = try
+	before, _ := try.last.Extra["n"].(int)
+	at, ok := try.last.Timestamp.At()
+	return try.last.Action != refused || n >= before+moreAfterRefusal || after > 0 && ok && k.verbs.Board.Now().Sub(at) >= after, nil
 }
 
 func (k Knowledge) evict(ctx context.Context, keep int) error {

@@ -345,6 +345,56 @@ func TestOldEntriesAreFoldedIntoTheSummary(t *testing.T) {
 	p.Sound("task-1")
 }
 
+// Supervisors ask at each step, also while nobody can shorten anything. Of the journal they read what is new, and nothing when nothing is.
+func TestWhetherToShortenIsAskedWithoutReadingTheJournalAgain(t *testing.T) {
+	t.Parallel()
+	p, ctx := verbtest.New(t), t.Context()
+	d, known, path := p.Service(""), verb.Refused{}, p.Project.Journal()
+	p.Config.Limits.SummarizeThreshold, p.Config.Context.Messages = 30, 10
+	for i := range 31 {
+		note(t, d, fmt.Sprintf("Note number %d.", i+1))
+	}
+	s := p.State()
+	ask := func(what string, want bool) *verb.Condense {
+		t.Helper()
+		job, err := d.Knowledge.Condensing(ctx, s, known)
+		if err != nil || (job != nil) != want {
+			t.Fatalf("%s: %+v, %v", what, job, err)
+		}
+		return job
+	}
+	ask("the first look", true)
+	text := verbtest.Read(t, path)
+	p.Must(nil, os.Rename(path, path+".kept"))
+	p.Must(nil, os.Mkdir(path, 0o755)) // a read of it fails
+	for range 100 {
+		ask("the same revision", true)
+	}
+	p.Must(nil, os.Remove(path))
+	p.Must(nil, os.Rename(path+".kept", path))
+
+	note(t, d, "Note number 32.")
+	s = p.State()
+	right := verbtest.Read(t, path)
+	old := `- {timestamp: 2026-01-01T00:00:00Z, rev: 1, agent: human, action: summary_refused, task: null, detail: "x", n: 1000}` + "\n"
+	verbtest.Write(t, path, old+right) // a read of all of it finds this
+	job := ask("a later revision", true)
+	verbtest.Write(t, path, right)
+	if !strings.HasPrefix(right, text) {
+		t.Fatal("the journal has not grown")
+	}
+	for n, end := range []string{`,"summary":" "`, `,"summary":"Summary: much was said."`} {
+		if _, err := d.Knowledge.Condensed(ctx, job, summary(answer("COMPLETED", "x", end))); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 31 * n {
+			note(t, d, fmt.Sprintf("Another note, number %d.", i+1))
+		}
+		s = p.State()
+		ask("after an answer that was refused, and after a good one", n == 1)
+	}
+}
+
 func note(t *testing.T, d *verb.Service, text string) {
 	t.Helper()
 	if _, err := d.Note(context.Background(), verb.NoteInput{Text: text}); err != nil {
