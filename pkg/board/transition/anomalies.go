@@ -25,6 +25,7 @@ func AddAnomalyOnce(s *blackboard.State, task string, kind blackboard.AnomalyKin
 func addAnomaly(s *blackboard.State, a *blackboard.Anomaly) {
 	a.ID = nextID("anom-", s.Anomalies, func(a *blackboard.Anomaly) string { return a.ID })
 	s.Anomalies = append(s.Anomalies, a)
+	notLooked(s, a)
 	detail := string(a.Type)
 	for _, k := range []string{"what", "reason", "cycles", "failed_by"} {
 		if v, ok := a.Details[k]; ok {

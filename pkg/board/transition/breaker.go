@@ -334,6 +334,17 @@ func setWatermark(s *blackboard.State, n int) {
 	s.CircuitBreaker.Watermark = last.ID
 }
 
+// notLooked sets the time of the last look before a new anomaly that has the same second, or an earlier one of a clock that was set back.
+func notLooked(s *blackboard.State, a *blackboard.Anomaly) {
+	if s.CircuitBreaker == nil {
+		return
+	}
+	last, looked := s.CircuitBreaker.LastCheck.At()
+	if at, ok := a.Timestamp.At(); ok && looked && !at.After(last) {
+		s.CircuitBreaker.LastCheck = blackboard.TimeOf(at.Add(-time.Second))
+	}
+}
+
 // BreakerBehind reports whether an anomaly is newer than the last analysis: its writer ended before it could analyse, or a
 // person wrote it.
 func BreakerBehind(s *blackboard.State, now time.Time) bool {

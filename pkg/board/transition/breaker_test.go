@@ -198,3 +198,20 @@ func TestAnAnomalyThatNobodyLookedAtIsSeen(t *testing.T) {
 	b.Anomalies[1].Timestamp = "soon"
 	want(t, "one without a time", BreakerBehind(b.State, b.now), false)
 }
+
+// Times have seconds: what comes after a look, in its second, is as new as what comes later.
+func TestAnAnomalyAfterALookIsSeenWhateverTheClockSays(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]time.Duration{"in a second before it": -5 * time.Second, "in its second": 0, "after it": time.Second} {
+		b := team(t)
+		b.anomalies(1)
+		b.look()
+		looked := b.now
+		b.after(later)
+		AddAnomaly(b.State, "", blackboard.System, blackboard.AnomalyLateWork, blackboard.Settings{"what": "a branch"}, b.now)
+		want(t, name, BreakerBehind(b.State, b.now), true)
+		b.look()
+		want(t, name+", after a look", BreakerBehind(b.State, b.now), false)
+		want(t, name+", the last look", b.CircuitBreaker.LastCheck, blackboard.TimeOf(looked.Add(later)))
+	}
+}
