@@ -18,11 +18,11 @@ import (
 	"liza/pkg/team/supervisor"
 )
 
-// What a merged task may cost: writes of the board, beside those with which a member registers, waits and leaves, processes of git that Liza
-// starts, and runs of agent programs, each of which has one reaper.
+// What a merged task may cost, start and end of the team included: writes of the board, processes of git that Liza starts, and
+// runs of agent programs, each of which has one reaper. That a member waits is written once it has waited for a second, so a busy machine has
+// more of these writes; they do not count.
 const (
 	mostWrites   = 8
-	ofAMember    = 3
 	mostGit      = 12
 	runsOfATask  = 2
 	costOfTasks  = 20
@@ -107,8 +107,8 @@ func TestAMergedTaskCostsFewWritesAndFewProcesses(t *testing.T) {
 	t.Logf("%d revisions of the board; writes per merged task: %s", revisions, table(writes))
 	t.Logf("processes of git per merged task: %s", table(processes))
 	t.Logf("runs of agent programs per merged task: %s; looks at the board: %.1f", table(runs), float64(views)/costOfTasks)
-	if revisions > mostWrites*costOfTasks+ofAMember*len(all.Members) {
-		t.Errorf("%d revisions of the board for %d tasks; at most %d each, and %d for each member", revisions, costOfTasks, mostWrites, ofAMember)
+	if n := revisions - writes["wait"]; n > mostWrites*costOfTasks {
+		t.Errorf("%d revisions of the board for %d tasks; at most %d each", n, costOfTasks, mostWrites)
 	}
 	if n := total(processes); n > mostGit*costOfTasks {
 		t.Errorf("%d processes of git for %d tasks; at most %d each", n, costOfTasks, mostGit)

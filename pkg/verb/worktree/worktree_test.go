@@ -116,7 +116,7 @@ func TestAFolderInTheWayOfAClaimIsMovedAndNamed(t *testing.T) {
 		if err != nil || len(p.Warnings) != 1 {
 			t.Fatalf("provided: %+v, %v", p, err)
 		}
-		to, ok := strings.CutPrefix(p.Warnings[0], "a folder that was not a worktree was moved to ")
+		to, ok := strings.CutPrefix(p.Warnings[0], "what was in the place of the worktree was moved to ")
 		if !ok || verbtest.Read(t, filepath.Join(to, "mine.md")) != "a person's\n" {
 			t.Errorf("it says %q", p.Warnings)
 		}
