@@ -116,7 +116,7 @@ func (j Journal) Broken(head Link, rev int) (*Break, error) {
 	if j.Seen != nil {
 		j.Seen.mu.Lock()
 		defer j.Seen.mu.Unlock()
-		if j.follows(&j.Seen.chained, head) {
+		if j.follows(&j.Seen.chained, head, rev) {
 			return nil, nil
 		}
 	}
@@ -125,14 +125,15 @@ func (j Journal) Broken(head Link, rev int) (*Break, error) {
 		return nil, err
 	}
 	found := verify(chain, head, rev)
-	if j.Seen != nil && found == nil {
+	if j.Seen != nil && found == nil && (head == "" || chain[len(chain)-1].link == head) {
 		j.Seen.chained = at
 	}
 	return found, nil
 }
 
-// follows reports whether the journal is a beginning that was found right, and a chain from there to head.
-func (j Journal) follows(seen *beginning, head Link) bool {
+// follows reports whether the journal is a beginning that was found right, a chain from there to head, and entries of revisions above rev,
+// whose writers have not recorded the link yet. The beginning goes on up to head.
+func (j Journal) follows(seen *beginning, head Link, rev int) bool {
 	sum, err := j.rotatedSum()
 	if err != nil {
 		return false
@@ -142,19 +143,30 @@ func (j Journal) follows(seen *beginning, head Link) bool {
 		return false
 	}
 	_, all := chunks(text)
-	at, last := *seen, seen.last
-	for _, c := range all {
-		prev := c.prev()
-		if prev != last {
+	last, said := seen.last, len(all)
+	for i, c := range all {
+		if c.prev() != last {
 			return false
 		}
-		at.last, last = last, c.linkAfter(prev)
+		if last == head {
+			said = i
+		}
+		if said <= i && (linked{chunk: c}).rev() <= rev {
+			return false
+		}
+		last = c.linkAfter(last)
 	}
-	if head != "" && last != head {
+	if head != "" && last != head && said == len(all) {
 		return false
 	}
-	at.goOn(text, all, sum)
-	*seen = at
+	for len(all) > said+1 {
+		text = strings.TrimSuffix(text, all[len(all)-1].text)
+		all = all[:len(all)-1]
+	}
+	if at := len(all) - 1; at > 0 {
+		seen.last = all[at].prev()
+		seen.goOn(text, all, sum)
+	}
 	return true
 }
 

@@ -18,6 +18,7 @@ func TestALookThatGoesOnFindsWhatAFirstOneFinds(t *testing.T) {
 	for round := range 12 {
 		j, head := chained(t, "", 3+random.IntN(4))
 		rev := 9
+		before, revBefore := head, rev // of a record that is behind
 		again := j
 		again.Seen = new(Seen)
 		for step := range 25 {
@@ -26,6 +27,7 @@ func TestALookThatGoesOnFindsWhatAFirstOneFinds(t *testing.T) {
 			switch n := random.IntN(14); {
 			case n < 7:
 				did = "entries are appended"
+				before, revBefore = head, rev
 				head = grow(t, j, head, rev+1, 1+random.IntN(3))
 				rev += 3
 			case n == 7 && len(lines) > 1:
@@ -80,9 +82,12 @@ func TestALookThatGoesOnFindsWhatAFirstOneFinds(t *testing.T) {
 					t.Fatalf("seed %d, round %d, step %d (%s): at revision %d %v %v, a first look %v %v", seed, round, step, did, revision, got, err2, want, err)
 				}
 			}
-			for _, head := range []Link{head, "", Begins} {
-				if got, want := told(t, again, head, rev-1), told(t, j, head, rev-1); got != want {
-					t.Fatalf("seed %d, round %d, step %d (%s): the chain to %q: %q, a first look %q", seed, round, step, did, head, got, want)
+			for _, x := range []struct {
+				head Link
+				rev  int
+			}{{before, revBefore}, {before, rev - 2}, {head, rev - 1}, {"", rev - 1}, {Begins, rev - 1}, {head, rev}} {
+				if got, want := told(t, again, x.head, x.rev), told(t, j, x.head, x.rev); got != want {
+					t.Fatalf("seed %d, round %d, step %d (%s): the chain to %q of revision %d: %q, a first look %q", seed, round, step, did, x.head, x.rev, got, want)
 				}
 			}
 		}
@@ -120,6 +125,13 @@ func TestAnotherLookCostsWhatIsNew(t *testing.T) {
 		some := testing.AllocsPerRun(1, func() { entries, err = j.Read(f) })
 		if err != nil || len(entries) != 1 || entries[0].Rev != 3 || some*10 > all {
 			t.Errorf("%s: %v %v, %.0f objects, %.0f for all entries", name, entries, err, some, all)
+		}
+	}
+	for rev := range 3 { // at each look the writer of the newest entry has not recorded it yet
+		recorded := head
+		head = grow(t, j, head, 5+rev, 1)
+		if later := testing.AllocsPerRun(1, func() { _ = told(t, seen, recorded, 4+rev) }); later > 1000 {
+			t.Errorf("a look past the record makes %.0f objects", later)
 		}
 	}
 }

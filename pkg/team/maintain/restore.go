@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
 	"liza/pkg/board/store"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
@@ -204,6 +205,7 @@ type Board struct {
 	Store   store.Project
 	Project *project.Project // nil outside of a project
 	Remote  string           // over which work travels, "" for none
+	Archive *history.Archive // what was read of the archive is not read again; nil: each look reads it
 	Repo    *git.Repo        // nil when git is missing, or there is no repository
 
 	Now           func() time.Time

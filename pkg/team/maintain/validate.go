@@ -1,6 +1,7 @@
 package maintain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func BoardOf(d *verb.Service) *Board {
 		return nil
 	}
 	return &Board{Name: BoardName, Root: d.Board.Project.Root, Store: kept, Project: d.Board.Project, Repo: d.Board.Repo, Remote: d.Board.Remote(), Now: d.Board.Now, SkipSpecFiles: d.Board.NoSpecFiles,
-		Processes: blackboard.ProcessFacts{Host: d.Board.Proc.Host, BootID: d.Board.Proc.BootID, Running: d.Board.Proc.Running}}
+		Archive: d.Board.Histories().Archives(), Processes: blackboard.ProcessFacts{Host: d.Board.Proc.Host, BootID: d.Board.Proc.BootID, Running: d.Board.Proc.Running}}
 }
 
 // Validated is the result of `liza validate`.
@@ -138,7 +139,7 @@ func (p *Board) facts(ctx context.Context, i *store.Inspection) (audit.Evidence,
 	if p.Project == nil {
 		return f, nil
 	}
-	f.Archive = &history.Archive{Dir: p.Project.ArchiveDir()}
+	f.Archive = cmp.Or(p.Archive, &history.Archive{Dir: p.Project.ArchiveDir()})
 	f.Processes = p.Processes
 	var err error
 	if f.JournalProblems, err = p.journalProblems(ctx, i.State.Revision); err != nil {

@@ -47,6 +47,22 @@ func TestAnEmptiedCheckoutIsAFindingWithTheCommandThatHelps(t *testing.T) {
 	}
 }
 
+// Git does not look at the sum of an index: it would make a commit of what a loss of power left in the middle of one.
+func TestAnIndexThatIsTornInTheMiddleIsAFinding(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	file := filepath.Join(p.Dir, ".git/index")
+	text, err := os.ReadFile(file)
+	p.Must(nil, err)
+	for at := 60; at < 70; at++ { // of the first entry's object
+		text[at] = 0
+	}
+	p.Must(nil, os.WriteFile(file, text, 0o644))
+	p.Git(p.Dir, "ls-files")
+	helped(t, p, 1, p.Git(p.Dir, "rev-parse", "HEAD"))
+}
+
 // Of a branch whose line end alone is torn nothing is lost, whatever its log says.
 func TestABranchWhoseLineEndIsTornKeepsItsCommit(t *testing.T) {
 	t.Parallel()
