@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,18 +113,25 @@ func (s *session) moveAside(id, to string, branch bool) error {
 	return err
 }
 
-// moveTorn moves away all loose objects that are not what their names say: git writes no object again that has a file already, so the same
-// content could never be added.
+// moveTorn moves away all torn objects: git writes no object again that has a file already, so the same content could never be added.
 func (s *session) moveTorn(to string) error {
-	all, err := filepath.Glob(filepath.Join(s.place.CommonDir, "objects", "[0-9a-f][0-9a-f]", "*"))
-	for _, path := range all {
-		name := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
-		if !isFullHash(name) || isObject(path, name) {
-			continue
-		}
+	files, err := s.tornObjects()
+	for name, path := range files {
 		err = errors.Join(err, os.MkdirAll(to, 0o755), os.Rename(path, filepath.Join(to, name)))
 	}
 	return err
+}
+
+// tornObjects are the files of all loose objects that are not what their names say.
+func (r *runner) tornObjects() (files map[string]string, err error) {
+	all, err := filepath.Glob(filepath.Join(r.place.CommonDir, "objects", "[0-9a-f][0-9a-f]", "*"))
+	files = map[string]string{}
+	for _, path := range all {
+		if name := filepath.Base(filepath.Dir(path)) + filepath.Base(path); isFullHash(name) && !isObject(path, name) {
+			files[name] = path
+		}
+	}
+	return files, err
 }
 
 // isObject reports whether a file has the object of that name, and whether that cannot be said.
@@ -292,12 +300,17 @@ func (r *references) UnreadableCheckout(ctx context.Context) (why, next string) 
 	ref, _ := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: ")
 	_, err := r.read(ctx, r.place.Root, "ls-files", "-z", "--", ".liza")
 	torn, _ := damage("ls-files", err)
+	data, err := safefile.Read(filepath.Join(r.place.CommonDir, filepath.FromSlash(ref)))
+	tip := strings.TrimSpace(string(data))
+	index, unread := safefile.Read(filepath.Join(r.place.CommonDir, "index"))
+	if torn == "" && unread == nil && isFullHash(tip) && !wholeIndex(index, len(tip)/2) {
+		torn = "its index is torn"
+	}
 	readable := r.hasTree
 	if torn != "" { // it is written again from all trees
 		readable = r.hasTrees
 	}
-	data, err := safefile.Read(filepath.Join(r.place.CommonDir, filepath.FromSlash(ref)))
-	if tip := strings.TrimSpace(string(data)); err == nil && ref != "" && !readable(ctx, tip) {
+	if err == nil && ref != "" && !readable(ctx, tip) {
 		commit := "COMMIT"
 		log, _ := safefile.Read(filepath.Join(r.place.CommonDir, "logs", filepath.FromSlash(ref)))
 		whole, _, _ := strings.Cut(tip, "\x00") // of which the end of the line may be torn alone
@@ -313,6 +326,35 @@ func (r *references) UnreadableCheckout(ctx context.Context) (why, next string) 
 		return "", ""
 	}
 	return torn, fmt.Sprintf("rm %s && git reset", withLocks(r.place.Root, folder, "index", ref))
+}
+
+// WriteAgain is the command that writes those objects of the main checkout's next commit again whose files are torn: git writes none that has
+// a file already. It is `git fsck` if no file is torn.
+func (r *objects) WriteAgain(ctx context.Context) (next string) {
+	torn, err := r.tornObjects()
+	if err != nil || len(torn) == 0 {
+		return "git fsck"
+	}
+	next = "rm -f"
+	for _, name := range slices.Sorted(maps.Keys(torn)) {
+		file := torn[name]
+		if rel, err := filepath.Rel(r.place.Root, file); err == nil && filepath.IsLocal(rel) {
+			file = rel
+		}
+		next += " " + ShellWord(file)
+	}
+	staged, err := r.read(ctx, r.place.Root, "ls-files", "--stage", "-z")
+	files := ""
+	for _, entry := range fields(staged) { // "mode object stage\tpath"
+		of, path, _ := strings.Cut(entry, "\t")
+		if f := strings.Fields(of); err == nil && len(f) == 3 && torn[f[1]] != "" && exists(filepath.Join(r.place.Root, path)) {
+			files += " " + ShellWord(path)
+		}
+	}
+	if files != "" {
+		next += " && git hash-object -w --" + files
+	}
+	return next + " && git write-tree"
 }
 
 // UnreadableTip says why git cannot read what the newest commit of a branch has and its parents have not, and which command may help: a merge

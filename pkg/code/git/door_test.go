@@ -42,8 +42,8 @@ func (f *fixture) contain(also ...string) {
 
 // packsAll is a helper that packs all objects of the run, whatever they are.
 func (x *run) packsAll(_ context.Context, h Help) (int, string, error) {
-	cmd := exec.Command("sh", "-c", `export GIT_DIR=`+shellWord(x.folder.Git)+`; cd "$GIT_DIR/objects"
-		for o in ??/*; do echo "$o" | tr -d /; done | git pack-objects -q --stdout >`+shellWord(h.Folder)+`/pack`)
+	cmd := exec.Command("sh", "-c", `export GIT_DIR=`+ShellWord(x.folder.Git)+`; cd "$GIT_DIR/objects"
+		for o in ??/*; do echo "$o" | tr -d /; done | git pack-objects -q --stdout >`+ShellWord(h.Folder)+`/pack`)
 	cmd.Env = x.repo.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {

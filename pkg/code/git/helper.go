@@ -290,7 +290,7 @@ func (r *Repo) script(ctx context.Context, dir, path, admin string, modules []su
 		return "", nil, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "out=%s worktree=%s head=%s\n%s", shellWord(dir), shellWord(path), shellWord(w.head), begin)
+	fmt.Fprintf(&b, "out=%s worktree=%s head=%s\n%s", ShellWord(dir), ShellWord(path), ShellWord(w.head), begin)
 	step := func(when bool, text string) {
 		if when {
 			b.WriteString(text)
@@ -305,7 +305,7 @@ func (r *Repo) script(ctx context.Context, dir, path, admin string, modules []su
 	step(w.clean && w.nested, "git clean --quiet -ffd\n")
 	step(w.status, "git status "+statusFormat+" --ignore-submodules=dirty >$out/status\n")
 	for i, m := range modules {
-		step(w.status, fmt.Sprintf("(n=%d sub=%s GIT_DIR=%s\n%s)\n", i, shellWord(m.dir), shellWord(m.git), inSubmodule))
+		step(w.status, fmt.Sprintf("(n=%d sub=%s GIT_DIR=%s\n%s)\n", i, ShellWord(m.dir), ShellWord(m.git), inSubmodule))
 	}
 	step(w.save, fmt.Sprintf(inSave, w.tree))
 	step(w.tracked, "update\ngit diff-index --cached --raw -z --no-renames --abbrev=64 --ignore-submodules=dirty $head >$out/changed\n")
@@ -390,8 +390,15 @@ find . -type f -size +204800 \( -name .gitignore -o -name .gitattributes -o -nam
 done' - {} +
 `
 
-// shellWord is a text as one word of a shell.
-func shellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// ShellWord is a text as one word of a shell.
+func ShellWord(text string) string {
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool {
+		return !strings.ContainsRune("/._-+,@%", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r < 0x80
+	}) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
 
 // clearHelp removes folders of helpers whose process was killed.
 func (r *runner) clearHelp() error {

@@ -549,3 +549,20 @@ func TestWhatComesInIsMeasuredExactly(t *testing.T) {
 		}
 	}
 }
+
+func TestAPathIsOneWordOfAShell(t *testing.T) {
+	t.Parallel()
+	for _, plain := range []string{"a", "z", "A", "Z", "0", "9", "specs/vision.md", "._-+,@%", "ü", "\u0080"} {
+		if got := ShellWord(plain); got != plain {
+			t.Errorf("%q is quoted as %s", plain, got)
+		}
+	}
+	for _, odd := range []string{" ", "a b", "`", "{", "@[", ":", "$x", "a;b", "\x7f", "\\"} {
+		if got := ShellWord(odd); got != "'"+odd+"'" {
+			t.Errorf("%q is quoted as %s", odd, got)
+		}
+	}
+	if got := ShellWord("it's"); got != `'it'\''s'` {
+		t.Errorf("it is %s", got)
+	}
+}

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,8 +67,11 @@ func (m *Merger) syncOnce(ctx context.Context, from, base string, dry bool) (Syn
 	if err := v.free(ctx); err != nil {
 		return out, err
 	}
-	if why, err := m.Repo.Whole(ctx, base, v.old); err != nil || why != "" {
-		return out, cmp.Or(err, fmt.Errorf("cannot merge %s, which git cannot read: %s", from, why))
+	if why, err := m.Repo.Whole(ctx, base, v.old); err != nil {
+		return out, err
+	} else if why != "" {
+		// sometimes: what git cannot read is to be synced
+		return out, refused(m.Repo.WriteAgain(ctx), "cannot merge %s, which git cannot read: %s", from, why)
 	}
 	if err := m.Repo.SyncLoose(""); err != nil {
 		return out, err

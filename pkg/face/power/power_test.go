@@ -78,6 +78,38 @@ func TestAnFsyncThatIsLeftOutIsNoticed(t *testing.T) {
 	}
 }
 
+// A branch that `liza integration restore` has put back is there after a loss of the next moment: its last write is the branch.
+func TestABranchThatWasPutBackIsDurable(t *testing.T) {
+	tr := &train{r: rand.New(rand.NewPCG(1, 29)), bin: programs(t), dir: t.TempDir(), boards: map[int]map[string]bool{}, stories: map[string]int{}}
+	defer func() {
+		if err := tr.halt(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := tr.boot(newDisk(strict)); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.begin(); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"liza init Power", `git update-ref refs/heads/integration "$(echo mine | git commit-tree integration^{tree} -p integration)"`, "liza integration restore --reason lost"} {
+		if a := tr.run("sh", "-c", command); a.code != 0 {
+			t.Fatalf("%s: %s", command, a.text)
+		}
+	}
+	restored := tr.refs(tr.disk)["refs/heads/integration"]
+	after := tr.disk.after(nothing, tr.r)
+	if err := tr.halt(); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.boot(after); err != nil {
+		t.Fatal(err)
+	}
+	if found := tr.refs(tr.disk)["refs/heads/integration"]; found != restored || restored == "" {
+		t.Errorf("integration was restored to %s, and is at %s", restored, found)
+	}
+}
+
 // programs builds what runs on the disk, or skips the test where there can be no such disk.
 func programs(t *testing.T) (bin string) {
 	t.Helper()

@@ -161,7 +161,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 // undoOf is the command that removes what init makes in the checkout; what a person has put
 // into .liza before stays.
 func undoOf(p *project.Project, dir string) string {
-	liza := quoted(p.Liza)
+	liza := git.ShellWord(p.Liza)
 	if dir == p.Root {
 		liza = ".liza"
 	}
@@ -175,7 +175,7 @@ func gitIn(p *project.Project, dir string) string {
 	if dir == p.Root {
 		return "git"
 	}
-	return "git -C " + quoted(p.Root)
+	return "git -C " + git.ShellWord(p.Root)
 }
 
 // Seals is what a store needs to seal the approvals of the project in dir.
@@ -306,5 +306,5 @@ func specIn(ctx context.Context, repo *git.Repo, in InitInput, start string) err
 	if !has {
 		return board.Refuse("liza init GOAL --from HEAD", "the integration branch would start at %s, where the spec file %s is not there yet: agents would not see it", blackboard.ShortCommit(start), spec)
 	}
-	return board.Refuse("git diff "+blackboard.ShortCommit(start)+" HEAD -- "+quoted(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout; --from HEAD starts at your checkout", blackboard.ShortCommit(start), spec)
+	return board.Refuse("git diff "+blackboard.ShortCommit(start)+" HEAD -- "+git.ShellWord(spec), "the integration branch would start at %s, which has another version of the spec file %s than your checkout; --from HEAD starts at your checkout", blackboard.ShortCommit(start), spec)
 }

@@ -110,7 +110,9 @@ func (g Merges) decide(ctx context.Context, what, reason string, move func(*inte
 	})
 	g.verbs.Board.Failpoint("I2")
 	if err == nil && to != b.Tip { // the journal has it first: a look that finds the branch elsewhere says so
-		err = g.verbs.Integration.PutBranch(ctx, b.Branch, to, b.Tip)
+		if err = g.verbs.Integration.PutBranch(ctx, b.Branch, to, b.Tip); err == nil {
+			err = g.verbs.Board.Repo.SyncLoose("refs/heads/" + b.Branch) // nothing is written after it that would
+		}
 		g.verbs.Board.Failpoint("I3")
 	}
 	if err != nil {

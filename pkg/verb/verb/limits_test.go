@@ -77,23 +77,6 @@ func TestThePlacesOfARejectionAreCounted(t *testing.T) {
 	}
 }
 
-func TestAPathIsOneWordOfAShell(t *testing.T) {
-	t.Parallel()
-	for _, plain := range []string{"a", "z", "A", "Z", "0", "9", "specs/vision.md", "._-+,@%", "ü", "\u0080"} {
-		if got := quoted(plain); got != plain {
-			t.Errorf("%q is quoted as %s", plain, got)
-		}
-	}
-	for _, odd := range []string{" ", "a b", "`", "{", "@[", ":", "$x", "a;b", "\x7f", "\\"} {
-		if got := quoted(odd); got != "'"+odd+"'" {
-			t.Errorf("%q is quoted as %s", odd, got)
-		}
-	}
-	if got := quoted("it's"); got != `'it'\''s'` {
-		t.Errorf("it is %s", got)
-	}
-}
-
 func TestDetailsAreReadByTheirKind(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]any{"0": 0, "12": 12, "-1": nil, "x": nil, "1.5": nil} {

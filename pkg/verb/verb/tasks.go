@@ -337,7 +337,7 @@ func SpecCommitted(ctx context.Context, p *project.Project, repo *git.Repo, spec
 			}
 		}
 	}
-	file, why, force := quoted(spec), "it is not committed", ""
+	file, why, force := git.ShellWord(spec), "it is not committed", ""
 	switch how {
 	case "":
 		return nil
@@ -348,16 +348,6 @@ func SpecCommitted(ctx context.Context, p *project.Project, repo *git.Repo, spec
 	}
 	return board.Refuse("git add"+force+" "+file+" && git commit -m 'Write the spec' -- "+file,
 		"agents would not see the spec file %s as it stands: %s, and their worktrees have only what is committed", spec, why)
-}
-
-// quoted is a path as a shell takes it for one word.
-func quoted(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool {
-		return !strings.ContainsRune("/._-+,@%", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r < 0x80
-	}) {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }
 
 // KeepSettings commits what people write in .liza, and nothing of the board.

@@ -217,3 +217,38 @@ func TestACommitThatGitCannotReadIsNotAccepted(t *testing.T) {
 		})
 	}
 }
+
+// Git writes no object again that has a file: after a loss of power a commit of a person can need an object that was torn before.
+func TestACommitThatGitCannotReadIsSyncedAfterTheCommandThatHelps(t *testing.T) {
+	t.Parallel()
+	for what, revs := range map[string][]string{"a file": {"HEAD:a word.md"}, "its tree": {"HEAD^{tree}"}, "both": {"HEAD:a word.md", "HEAD^{tree}"}, "nothing to write again": {"HEAD"}} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := verbtest.New(t)
+			p.AddTask("task-1")
+			verbtest.Write(t, filepath.Join(p.Dir, "a word.md"), "a word\n")
+			p.Git(p.Dir, "add", "a word.md")
+			p.Git(p.Dir, "commit", "-qm", "New")
+			for _, rev := range revs {
+				name := p.Git(p.Dir, "rev-parse", rev)
+				empty(t, filepath.Join(p.Dir, ".git/objects", name[:2], name[2:]))
+			}
+			_, err := p.Service("").Merges.Sync(t.Context(), "main", false)
+			_, next, ok := strings.Cut(verbtest.Advice(err), "(next: rm -f .git/objects/")
+			if what == "nothing to write again" {
+				if err == nil {
+					t.Error("a torn commit was merged")
+				}
+				return
+			}
+			if !ok {
+				t.Fatalf("%v, next: %s", err, verbtest.Advice(err))
+			}
+			p.Shell(p.Dir, "rm -f .git/objects/"+strings.TrimSuffix(next, ")"))
+			p.Must(p.Service("").Merges.Sync(t.Context(), "main", false))
+			if text := p.Git(p.Dir, "show", "integration:a word.md"); text != "a word" {
+				t.Errorf("integration has %q", text)
+			}
+		})
+	}
+}
