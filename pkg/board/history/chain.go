@@ -125,7 +125,7 @@ func (j Journal) Broken(head Link, rev int) (*Break, error) {
 		return nil, err
 	}
 	found := verify(chain, head, rev)
-	if j.Seen != nil && found == nil && (head == "" || chain[len(chain)-1].link == head) {
+	if j.Seen != nil && found == nil && len(chain) > 0 && (head == "" || chain[len(chain)-1].link == head) {
 		j.Seen.chained = at
 	}
 	return found, nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -31,10 +32,11 @@ const maxDetail = 500
 
 // Journal is the file log.yaml.
 type Journal struct {
-	Path string
-	Kept func() (string, error) // returns all lines of a journal without a file; else nil
-	Mask func(string) string    // masks secrets in details; may be nil
-	Seen *Seen                  // what was looked at before; may be nil
+	Path   string
+	Kept   func() (string, error) // returns all lines of a journal without a file; else nil
+	Stream func(io.Writer) error  // writes these lines; may be nil
+	Mask   func(string) string    // masks secrets in details; may be nil
+	Seen   *Seen                  // what was looked at before; may be nil
 }
 
 func (j Journal) mask(s string) string {

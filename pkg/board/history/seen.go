@@ -32,20 +32,44 @@ type beginning struct {
 
 // since is what comes after a beginning; false if there is no beginning, or its bytes are others now. sum has the bytes before the journal's.
 func (j Journal) since(b beginning, sum hash.Hash) (text string, _ hash.Hash, ok bool) {
-	if b.size == 0 || j.Kept != nil {
+	if b.size == 0 || j.Kept != nil && j.Stream == nil {
 		return "", sum, false
+	}
+	w := &rest{of: sum, left: b.size}
+	if err := j.stream(w); err != nil || w.left > 0 || !bytes.Equal(sum.Sum(nil), b.sum) {
+		return "", sum, false
+	}
+	row, _, _ := bytes.Cut(w.text, []byte("\n"))
+	return string(w.text), sum, len(w.text) == 0 || begins(string(row)) // else it belongs to the last entry before
+}
+
+// stream writes the whole text.
+func (j Journal) stream(w io.Writer) error {
+	if j.Stream != nil {
+		return j.Stream(w)
 	}
 	f, err := safefile.Open(j.Path)
 	if err != nil {
-		return "", sum, false
+		return err
 	}
 	defer f.Close()
-	if _, err := io.CopyN(sum, f, b.size); err != nil || !bytes.Equal(sum.Sum(nil), b.sum) {
-		return "", sum, false
-	}
-	rest, err := io.ReadAll(f)
-	row, _, _ := bytes.Cut(rest, []byte("\n"))
-	return string(rest), sum, err == nil && (len(rest) == 0 || begins(string(row))) // else it belongs to the last entry before
+	_, err = io.Copy(w, f)
+	return err
+}
+
+// rest hashes so many bytes and keeps what comes after them.
+type rest struct {
+	of   io.Writer
+	left int64
+	text []byte
+}
+
+func (r *rest) Write(p []byte) (int, error) {
+	known := min(int64(len(p)), r.left)
+	_, _ = r.of.Write(p[:known])
+	r.left -= known
+	r.text = append(r.text, p[known:]...)
+	return len(p), nil
 }
 
 // goOn takes all entries but the last into a beginning. The last may be in the course of being written.

@@ -1,11 +1,13 @@
 package history
 
 import (
+	"io"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"liza/pkg/board/blackboard"
 )
@@ -21,6 +23,16 @@ func TestALookThatGoesOnFindsWhatAFirstOneFinds(t *testing.T) {
 		before, revBefore := head, rev // of a record that is behind
 		again := j
 		again.Seen = new(Seen)
+		kept := Journal{Kept: func() (string, error) { return content(t, j.Path), nil }} // by a database
+		empty := Journal{Kept: func() (string, error) { return "", nil }, Seen: new(Seen)}
+		if found := told(t, empty, Begins, 0); found != "" {
+			t.Fatalf("of an empty journal: %s", found)
+		}
+		keptAgain := kept
+		keptAgain.Seen, keptAgain.Stream = new(Seen), func(w io.Writer) error {
+			_, err := io.Copy(w, iotest.OneByteReader(strings.NewReader(content(t, j.Path))))
+			return err
+		}
 		for step := range 25 {
 			did := ""
 			lines := linesOf(t, j.Path)
@@ -75,19 +87,22 @@ func TestALookThatGoesOnFindsWhatAFirstOneFinds(t *testing.T) {
 					overwrite(t, older[0].Path, []string{strings.Replace(content(t, older[0].Path), "note", "Note", 1)})
 				}
 			}
-			for _, revision := range []int{rev, rev - 4} {
-				want, err := j.Check(revision)
-				got, err2 := again.Check(revision)
-				if err != nil || err2 != nil || !reflect.DeepEqual(got, want) {
-					t.Fatalf("seed %d, round %d, step %d (%s): at revision %d %v %v, a first look %v %v", seed, round, step, did, revision, got, err2, want, err)
+			for _, looks := range [][2]Journal{{j, again}, {kept, keptAgain}} {
+				first, again := looks[0], looks[1]
+				for _, revision := range []int{rev, rev - 4} {
+					want, err := first.Check(revision)
+					got, err2 := again.Check(revision)
+					if err != nil || err2 != nil || !reflect.DeepEqual(got, want) {
+						t.Fatalf("seed %d, round %d, step %d (%s): at revision %d %v %v, a first look %v %v", seed, round, step, did, revision, got, err2, want, err)
+					}
 				}
-			}
-			for _, x := range []struct {
-				head Link
-				rev  int
-			}{{before, revBefore}, {before, rev - 2}, {head, rev - 1}, {"", rev - 1}, {Begins, rev - 1}, {head, rev}} {
-				if got, want := told(t, again, x.head, x.rev), told(t, j, x.head, x.rev); got != want {
-					t.Fatalf("seed %d, round %d, step %d (%s): the chain to %q of revision %d: %q, a first look %q", seed, round, step, did, x.head, x.rev, got, want)
+				for _, x := range []struct {
+					head Link
+					rev  int
+				}{{before, revBefore}, {before, rev - 2}, {head, rev - 1}, {"", rev - 1}, {Begins, rev - 1}, {head, rev}} {
+					if got, want := told(t, again, x.head, x.rev), told(t, first, x.head, x.rev); got != want {
+						t.Fatalf("seed %d, round %d, step %d (%s): the chain to %q of revision %d: %q, a first look %q", seed, round, step, did, x.head, x.rev, got, want)
+					}
 				}
 			}
 		}
@@ -102,6 +117,7 @@ func TestAnotherLookCostsWhatIsNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	database := Journal{Kept: func() (string, error) { return content(t, j.Path), nil }, Stream: j.stream}
 	look := func(j Journal) func() {
 		return func() {
 			if found, err := j.Check(3); err != nil || len(found) > 0 {
@@ -118,6 +134,12 @@ func TestAnotherLookCostsWhatIsNew(t *testing.T) {
 	head = grow(t, j, head, 3, 1)
 	if first, later := testing.AllocsPerRun(1, look(j)), testing.AllocsPerRun(1, look(seen)); later*20 > first {
 		t.Errorf("a first look makes %.0f objects, a later one %.0f", first, later)
+	}
+	databaseSeen := database
+	databaseSeen.Seen = new(Seen)
+	look(databaseSeen)()
+	if first, later := testing.AllocsPerRun(1, look(database)), testing.AllocsPerRun(1, look(databaseSeen)); later*20 > first {
+		t.Errorf("of a database a first look makes %.0f objects, a later one %.0f", first, later)
 	}
 	all := testing.AllocsPerRun(1, func() { _, _ = j.Read(Filter{}) })
 	for name, f := range map[string]Filter{"after a revision": {AfterRev: 2}, "the last": {Last: 1}} {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"time"
 
@@ -188,7 +189,24 @@ func (s *Store) journal(ctx context.Context) history.Journal {
 			return err
 		})
 		return text, err
-	}}
+	}, Stream: func(w io.Writer) error { return s.streamJournal(ctx, w) }, Seen: &s.seen}
+}
+
+const journalLines = `SELECT line FROM liza.journal j JOIN liza.boards b ON b.id = j.board WHERE b.name = $1 ORDER BY number`
+
+// streamJournal writes all lines of the journal, and has one of them in memory at a time.
+func (s *Store) streamJournal(ctx context.Context, w io.Writer) error {
+	rows, err := s.pool.Query(ctx, journalLines, s.o.Board)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if _, err := w.Write(rows.RawValues()[0]); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // JournalProblems returns the entries that do not fit a board of the given revision.
@@ -208,7 +226,7 @@ func (s *Store) JournalBroken(ctx context.Context) (*history.Break, error) {
 func journalText(ctx context.Context, db interface {
 	Query(context.Context, string, ...any) (pgx.Rows, error)
 }, board string) (string, error) {
-	rows, err := db.Query(ctx, `SELECT line FROM liza.journal j JOIN liza.boards b ON b.id = j.board WHERE b.name = $1 ORDER BY number`, board)
+	rows, err := db.Query(ctx, journalLines, board)
 	if err != nil {
 		return "", err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/history"
 	"liza/pkg/board/store"
 )
 
@@ -48,6 +49,7 @@ type Store struct {
 	down  down
 	turns safefile.Holder // holder of turn
 	hub   hub
+	seen  history.Seen
 }
 
 // Close ends the connections.
