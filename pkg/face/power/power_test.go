@@ -36,17 +36,19 @@ func TestMain(m *testing.M) {
 // lossesOfTrain is how often the power goes in one repository.
 const lossesOfTrain = 12
 
-// TestNothingAcknowledgedIsLostWithThePower has a fixed list of seeds. POWER_LOSSES=N takes others, from POWER_FIRST on, and POWER_SEED=N
-// one. POWER_FORGETS=PATTERN leaves out the fsyncs of what fits, which has to be noticed; POWER_KEEP=FOLDER keeps the disk of a failure.
+// TestNothingAcknowledgedIsLostWithThePower lets the power go 204 times. POWER_LOSSES=N does so more often, from seed POWER_FIRST on, and
+// POWER_SEED=N rides one train. POWER_FORGETS=PATTERN leaves out the fsyncs of what fits, which has to be noticed; POWER_KEEP=FOLDER keeps the disk of a failure.
 func TestNothingAcknowledgedIsLostWithThePower(t *testing.T) {
 	bin := programs(t)
-	seeds := []uint64{1, 2, 3, 4, 5, 6}
-	if n, err := strconv.Atoi(os.Getenv("POWER_LOSSES")); err == nil {
-		first, _ := strconv.Atoi(os.Getenv("POWER_FIRST"))
-		seeds = nil
-		for i := range (n + lossesOfTrain - 1) / lossesOfTrain {
-			seeds = append(seeds, uint64(first+i+1))
+	number := func(name string, usual int) int {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return n
 		}
+		return usual
+	}
+	var seeds []uint64
+	for i := range (number("POWER_LOSSES", 200) + lossesOfTrain - 1) / lossesOfTrain {
+		seeds = append(seeds, uint64(number("POWER_FIRST", 0)+i+1))
 	}
 	if n, err := strconv.ParseUint(os.Getenv("POWER_SEED"), 10, 64); err == nil {
 		seeds = []uint64{n}
