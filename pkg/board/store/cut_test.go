@@ -21,6 +21,10 @@ func TestAFileThatWasCutIsNotWrittenOver(t *testing.T) {
 			from := strings.Index(text, "\nconfig:")
 			return text[:from+1]
 		}, []string{"missing section 'config'"}},
+		"one section but its key": {func(text string) string {
+			from := strings.Index(text, "\nconfig:")
+			return text[:from+len("\nconfig:\n")]
+		}, []string{"missing section 'config'"}},
 		"another file in its place": {func(string) string { return "version: 1\ntasks: []\n" },
 			[]string{"missing section 'agents'", "missing section 'config'", "missing section 'sprint'"}},
 		"one task": {func(text string) string {

@@ -205,11 +205,13 @@ func cutError(path string, found []blackboard.Violation) error {
 	return &InvalidError{Path: path, Violations: found, Err: ErrCut}
 }
 
-// lacking are the sections of the previous version that v does not have.
+// lacking are the sections of the previous version that v does not have, or of which the file that was cut has the key alone.
 func lacking(v, previous *version) (found []blackboard.Violation) {
-	had := missing(previous.doc)
-	for _, key := range missing(v.doc) {
-		if !slices.Contains(had, key) {
+	had, gone := missing(previous.doc), missing(v.doc)
+	now, was := v.base, previous.base
+	alone := map[string]bool{"goal": now.Goal == nil && was.Goal != nil, "config": now.Config == nil && was.Config != nil, "sprint": now.Sprint == nil && was.Sprint != nil}
+	for _, key := range required {
+		if (alone[key] || slices.Contains(gone, key)) && !slices.Contains(had, key) {
 			found = append(found, isCut("V03", key, key, "missing section '%s'; it was there in revision %d", key, previous.base.Revision))
 		}
 	}
