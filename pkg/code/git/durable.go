@@ -23,20 +23,11 @@ const lately = time.Hour
 
 // SyncLoose makes durable what another git has made: the git of people and agents does not wait for the disk. These are the loose
 // objects of the last hour, in which is whatever a commit that is new needs, the file of ref, or "", and the index of the worktree of
-// a task branch. Git syncs packs itself (specs/testing.md#power).
+// a task branch. What a process has made durable once it leaves out. Git syncs packs itself (specs/testing.md#power).
 func (r *references) SyncLoose(ref string) error {
-	var paths []string
-	for n := range 256 {
-		folder := filepath.Join(r.place.CommonDir, "objects", fmt.Sprintf("%02x", n))
-		all, err := os.ReadDir(folder)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot make new commits durable: %w", err)
-		}
-		for _, e := range all {
-			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) < lately {
-				paths = append(paths, filepath.Join(folder, e.Name()))
-			}
-		}
+	found, paths, err := r.notDurable()
+	if err != nil {
+		return fmt.Errorf("cannot make new commits durable: %w", err)
 	}
 	if ref != "" {
 		paths = append(paths, filepath.Join(r.place.CommonDir, ref))
@@ -49,7 +40,54 @@ func (r *references) SyncLoose(ref string) error {
 	if err := syncFiles(paths); err != nil {
 		return fmt.Errorf("cannot make new commits durable: %w", err)
 	}
+	r.synced.are(found)
 	return nil
+}
+
+// notDurable finds the loose objects of the last hour, and those of them that this process has not made durable.
+func (r *references) notDurable() (found map[string]written, paths []string, err error) {
+	found = map[string]written{}
+	for n := range 256 {
+		folder := filepath.Join(r.place.CommonDir, "objects", fmt.Sprintf("%02x", n))
+		all, err := os.ReadDir(folder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
+		}
+		for _, e := range all {
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) < lately {
+				path, is := filepath.Join(folder, e.Name()), written{inode(info), info.ModTime().UnixNano()}
+				if found[path] = is; !r.synced.has(path, is) {
+					paths = append(paths, path)
+				}
+			}
+		}
+	}
+	return found, paths, nil
+}
+
+// written tells a file from another one of its name.
+type written struct {
+	inode uint64
+	at    int64 // nanoseconds
+}
+
+// synced are the loose objects of the last hour that this process has made durable.
+type synced struct {
+	mu    sync.Mutex
+	files map[string]written
+}
+
+func (d *synced) has(path string, is written) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was, ok := d.files[path]
+	return ok && was == is
+}
+
+func (d *synced) are(files map[string]written) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.files = files
 }
 
 // syncFiles makes files durable. Those that are not there are packed.

@@ -103,7 +103,10 @@ type objects struct {
 }
 
 // references reads refs, remotes and the list of worktrees.
-type references struct{ objects }
+type references struct {
+	objects
+	synced synced
+}
 
 // Root returns the path of the main checkout.
 func (r *runner) Root() string { return r.place.Root }
