@@ -181,13 +181,7 @@ func TestWhatAKilledRunCommittedIsTakenOverByTheNext(t *testing.T) {
 	if err := x.folder.lock.Close(); err != nil { // as the kernel does
 		t.Fatal(err)
 	}
-	// A process that another test is starting has the lock, too, until it executes its program.
-	tick, deadline := time.NewTicker(time.Millisecond), time.Now().Add(30*time.Second)
-	defer tick.Stop()
-	left := f.repo.LeftFolders()
-	for ; len(left) == 0 && time.Now().Before(deadline); left = f.repo.LeftFolders() {
-		<-tick.C
-	}
+	left := leftFolders(f)
 	if len(left) != 1 || left[0] != "t" {
 		t.Errorf("left folders: %q", left)
 	}
@@ -400,4 +394,15 @@ func TestATakeOverThatWasCutOffIsFinished(t *testing.T) {
 	if x.folder.load() != nil || x.folder.record.Tip != work {
 		t.Errorf("the record has %s, want %s", x.folder.record.Tip, work)
 	}
+}
+
+// leftFolders waits until the lock of a folder is free: a process that another test is starting has it, too, until it executes its program.
+func leftFolders(f *fixture) (left []string) {
+	tick, deadline := time.NewTicker(time.Millisecond), time.Now().Add(30*time.Second)
+	defer tick.Stop()
+	left = f.repo.LeftFolders()
+	for ; len(left) == 0 && time.Now().Before(deadline); left = f.repo.LeftFolders() {
+		<-tick.C
+	}
+	return left
 }

@@ -331,6 +331,7 @@ func TestWhatTakesTooLongIsNotTakenOverAndNotLost(t *testing.T) {
 		t.Error("the folder was removed with the commits in it")
 	}
 	f.repo.MaxTime = 0
+	leftFolders(f)
 	if taken, err := f.repo.Settle(t.Context(), "t", false); err != nil || f.git("rev-parse", "task/t") != commit {
 		t.Errorf("with time enough: %+v, %v", taken, err)
 	}
