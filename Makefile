@@ -34,7 +34,7 @@ SELDOM := GOGC="$${GOGC-400}"
 UNWATCHED := gopkg.in/yaml.v3 regexp regexp/syntax path path/filepath internal/filepathlite internal/stringslite internal/abi unicode unicode/utf8
 WATCHED := -race -gcflags=all=-d=checkptr=0 $(UNWATCHED:%=-gcflags=%=-race=false)
 # The race detector does not look at these in `make test`, but in `make race`: packages that neither start goroutines nor synchronize any (a sync.OnceValue apart), and tests that take many cases, much text or a
-# killed process through one goroutine, in code that other tests of the package run with it. There it takes three to ten times as long. Each test runs once; pkg/plain_test.go holds that, and that none of them starts a goroutine.
+# killed process through one goroutine, in code that other tests of the package run with it. There it takes three to ten times as long. Each test runs once; pkg/plain_test.go holds that, and that none of them starts a goroutine. Losses of power run without it only: the file system and the programs are what is tested there.
 PLAIN_PACKAGES := pkg cmd/liza-spawn cmd/liza-telemetry protocols pkg/board/transition pkg/board/blackboard/audit pkg/board/seal pkg/run/agent/scripted pkg/run/policy pkg/code/forge \
 	pkg/code/project pkg/verb/checks pkg/verb/importer pkg/verb/outcome pkg/verb/sprint pkg/verb/landing pkg/team/findings pkg/team/maintain pkg/team/wall pkg/team/move pkg/base/prose \
 	pkg/board/breaker pkg/run/prompt pkg/run/role pkg/run/exitcmd pkg/run/skill pkg/run/toolchain pkg/run/checklist pkg/verb/plan pkg/verb/integration pkg/verb/replay pkg/face/dashboard

@@ -114,9 +114,8 @@ type Break struct {
 // (Accept) are not checked.
 func (j Journal) Broken(head Link, rev int) (*Break, error) {
 	if j.Seen != nil {
-		j.Seen.mu.Lock()
-		defer j.Seen.mu.Unlock()
-		if j.follows(&j.Seen.chained, head, rev) {
+		if at := j.Seen.get(&j.Seen.chained); j.follows(&at, head, rev) {
+			j.Seen.set(&j.Seen.chained, at)
 			return nil, nil
 		}
 	}
@@ -126,7 +125,7 @@ func (j Journal) Broken(head Link, rev int) (*Break, error) {
 	}
 	found := verify(chain, head, rev)
 	if j.Seen != nil && found == nil && len(chain) > 0 && (head == "" || chain[len(chain)-1].link == head) {
-		j.Seen.chained = at
+		j.Seen.set(&j.Seen.chained, at)
 	}
 	return found, nil
 }

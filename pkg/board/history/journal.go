@@ -497,9 +497,7 @@ type Problem struct {
 func (j Journal) Check(revision int) ([]Problem, error) {
 	var at beginning
 	if j.Seen != nil {
-		j.Seen.mu.Lock()
-		defer j.Seen.mu.Unlock()
-		if at = j.Seen.checked; at.rev > revision {
+		if at = j.Seen.get(&j.Seen.checked); at.rev > revision {
 			at = beginning{}
 		}
 	}
@@ -531,7 +529,7 @@ func (j Journal) Check(revision int) ([]Problem, error) {
 	}
 	if j.Seen != nil && len(problems) == 0 {
 		at.goOn(text, all, sum)
-		j.Seen.checked = at
+		j.Seen.set(&j.Seen.checked, at)
 	}
 	return problems, nil
 }

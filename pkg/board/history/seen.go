@@ -21,6 +21,19 @@ type Seen struct {
 	chained beginning // by Broken, with the rotated files
 }
 
+// get and set hold the lock for a moment only: a look at a database may wait for it.
+func (s *Seen) get(b *beginning) beginning {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *b
+}
+
+func (s *Seen) set(b *beginning, to beginning) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*b = to
+}
+
 // A beginning is a journal up to its last entry at some time.
 type beginning struct {
 	size  int64

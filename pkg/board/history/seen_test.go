@@ -157,3 +157,29 @@ func TestAnotherLookCostsWhatIsNew(t *testing.T) {
 		}
 	}
 }
+
+// A look that waits for a database keeps nobody else from looking, whose time may be over sooner.
+func TestALookThatWaitsKeepsNoOtherFromLooking(t *testing.T) {
+	t.Parallel()
+	j, head := chained(t, "", 3)
+	seen, waits, goOn := new(Seen), make(chan struct{}), make(chan struct{})
+	slow := Journal{Seen: seen, Kept: func() (string, error) {
+		close(waits)
+		<-goOn
+		return content(t, j.Path), nil
+	}}
+	ended := make(chan error)
+	go func() {
+		_, err := slow.Broken(head, 9)
+		ended <- err
+	}()
+	<-waits
+	j.Seen = seen
+	if found := told(t, j, head, 9); found != "" {
+		t.Error(found)
+	}
+	close(goOn)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
