@@ -303,7 +303,7 @@ func (r *references) UnreadableCheckout(ctx context.Context) (why, next string) 
 	data, err := safefile.Read(filepath.Join(r.place.CommonDir, filepath.FromSlash(ref)))
 	tip := strings.TrimSpace(string(data))
 	index, unread := safefile.Read(filepath.Join(r.place.CommonDir, "index"))
-	if torn == "" && unread == nil && isFullHash(tip) && !wholeIndex(index, len(tip)/2) {
+	if torn == "" && unread == nil && !wholeIndex(index, sha1.Size) && !wholeIndex(index, sha256.Size) {
 		torn = "its index is torn"
 	}
 	readable := r.hasTree
