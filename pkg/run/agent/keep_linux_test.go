@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"liza/pkg/run/sandbox"
 )
 
@@ -32,6 +34,7 @@ func init() {
 		fmt.Println(err)
 		os.Exit(0)
 	}
+	linuxPrograms["connect"] = connectAndEnd
 }
 
 // listen returns a socket that listens.
@@ -64,7 +67,11 @@ func keepRun() {
 	if err != nil {
 		panic(err)
 	}
-	Run(context.Background(), fakeAdapter{script: "exec sh " + dir + "/agent", cmd: Command{Stdin: true}}, Spec{Reaper: reaperOfTests, Prompt: "a prompt", Output: log, KillGrace: time.Second,
+	var program Adapter = fakeAdapter{script: "exec sh " + dir + "/agent", cmd: Command{Stdin: true}}
+	if os.Getenv("LIZA_TEST_ACP") != "" {
+		program = acpLike{fakeAdapter{script: "exec sh " + dir + "/agent"}}
+	}
+	Run(context.Background(), program, Spec{Reaper: reaperOfTests, Prompt: "a prompt", Output: log, KillGrace: time.Second,
 		Started: func(Process) error {
 			if _, err := os.Stat(filepath.Join(dir, "die")); err == nil {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -77,7 +84,7 @@ func keepRun() {
 }
 
 // orphaned starts such a supervisor, and kills it when the file killed is in its folder.
-func orphaned(t *testing.T, script, killed string, wait time.Duration) (dir string) {
+func orphaned(t *testing.T, script, killed string, wait time.Duration, env ...string) (dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "liza-keep-") // the path of a socket is short
 	if err != nil {
@@ -93,7 +100,7 @@ func orphaned(t *testing.T, script, killed string, wait time.Duration) (dir stri
 		scriptFile(t, dir, "die", "")
 	}
 	supervisor := exec.Command(self, dir)
-	supervisor.Env = append(os.Environ(), programVariable+"=keep", "LIZA_TEST_WAIT="+wait.String())
+	supervisor.Env = append(append(os.Environ(), programVariable+"=keep", "LIZA_TEST_WAIT="+wait.String()), env...)
 	supervisor.Stderr = os.Stderr
 	if err := supervisor.Start(); err != nil {
 		t.Fatal(err)
@@ -231,6 +238,100 @@ func TestARunCannotBeAdoptedFromWithinARun(t *testing.T) {
 		t.Errorf("got %+v", res)
 	}
 	adopt(t, dir).End(time.Second)
+}
+
+// connectAndEnd connects to the reaper of a run and ends; a child has the connection then.
+func connectAndEnd() {
+	conn, err := net.Dial("unix", os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	f, err := conn.(*net.UnixConn).File()
+	if err != nil {
+		panic(err)
+	}
+	heir := exec.Command("sleep", "1000")
+	heir.ExtraFiles = []*os.File{f}
+	if err := heir.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Print(heir.Process.Pid)
+	os.Exit(0)
+}
+
+// Who has connected and is gone has no ancestors: that says nothing of the one who asks.
+func TestARunCannotBeAdoptedForAProcessThatHasEnded(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l := listen(filepath.Join(dir, "s"))
+	defer l.Close()
+	gone := exec.Command(self, filepath.Join(dir, "s"))
+	gone.Env = append(os.Environ(), programVariable+"=connect")
+	out, err := gone.Output()
+	var heir int
+	if _, scan := fmt.Sscan(string(out), &heir); err != nil || scan != nil {
+		t.Fatal(err, scan)
+	}
+	defer syscall.Kill(heir, syscall.SIGKILL)
+	fd, _, err := unix.Accept4(int(l.Fd()), unix.SOCK_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if maySucceed(fd) {
+		t.Error("it may have the run")
+	}
+}
+
+// asking is the script of a program of the Agent Client Protocol that asks n times and reads nothing.
+func asking(n int) string {
+	return fmt.Sprintf(`echo $$ > DIR/pid; i=0; while [ $i -lt %d ]; do i=$((i+1)); printf '{"jsonrpc":"2.0","id":"%%s%s","method":"no/such/method","params":{}}\n' $i; done`, n, strings.Repeat("0", 100))
+}
+
+type acpLike struct{ fakeAdapter }
+
+func (a acpLike) Command(s Spec) (Command, error) {
+	c, err := a.fakeAdapter.Command(s)
+	c.Stdin, c.dialogue = true, newACP(s)
+	return c, err
+}
+
+// The end of a run waits for nothing that the run controls: here for room in the input of a program that does not read.
+func TestAProgramThatAsksAndNeverReadsIsEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ended := make(chan Result, 1)
+	go func() {
+		ended <- Run(t.Context(), acpLike{fakeAdapter{script: strings.ReplaceAll(asking(1_000_000), "DIR", dir)}}, Spec{Reaper: reaperOfTests, Prompt: "Do it.", Timeout: 2 * time.Second, KillGrace: 100 * time.Millisecond,
+			Keep: &Keep{Socket: listen(filepath.Join(dir, "s")), Wait: time.Minute}})
+	}()
+	select {
+	case res := <-ended:
+		if res.Outcome != TimedOut || len(res.Left) > 0 {
+			t.Errorf("got %+v", res)
+		}
+	case <-time.After(time.Minute):
+		var pid int
+		if _, err := fmt.Sscan(textIn(t, dir, "pid"), &pid); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		t.Fatal("it is not ended")
+	}
+}
+
+// The same is true where the supervisor was killed: its reaper hears that, and ends the run when nobody comes.
+func TestAProgramThatNeverReadsIsEndedAfterItsSupervisor(t *testing.T) {
+	t.Parallel()
+	dir := orphaned(t, asking(5000)+"; : > DIR/asked; exec sleep 1000", "asked", 200*time.Millisecond, "LIZA_TEST_ACP=1")
+	var pid int
+	if _, err := fmt.Sscan(textIn(t, dir, "pid"), &pid); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of the program", func() bool { return !Alive(pid, 0) })
 }
 
 func TestOfVeryMuchOutputTheEndIsKept(t *testing.T) {

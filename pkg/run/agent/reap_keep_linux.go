@@ -17,7 +17,7 @@ import (
 // the write end of its stdin, the files of the supervisor, and its facts.
 type keeping struct {
 	began   time.Time
-	input   chan []byte // what the program gets on its stdin; an empty one ends that
+	input   chan []byte // what the program gets on its stdin, until it is closed
 	given   atomic.Bool // its prompt has come
 	shut    atomic.Bool // nothing more comes
 	sent    []string    // the marks of what came, without answers
@@ -69,13 +69,27 @@ func (r *reaping) keep() (theirs [3]int, err error) {
 // feed writes what comes to the program's stdin.
 func feed(fd int, input <-chan []byte) {
 	for data := range input {
-		if len(data) == 0 {
+		if _, err := writeAll(fd, data); err != nil { // a program may end, or close its input, without reading all of it
 			break
 		}
-		_, _ = writeAll(fd, data) // a program may end, or close its input, without reading all of it
 	}
 	_ = unix.Close(fd)
-	for range input { // nobody waits for room
+}
+
+// hand gives the program an input, without waiting for it: the input of one that reads nothing is over. more is false for the last one.
+func (k *keeping) hand(data []byte, mark string, more bool) {
+	k.given.Store(true)
+	if len(data) > 0 {
+		select {
+		case k.input <- data:
+			k.note(mark)
+		default:
+			more = false
+		}
+	}
+	if !more {
+		k.shut.Store(true)
+		close(k.input)
 	}
 }
 
@@ -270,23 +284,79 @@ func (d *door) ask(port int, to *os.File) {
 	closeAll(files...)
 }
 
-// maySucceed reports whether the process at the other end may have the run: it is of the same user, and not a part of a run itself.
+// maySucceed reports whether the process at the other end may have the run: it is of the same user, it lives, and it is not a part of a run
+// itself. A part of a run may connect, end, and leave the connection to a child: nothing is known of a process that has ended.
 func maySucceed(fd int) bool {
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil || int(peer.Uid) != os.Geteuid() || peer.Pid <= 0 {
 		return false
 	}
-	ours := Ancestors(os.Getpid())
-	for _, p := range append([]Process{{Pid: int(peer.Pid)}}, Ancestors(int(peer.Pid))...) {
-		if slices.ContainsFunc(ours, func(o Process) bool { return o.Pid == p.Pid }) {
-			return true
-		}
-		if p.Pid == os.Getpid() || isReaper(p.Pid) {
-			return false
+	self, err := peerProcess(fd, int(peer.Pid))
+	if err != nil {
+		return false
+	}
+	defer unix.Close(self)
+	return outside(int(peer.Pid)) && living(self) // so the number was that of the process all the time
+}
+
+// peerProcess is a descriptor of the process that has connected. A kernel before 6.5 has it by its number alone.
+func peerProcess(socket, pid int) (int, error) {
+	fd, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	if err == unix.ENOPROTOOPT {
+		return unix.PidfdOpen(pid, 0)
+	}
+	if err == nil {
+		unix.CloseOnExec(fd)
+	}
+	return fd, err
+}
+
+// living reports whether the process of a descriptor has not ended.
+func living(process int) bool {
+	ended := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(ended, 0)
+		if err != unix.EINTR {
+			return err == nil && n == 0
 		}
 	}
-	return true
 }
+
+// outside reports whether a living process is below no reaper but those that are above us, too. Where the way up cannot be followed, the
+// process counts as inside.
+func outside(peer int) bool {
+	ours := Ancestors(os.Getpid())
+	pid := peer
+	for range mostLooks {
+		if slices.ContainsFunc(ours, func(o Process) bool { return o.Pid == pid }) {
+			return true
+		}
+		if pid == os.Getpid() || isReaper(pid) {
+			return false
+		}
+		e, ok := lookup(pid)
+		switch {
+		case !ok && pid == peer:
+			return false
+		case !ok: // it has just ended, and its children have another parent
+			pid = peer
+			continue
+		case e.parent == 0:
+			return e.Start != 0
+		}
+		if _, ok := lookup(e.parent); !ok {
+			if again, ok := lookup(pid); ok && again.parent == e.parent { // a parent of another user, which the system hides
+				return true
+			}
+			continue
+		}
+		pid = e.parent
+	}
+	return false
+}
+
+// mostLooks is more than processes are below one another.
+const mostLooks = 1000
 
 func isReaper(pid int) bool {
 	name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")

@@ -88,15 +88,7 @@ func (r *reaping) heed(control *os.File, orders *json.Decoder) {
 				return
 			}
 		case r.kept != nil && !r.kept.shut.Load():
-			r.kept.given.Store(true)
-			r.kept.note(o.Mark)
-			if len(o.Input) > 0 {
-				r.kept.input <- o.Input
-			}
-			if !o.More {
-				r.kept.shut.Store(true)
-				r.kept.input <- nil
-			}
+			r.kept.hand(o.Input, o.Mark, o.More)
 		}
 	}
 }

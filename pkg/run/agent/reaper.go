@@ -147,8 +147,11 @@ func tell(to chan struct{}) {
 	}
 }
 
-// order gives the reaper an order.
+// order gives the reaper an order. The last one waits for nothing that a run may hold up: who writes another is disturbed.
 func (r *reaper) order(o order) error {
+	if o.End {
+		_ = r.control.SetWriteDeadline(time.Now().Add(answerWait))
+	}
 	r.orders.Lock()
 	defer r.orders.Unlock()
 	return json.NewEncoder(r.control).Encode(o)

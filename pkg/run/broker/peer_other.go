@@ -4,5 +4,5 @@ package broker
 
 import "net"
 
-// peer is not known here.
+// peer is 0: this system does not say who has connected.
 func peer(net.Conn) int { return 0 }
