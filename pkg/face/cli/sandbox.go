@@ -87,7 +87,7 @@ func (o *sandboxOptions) explain(ctx context.Context, d *verb.Service, args []st
 	if len(args) > 0 {
 		name = args[0]
 	}
-	w, err := o.env.System.PlanFor(ctx, d, wall.Use{Name: "RUN", Program: name, Dir: d.Board.Repo.WorktreePath("TASK"), Write: true, Sockets: filepath.Join(o.env.System.BrokerBase(), "RUN")})
+	w, err := o.env.System.PlanFor(ctx, d, wall.Use{Name: "RUN", Program: name, Dir: d.Board.Repo.WorktreePath("TASK"), Write: true, Codes: true, Sockets: filepath.Join(o.env.System.BrokerBase(), "RUN")})
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 	if d, err = o.withGit(ctx, d); err != nil {
 		return err
 	}
-	use := wall.Use{Name: fmt.Sprintf("person-%d", os.Getpid()), Program: cmp.Or(o.program, d.Board.Config().Agents.Default), Dir: d.Board.Project.Root, Write: o.here || o.task != ""}
+	use := wall.Use{Name: fmt.Sprintf("person-%d", os.Getpid()), Program: cmp.Or(o.program, d.Board.Config().Agents.Default), Dir: d.Board.Project.Root, Write: o.here || o.task != "", Codes: o.here || o.task != ""}
 	switch {
 	case o.here && o.program != "":
 		return usagef("liza help sandbox exec", "checks have no program's needs: give --here or --program")

@@ -101,10 +101,14 @@ var attacks = map[string]func(args []string) error{
 	"limit raised": func([]string) error {
 		return unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1 << 20, Max: 1 << 20})
 	},
-	"ptrace": func(a []string) error { pid, _ := strconv.Atoi(a[0]); return unix.PtraceAttach(pid) },
+	"ptrace":            func(a []string) error { pid, _ := strconv.Atoi(a[0]); return unix.PtraceAttach(pid) },
+	"ptrace the parent": func([]string) error { return unix.PtraceAttach(os.Getppid()) },
 	"vm read": func(a []string) error {
 		pid, _ := strconv.Atoi(a[0])
-		return call(unix.SYS_PROCESS_VM_READV, uintptr(pid))
+		var x [1]byte
+		local := unix.Iovec{Base: &x[0], Len: 1}
+		_, err := unix.ProcessVMReadv(pid, []unix.Iovec{local}, []unix.RemoteIovec{{Base: uintptr(unsafe.Pointer(&x[0])), Len: 1}}, 0)
+		return err
 	},
 	"mount":         func([]string) error { return unix.Mount("none", os.Getenv("TMPDIR"), "tmpfs", 0, "") },
 	"remount":       func([]string) error { return unix.Mount("none", "/", "", unix.MS_REMOUNT|unix.MS_BIND, "") },
@@ -141,16 +145,17 @@ var attacks = map[string]func(args []string) error{
 		var p [120]byte
 		return call(unix.SYS_IO_URING_SETUP, 8, uintptr(unsafe.Pointer(&p)))
 	},
-	"module":     func([]string) error { return call(unix.SYS_INIT_MODULE, 0, 0, text("")) },
-	"kexec":      func([]string) error { return call(unix.SYS_KEXEC_LOAD) },
-	"reboot":     func([]string) error { return call(unix.SYS_REBOOT) },
-	"clock":      func([]string) error { return unix.ClockSettime(unix.CLOCK_REALTIME, &unix.Timespec{}) },
-	"host name":  func([]string) error { return unix.Sethostname([]byte("x")) },
-	"by handle":  func([]string) error { return call(unix.SYS_OPEN_BY_HANDLE_AT) },
-	"device":     func(a []string) error { return unix.Mknod(a[0], unix.S_IFBLK|0o666, 0x800) },
-	"kernel log": func([]string) error { _, err := unix.Klogctl(3, make([]byte, 10)); return err },
-	"sysctl":     func([]string) error { return os.WriteFile("/proc/sys/kernel/core_pattern", []byte("|/bin/x"), 0) },
-	"sysrq":      func([]string) error { return os.WriteFile("/proc/sysrq-trigger", []byte("h"), 0) },
+	"module":                   func([]string) error { return call(unix.SYS_INIT_MODULE, 0, 0, text("")) },
+	"kexec":                    func([]string) error { return call(unix.SYS_KEXEC_LOAD) },
+	"reboot":                   func([]string) error { return call(unix.SYS_REBOOT) },
+	"clock":                    func([]string) error { return unix.ClockSettime(unix.CLOCK_REALTIME, &unix.Timespec{}) },
+	"host name":                func([]string) error { return unix.Sethostname([]byte("x")) },
+	"by handle":                func([]string) error { return call(unix.SYS_OPEN_BY_HANDLE_AT) },
+	"device":                   func(a []string) error { return unix.Mknod(a[0], unix.S_IFBLK|0o666, 0x800) },
+	"kernel log":               func([]string) error { _, err := unix.Klogctl(3, make([]byte, 10)); return err },
+	"sysctl":                   func([]string) error { return os.WriteFile("/proc/sys/kernel/core_pattern", []byte("|/bin/x"), 0) },
+	"processors of interrupts": func([]string) error { return os.WriteFile("/proc/irq/default_smp_affinity", []byte("3"), 0) },
+	"sysrq":                    func([]string) error { return os.WriteFile("/proc/sysrq-trigger", []byte("h"), 0) },
 	"typed": func([]string) error {
 		c := byte('x')
 		return call(unix.SYS_IOCTL, 0, unix.TIOCSTI, uintptr(unsafe.Pointer(&c)))
@@ -339,7 +344,14 @@ var atPartial = map[string]string{
 
 func TestEscapesAreRefused(t *testing.T) {
 	t.Parallel()
+	for _, traces := range []bool{false, true} {
+		t.Run(fmt.Sprint("traces ", traces), func(t *testing.T) { escapesAreRefused(t, traces) })
+	}
+}
+
+func escapesAreRefused(t *testing.T, traces bool) {
 	levels(t, func(t *testing.T, p place) {
+		p.spec.Traces = traces
 		pid := p.outsider()
 		tcp, udp, path, abstract := p.servers()
 		own, terminal := p.spec.Dir, p.terminal()
@@ -390,6 +402,8 @@ func TestEscapesAreRefused(t *testing.T) {
 			"files of the supervisor":       {"process root", pid},
 			"limits of the supervisor":      {"limit of others", pid},
 			"ptrace":                        {"ptrace", pid},
+			"ptrace of process 1":           {"ptrace", "1"},
+			"ptrace of the launcher":        {"ptrace the parent"},
 			"memory by process_vm_readv":    {"vm read", pid},
 
 			"tcp to this machine":    {"tcp", tcp},
@@ -400,7 +414,7 @@ func TestEscapesAreRefused(t *testing.T) {
 			"umount of the worktree": {"umount", own},
 		}
 		for _, name := range []string{"mount", "remount", "fsopen", "open_tree", "unshare user", "unshare mount", "clone user", "clone3", "setns", "chroot", "keyctl", "bpf", "perf", "userfaultfd",
-			"io_uring", "module", "kexec", "reboot", "clock", "host name", "by handle", "kernel log", "sysctl", "sysrq", "typed", "typed, as 64 bits", "raw", "raw flags", "packet", "vsock",
+			"io_uring", "module", "kexec", "reboot", "clock", "host name", "by handle", "kernel log", "sysctl", "processors of interrupts", "sysrq", "typed", "typed, as 64 bits", "raw", "raw flags", "packet", "vsock",
 			"crypto", "bluetooth", "mptcp", "sctp", "netfilter"} {
 			tests[name] = []string{name}
 		}
@@ -457,7 +471,7 @@ func TestAWallShowsNothingOfOtherProcessesAndFolders(t *testing.T) {
 		out, _ := p.sh(script + " 2>/dev/null")
 		if script == "ls -A /" {
 			for _, name := range strings.Fields(out) {
-				if !strings.Contains(" bin dev etc lib lib32 lib64 libx32 proc sbin tmp usr ", " "+name+" ") && !strings.HasPrefix(p.root, "/"+name) {
+				if !strings.Contains(" bin dev etc lib lib32 lib64 libx32 opt proc sbin srv tmp usr ", " "+name+" ") && !strings.HasPrefix(p.root, "/"+name) {
 					t.Errorf("/%s is there", name)
 				}
 			}

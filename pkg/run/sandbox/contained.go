@@ -45,6 +45,7 @@ func (s Spec) Command(f Capabilities, path string, argv, env []string) (Containe
 		c.Env = s.environment(env)
 		return s.underSeatbelt(c)
 	}
+	s = s.withMachine()
 	if s.Level == Closed { // elsewhere nothing is mounted
 		if err := s.clearPlaces(path); err != nil {
 			return c, err
@@ -63,6 +64,9 @@ func (s Spec) Command(f Capabilities, path string, argv, env []string) (Containe
 		return c, err
 	}
 	c.Env = s.environment(env)
+	if err := s.keepPath(c.Env); err != nil {
+		return c, fmt.Errorf("cannot fill the private home folder: %v", err)
+	}
 	data, err := json.Marshal(l)
 	if err != nil {
 		return c, err
@@ -189,13 +193,29 @@ func (s Spec) namespaces(f Capabilities) []string {
 			args = append(args, "--ro-bind", link, link)
 		}
 	}
-	for _, path := range s.etcPaths() {
-		if _, err := os.Stat(path); err == nil {
-			args = append(args, "--ro-bind-try", path, path)
+	size := strconv.FormatInt(s.scratch(), 10)
+	args = append(args, "--proc", "/proc")
+	if s.traces() && os.Getuid() == 0 { // owns the settings of the kernel
+		args = append(args, kernelFiles("/proc")...)
+	}
+	return append(args, "--dev", "/dev", "--size", size, "--tmpfs", "/dev/shm", "--size", size, "--perms", "1777", "--tmpfs", "/tmp")
+}
+
+// traces reports whether the run may trace its processes: it must see no others.
+func (s Spec) traces() bool { return s.Traces && s.Level == Closed }
+
+// kernelFiles makes what is in /proc read-only but for the files of processes.
+func kernelFiles(proc string) (args []string) {
+	entries, _ := os.ReadDir(proc)
+	for _, e := range entries {
+		_, notPid := strconv.Atoi(e.Name())
+		info, err := e.Info()
+		const write = 0o222
+		if at := filepath.Join(proc, e.Name()); notPid != nil && err == nil && (e.IsDir() || e.Type().IsRegular() && info.Mode()&write != 0) {
+			args = append(args, "--ro-bind", at, at)
 		}
 	}
-	size := strconv.FormatInt(s.scratch(), 10)
-	return append(args, "--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/dev/shm", "--size", size, "--perms", "1777", "--tmpfs", "/tmp")
+	return args
 }
 
 // forwardLocal makes a port of the machine's loopback one of the wall's: a program that talks to a model on this machine does
@@ -257,7 +277,7 @@ func (s Spec) ours() []string { return slices.Compact([]string{s.Liza, s.launche
 
 // shows reports whether a path can be seen inside.
 func (s Spec) shows(path string) bool {
-	for _, top := range slices.Concat(s.Read, s.Write, s.Tools, s.ours(), []string{s.Home, s.Tmp, "/usr"}, usrLinks()) {
+	for _, top := range slices.Concat(s.Read, s.Write, s.Tools, s.ours(), machineFolders, []string{s.Home, s.Tmp, "/usr"}, usrLinks()) {
 		if within(path, top) {
 			return true
 		}
@@ -267,32 +287,6 @@ func (s Spec) shows(path string) bool {
 
 // usrLinks are the folders beside /usr that a system with a merged /usr has as links.
 func usrLinks() []string { return []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} }
-
-// etc are the parts of /etc that are shown: names of users and hosts, certificates without private keys, the loader's cache,
-// git's settings, those by which a company manages agent programs, and what a browser that makes pictures of pages reads. Each mount costs time.
-var etc = []string{
-	"passwd", "group", "nsswitch.conf", "hosts", "localtime", "ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "crypto-policies",
-	"alternatives", "ld.so.cache", "gitconfig", "gitattributes", "claude-code", "codex", "gemini-cli", "opencode", "os-release", "fonts", "chromium", "chromium.d",
-}
-
-// etcPartial is shown besides where nothing is mounted: to resolve names, because the network is the machine's, and because some
-// tools do without a file, but fail when there is one that they may not read.
-var etcPartial = []string{
-	"resolv.conf", "host.conf", "gai.conf", "services", "protocols", "timezone", "locale.conf", "ca-certificates", "ca-certificates.conf",
-	"ld.so.conf", "ld.so.conf.d", "mime.types", "npmrc", "pip.conf", "profile", "bash.bashrc",
-}
-
-func (s Spec) etcPaths() []string {
-	names := etc
-	if s.Level == Partial {
-		names = slices.Concat(etc, etcPartial)
-	}
-	var paths []string
-	for _, name := range names {
-		paths = append(paths, "/etc/"+name)
-	}
-	return paths
-}
 
 // defaultScratch bounds /tmp and /dev/shm, which are kept in memory, where no limit does.
 const defaultScratch = 2 << 30
@@ -343,9 +337,6 @@ func (s Spec) mounts() []mount {
 // needed removes mounts that another one shows already: each costs a fifth of a millisecond of the processor.
 func (s Spec) needed(all []mount) []mount {
 	around := []mount{{readOnly, "/usr", "/usr"}} // those that may have the next one in them
-	for _, path := range s.etcPaths() {
-		around = append(around, mount{readOnly, path, path})
-	}
 	return slices.DeleteFunc(all, func(m mount) bool {
 		at := -1
 		for i, a := range around {

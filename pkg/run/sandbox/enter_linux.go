@@ -76,7 +76,7 @@ func (l launch) enter(argv []string) (int, error) {
 	if err := l.confine(); err != nil {
 		return 0, err
 	}
-	if err := filterCalls(); err != nil {
+	if err := filterCalls(l.traces()); err != nil {
 		return 0, err
 	}
 	if l.Level == Partial {

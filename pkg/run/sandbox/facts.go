@@ -273,8 +273,19 @@ func (s Spec) Sees(path string) bool {
 	rest, inHome := strings.CutPrefix(path, "~/")
 	if inHome {
 		path = filepath.Join(s.Person, rest)
-	} else if s.shows(path) {
+	} else if s.shows(path) && !s.covered(path) {
 		return true
 	}
 	return (inHome || s.Level == Partial) && slices.ContainsFunc(slices.Concat(s.homePaths(s.HomeRead), s.homePaths(s.HomeWrite)), func(top string) bool { return within(path, top) })
+}
+
+// covered reports whether something else, or nothing, is shown at a path in a folder that is shown.
+func (s Spec) covered(path string) bool {
+	hidden := slices.Clone(s.Hide)
+	for _, m := range s.Over {
+		hidden = append(hidden, m.Target)
+	}
+	return slices.ContainsFunc(hidden, func(top string) bool {
+		return within(path, top) && !slices.ContainsFunc(slices.Concat(s.Read, s.Write, s.Tools), func(shown string) bool { return within(path, shown) && within(shown, top) })
+	})
 }

@@ -70,12 +70,15 @@ func (s Spec) grants() []grant {
 			list = append(list, grant{path, rights})
 		}
 	}
-	add(landRead, slices.Concat([]string{"/usr"}, s.ours(), usrLinks(), s.etcPaths())...)
-	add(landRead, "/proc")         // some runtimes do not start without it
+	add(landRead, slices.Concat(s.ours(), usrLinks())...)
+	add(landRead, "/proc") // some runtimes do not start without it
+	if s.traces() {
+		add(landRead|landlock.AccessFSSet(ll.AccessFSWriteFile|ll.AccessFSTruncate), "/proc")
+	}
 	for _, name := range devices { // at partial /dev is the machine's, with its disks and the person's terminals
 		add(landDevice, "/dev/"+name)
 	}
-	for _, path := range slices.Concat(s.Read, s.Tools) {
+	for _, path := range slices.Concat([]string{"/usr"}, s.Read, s.Tools) {
 		list = append(list, s.readable(path)...)
 	}
 	add(landWrite|landSocket, slices.Concat(s.Write, []string{s.Home, s.Tmp})...)
@@ -90,6 +93,7 @@ func (s Spec) grants() []grant {
 		}
 		return list // the person's files are mounted in Home
 	}
+	add(landlock.AccessFSSet(ll.AccessFSReadDir), machineFolders...) // also the names of what is hidden there
 	add(landRead, s.homePaths(s.HomeRead)...)
 	add(landWrite, s.homePaths(s.HomeWrite)...)
 	add(landRead&^landlock.AccessFSSet(ll.AccessFSExecute)|landlock.AccessFSSet(ll.AccessFSWriteFile|ll.AccessFSTruncate|ll.AccessFSMakeReg|ll.AccessFSRemoveFile), "/dev/shm")

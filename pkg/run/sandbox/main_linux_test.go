@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 		fmt.Println(os.Getpid(), folders, err)
 		return
 	}
+	if len(os.Args) == 2 && os.Args[1] == "own" {
+		own()
+		return
+	}
 	if len(os.Args) == 3 && os.Args[1] == "attack" {
 		attack(os.Args[2])
 		return

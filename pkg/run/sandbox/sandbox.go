@@ -43,6 +43,7 @@ type Spec struct {
 	Proxy    string // Unix socket of the proxy; "": no network at all. At closed HTTP_PROXY and similar variables name it
 	Local    []int  // ports of the machine's loopback device that the proxy allows: at closed the sandbox's own device has them too
 	Limits   Limits
+	Traces   bool `json:",omitempty"` // at closed: its processes may trace and schedule each other, and write their own files in /proc
 	Terminal bool // a person works with it in a terminal
 	User     int  `json:",omitempty"` // at closed: the user and group that it sees itself as; 0: those that it has outside
 }

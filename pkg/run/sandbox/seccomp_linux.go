@@ -25,7 +25,7 @@ const x32Bit = 0x40000000 // in the numbers of a second table of amd64
 // refused are the system calls that no program of a wall needs and that lead out of one: other processes, mounts,
 // namespaces, keys, and whole parts of the kernel with a history of holes.
 var refused = []uint32{
-	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
+	unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE,
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, sysOpenTreeAttr, unix.SYS_MOUNT_SETATTR,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_UNSHARE, unix.SYS_SETNS,
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
@@ -35,14 +35,21 @@ var refused = []uint32{
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 }
 
+// tracing is what debuggers and sanitizers do to processes of their own run.
+var tracing = []uint32{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP}
+
 const sysOpenTreeAttr = 467
 
 // filter returns the program that judges each system call. To a program a refusal looks like a missing right, or like a
-// kernel without that call where programs have another way then.
-func filter() []bpf.Instruction {
+// kernel without that call where programs have another way then. With traces the run may trace and schedule its own processes, beside
+// which it must see no others.
+func filter(traces bool) []bpf.Instruction {
 	program := []bpf.Instruction{
 		load(atArch), bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}, no(unix.EPERM),
 		load(atNumber), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: x32Bit, SkipTrue: 1}, no(unix.ENOSYS),
+	}
+	if !traces {
+		program = slices.Concat(program, when(tracing, no(unix.EPERM)))
 	}
 	return slices.Concat(program,
 		when(slices.Concat(refused, refusedHere), no(unix.EPERM)),
@@ -51,7 +58,7 @@ func filter() []bpf.Instruction {
 		when([]uint32{unix.SYS_IOCTL}, slices.Concat([]bpf.Instruction{load(atArg(1))}, when([]uint32{unix.TIOCSTI, tiocLinux}, no(unix.EPERM)), []bpf.Instruction{yes})...),
 		when([]uint32{unix.SYS_PRLIMIT64}, load(atArg(0)), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no(unix.EPERM), yes), // limits of others
 		when([]uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR}, sockets()...),
-		files(), priorities(),
+		files(), priorities(traces),
 		[]bpf.Instruction{yes})
 }
 
@@ -83,10 +90,14 @@ func files() (list []bpf.Instruction) {
 	return list
 }
 
-// priorities lets a run be nice itself, and change nothing of other processes.
-func priorities() (list []bpf.Instruction) {
+// priorities lets a run be nice itself, and change nothing of other processes. A thread names itself by its number, too, which only
+// tells it from others of the machine where the run sees its own ones alone.
+func priorities(own bool) (list []bpf.Instruction) {
 	const users, usersOfDisk = 2, 3 // all processes of a user
 	other := func(who uint32) []bpf.Instruction {
+		if own {
+			return []bpf.Instruction{yes}
+		}
 		return []bpf.Instruction{load(atArg(who)), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no(unix.EPERM), yes}
 	}
 	for _, c := range [][2]uint32{{unix.SYS_SETPRIORITY, users}, {unix.SYS_IOPRIO_SET, usersOfDisk}} {
@@ -133,8 +144,8 @@ func no(errno unix.Errno) bpf.Instruction {
 }
 
 // filterCalls puts the filter on all threads of this process, and so on all that it starts.
-func filterCalls() error {
-	raw, err := bpf.Assemble(filter())
+func filterCalls(traces bool) error {
+	raw, err := bpf.Assemble(filter(traces))
 	if err != nil {
 		return fmt.Errorf("cannot make the filter of system calls: %v", err)
 	}

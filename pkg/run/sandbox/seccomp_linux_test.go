@@ -14,9 +14,19 @@ func TestTheFilterJudgesSystemCallsByTheirArguments(t *testing.T) {
 	if auditArch == 0 {
 		t.Skip("NOT RUN: no filter for this processor")
 	}
-	vm, err := bpf.NewVM(filter())
+	for _, traces := range []bool{false, true} {
+		judges(t, traces)
+	}
+}
+
+func judges(t *testing.T, traces bool) {
+	vm, err := bpf.NewVM(filter(traces))
 	if err != nil {
 		t.Fatal(err)
+	}
+	own := unix.EPERM // what a run that traces may do to its processes
+	if traces {
+		own = 0
 	}
 	const allow unix.Errno = 0
 	type args [6]uint64
@@ -53,13 +63,15 @@ func TestTheFilterJudgesSystemCallsByTheirArguments(t *testing.T) {
 		"its file to another":       {auditArch, unix.SYS_FCHOWNAT, args{0, 0, 12345, uint64(always)}, unix.EPERM},
 		"its file to a group":       {auditArch, unix.SYS_FCHOWN, args{0, uint64(always), 12345}, unix.EPERM},
 		"a priority of its own":     {auditArch, unix.SYS_SETPRIORITY, args{0, 0, 19}, allow},
-		"a priority of another":     {auditArch, unix.SYS_SETPRIORITY, args{0, 77, 19}, unix.EPERM},
+		"a priority of another":     {auditArch, unix.SYS_SETPRIORITY, args{0, 77, 19}, own},
 		"a priority of the person":  {auditArch, unix.SYS_SETPRIORITY, args{2, 0, 19}, unix.EPERM},
 		"the disk of its own":       {auditArch, unix.SYS_IOPRIO_SET, args{1, 0, 0}, allow},
 		"the disk of the person":    {auditArch, unix.SYS_IOPRIO_SET, args{3, 0, 0}, unix.EPERM},
 		"processors of its own":     {auditArch, unix.SYS_SCHED_SETAFFINITY, args{0}, allow},
-		"processors of another":     {auditArch, unix.SYS_SCHED_SETAFFINITY, args{77}, unix.EPERM},
-		"a schedule of another":     {auditArch, unix.SYS_SCHED_SETATTR, args{77}, unix.EPERM},
+		"processors of another":     {auditArch, unix.SYS_SCHED_SETAFFINITY, args{77}, own},
+		"a schedule of another":     {auditArch, unix.SYS_SCHED_SETATTR, args{77}, own},
+		"a trace":                   {auditArch, unix.SYS_PTRACE, args{}, own},
+		"memory of another":         {auditArch, unix.SYS_PROCESS_VM_WRITEV, args{77}, own},
 		"a Unix socket":             {auditArch, unix.SYS_SOCKET, args{unix.AF_UNIX, unix.SOCK_SEQPACKET, 0}, allow},
 		"a pair of them":            {auditArch, unix.SYS_SOCKETPAIR, args{unix.AF_UNIX, unix.SOCK_STREAM, 0}, allow},
 		"TCP":                       {auditArch, unix.SYS_SOCKET, args{unix.AF_INET, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0}, allow},
@@ -87,7 +99,7 @@ func TestTheFilterJudgesSystemCallsByTheirArguments(t *testing.T) {
 			want = unix.SECCOMP_RET_ERRNO | int(tt.want)
 		}
 		if err != nil || uint32(got) != uint32(want) {
-			t.Errorf("%s: got %#x, %v, want %#x", name, uint32(got), err, want)
+			t.Errorf("%s, traces %t: got %#x, %v, want %#x", name, traces, uint32(got), err, want)
 		}
 	}
 	for _, nr := range refused {

@@ -13,7 +13,6 @@ type Toolchain struct {
 	Tools  []string // places with programs: shown
 	Caches []string // places with downloads: shown
 	Home   []string // files of the home folder that are shown
-	System []string // settings of the machine outside of /usr that are shown; globs
 
 	Env  []Variable
 	Pass []string // variables of the person to pass on; a * at the end matches any ending
@@ -118,7 +117,7 @@ var Table = []Toolchain{
 		Places: map[string][]string{
 			"home": {"$JAVA_HOME"}, "sdkman": {"$SDKMAN_DIR", "~/.sdkman"}, "m2": {"~/.m2/repository"}, "gradle": {"$GRADLE_USER_HOME/caches", "~/.gradle/caches"},
 		},
-		Tools: []string{"home", "sdkman"}, Caches: []string{"m2", "gradle"}, System: []string{"/etc/java-*", "/etc/maven", "/etc/gradle"},
+		Tools: []string{"home", "sdkman"}, Caches: []string{"m2", "gradle"},
 		Env: []Variable{
 			{"MAVEN_OPTS", "$MAVEN_OPTS " + mavenCache + javaProxy, proxied}, {"MAVEN_OPTS", mavenCache + javaProxy, proxied}, {"MAVEN_OPTS", mavenOwn + javaProxy, proxied},
 			{"MAVEN_OPTS", "$MAVEN_OPTS " + mavenCache, always}, {"MAVEN_OPTS", mavenCache, always}, {"MAVEN_OPTS", mavenOwn, always},
@@ -136,5 +135,5 @@ const (
 
 	mavenOwn   = "-Dmaven.repo.local={cache}/repository"
 	mavenCache = mavenOwn + " -Dmaven.repo.local.tail={m2}"
-	javaProxy  = " -Dhttp.proxyHost={host} -Dhttp.proxyPort={port} -Dhttps.proxyHost={host} -Dhttps.proxyPort={port} -Dhttp.nonProxyHosts=localhost|127.*"
+	javaProxy  = " -Dhttp.proxyHost={host} -Dhttp.proxyPort={port} -Dhttps.proxyHost={host} -Dhttps.proxyPort={port}" // java leaves its own machine out by itself
 )

@@ -136,9 +136,6 @@ func (a *Access) add(p Person, u Use, t Toolchain) {
 			a.Read = append(a.Read, full)
 		}
 	}
-	for _, pattern := range t.System {
-		a.Read = append(a.Read, p.Glob(pattern)...)
-	}
 	cache := filepath.Join(u.Cache, t.Name)
 	a.Caches, a.Pass = append(a.Caches, cache), append(a.Pass, t.Pass...)
 	set := map[string]bool{}

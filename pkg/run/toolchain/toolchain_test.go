@@ -3,6 +3,7 @@ package toolchain
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -174,6 +175,40 @@ func TestGoNamesTheSettingThatAllowsRegistries(t *testing.T) {
 	}
 }
 
+// Launchers of programs put some variables through eval, where | ( * and others mean something.
+func TestAShellReadsEachVariableAsItsWords(t *testing.T) {
+	t.Parallel()
+	var paths []string
+	for _, tc := range Table {
+		for _, program := range tc.Programs {
+			paths = append(paths, "/usr/bin/"+program)
+		}
+		for _, candidates := range tc.Places {
+			for _, c := range candidates {
+				if rest, ok := strings.CutPrefix(c, "~"); ok {
+					paths = append(paths, "/home/ada"+rest)
+				}
+			}
+		}
+	}
+	environ := []string{"PATH=/usr/bin", "MAVEN_OPTS=-Dx", "GRADLE_OPTS=-Dy", "GOFLAGS=-trimpath", "GOPROXY=https://goproxy.example"}
+	for _, u := range []Use{{Cache: "/p/.liza/cache", Filled: "/p/.liza/checks"}, {Cache: "/p/.liza/cache", Proxy: "127.0.0.1:3128"}, {Cache: "/p/.liza/cache", Registries: true, Proxy: "127.0.0.1:3128"}} {
+		a := In(machine(environ, paths...), u)
+		if env(t, a, "GRADLE_OPTS") == "" || env(t, a, "MAVEN_OPTS") == "" {
+			t.Fatalf("java has no variables: %v", a.Env)
+		}
+		for _, pair := range a.Env {
+			name, value, _ := strings.Cut(pair, "=")
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", `eval "set -- $VALUE"; printf '%s\n' "$@"`)
+			cmd.Env, cmd.Dir = []string{"PATH=/usr/bin:/bin", "VALUE=" + value}, t.TempDir()
+			out, err := cmd.CombinedOutput()
+			if got := strings.Fields(string(out)); err != nil || !slices.Equal(got, strings.Fields(value)) {
+				t.Errorf("%s=%s: %v, %s", name, value, err, out)
+			}
+		}
+	}
+}
+
 func TestAProjectInAFolderBelowHasItsRegistry(t *testing.T) {
 	t.Parallel()
 	p := machine([]string{"PATH=/usr/bin"}, "/usr/bin/node", "/usr/bin/go", "/p/frontend/package.json")
@@ -240,12 +275,12 @@ func TestToolsOutsideOfTheSystemAreShown(t *testing.T) {
 func TestAPlaceThatIsTooWideIsNotShown(t *testing.T) {
 	t.Parallel()
 	p := machine([]string{"PATH=/home/ada/.cargo/bin:/usr/bin", "GOROOT=/home/ada", "GOBIN=/home", "JAVA_HOME=/", "CONDA_PREFIX=/home/ada/.local", "PYENV_ROOT=/link"},
-		"/usr/bin/go", "/usr/bin/java", "/usr/bin/python3", "/link -> /home/ada", "/home/ada/.cargo/bin/cargo", "/home/ada/.rustup/toolchains", "/home/ada/.config/go/env", "/home/ada/.local/share", "/etc/java-17/x")
+		"/usr/bin/go", "/usr/bin/java", "/usr/bin/python3", "/link -> /home/ada", "/home/ada/.cargo/bin/cargo", "/home/ada/.rustup/toolchains", "/home/ada/.config/go/env", "/home/ada/.local/share")
 	a := In(p, Use{Cache: "/c"})
 	if want := []string{"/home/ada/.cargo/bin", "/home/ada/.rustup"}; !slices.Equal(a.Tools, want) {
 		t.Errorf("shown are %v, want %v", a.Tools, want)
 	}
-	if want := []string{"/etc/java-17", "/home/ada/.config/go/env"}; !slices.Equal(a.Read, want) {
+	if want := []string{"/home/ada/.config/go/env"}; !slices.Equal(a.Read, want) {
 		t.Errorf("read are %v, want %v", a.Read, want)
 	}
 	if env(t, a, "RUSTUP_HOME") != "/home/ada/.rustup" || slices.Contains(a.Pass, "GO*") {

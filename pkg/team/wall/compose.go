@@ -44,6 +44,7 @@ type Run struct {
 	Also    []string    // folders that it may write besides
 	Merged  []string    // files of the integration branch, which say what the project is built with
 	Look    bool        // a command that builds nothing
+	Codes   bool        // a coder's run
 	Job     bool        // a setup command, a check, a hook: no program's needs, and it may download packages
 }
 
@@ -67,6 +68,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	w := Plan{Wall: sandbox.Wall{Reason: reason, Spec: sandbox.Spec{
 		Level: level, Wrap: r.Settings.Wrap, Liza: r.Liza, Launcher: r.Spawn, Dir: r.Dir, Home: inside, Person: home, Tmp: filepath.Join(r.Private, "tmp"),
 		Proxy: filepath.Join(r.Folder, proxySocket), Limits: limitsOf(r.Settings.Limits),
+		Traces: r.Codes || r.Job, // no test traces the program that judges it
 	}}}
 	s := &w.Spec
 	s.Read = append(slices.Clone(r.Read), r.Folder)
@@ -108,9 +110,11 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	for _, rel := range access.HomeKeep {
 		r.keep(&w, rel, filepath.Join(inside, rel))
 	}
-	if level == sandbox.Closed { // elsewhere nothing can be shown in the place of what is outside of the home folder
-		for _, at := range access.Keep {
+	for _, at := range access.Keep {
+		if level == sandbox.Closed { // elsewhere nothing can be shown in the place of what is outside of the home folder
 			r.keep(&w, at, at)
+		} else {
+			s.Hide = append(s.Hide, at)
 		}
 	}
 	r.allow(&w, access.HomeCopy)
@@ -193,6 +197,10 @@ func (r Run) repository(s *sandbox.Spec) {
 
 // hide takes the board, other worktrees and what Liza keeps beside git out of folders that are shown.
 func (r Run) hide(s *sandbox.Spec) {
+	root := r.Project.Root
+	if !slices.ContainsFunc(slices.Concat(s.Read, s.Write), func(top string) bool { return safefile.Within(root, top) }) && s.Sees(root) { // in a folder of the machine
+		s.Hide = append(s.Hide, root)
+	}
 	for _, path := range []string{r.Project.Liza, r.Project.Worktrees(), filepath.Join(r.Project.GitDir, "liza")} {
 		if slices.ContainsFunc(slices.Concat(s.Read, s.Write, s.Tools), func(top string) bool { return top != path && strings.HasPrefix(path, top+"/") }) {
 			s.Hide = append(s.Hide, path)

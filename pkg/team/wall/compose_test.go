@@ -343,3 +343,22 @@ func TestConversationsOfOtherProjectsAreNotShown(t *testing.T) {
 		}
 	}
 }
+
+// All of /srv is shown, but a project in it is not a part of the machine; and only who judges nobody may trace.
+func TestAProjectInAFolderOfTheMachineIsShownByItsPartsOnly(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	for _, hidden := range []bool{false, true} {
+		if s := r.Compose(sandbox.Closed, "").Spec; slices.Contains(s.Hide, r.Project.Root) != hidden {
+			t.Errorf("hidden are %v of %s", s.Hide, r.Project.Root)
+		}
+		r.Project = &project.Project{Root: "/srv/p", Liza: "/srv/p/.liza", GitDir: "/srv/p/.git"}
+		r.Dir = "/srv/p/.worktrees/task-1"
+	}
+	for _, c := range []struct{ codes, job, want bool }{{}, {codes: true, want: true}, {job: true, want: true}} {
+		r.Codes, r.Job = c.codes, c.job
+		if s := r.Compose(sandbox.Closed, "").Spec; s.Traces != c.want {
+			t.Errorf("%+v: traces %t", c, s.Traces)
+		}
+	}
+}

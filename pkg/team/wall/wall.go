@@ -66,6 +66,7 @@ type Use struct {
 	DataOf   string                           // commit at which the data of services is made; "": the head of the integration branch
 	Printed  func(service string, end []byte) // gets the end of what each service has printed; may be nil
 
+	Codes    bool                // a coder's run: its processes may trace each other, as those of a command may
 	Look     bool                // a command that builds nothing: it has no caches and no registries
 	Terminal bool                // a person works with it
 	Refused  func(proxy.Refusal) // told once of each host that it could not reach; may be nil
@@ -118,7 +119,7 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 		return r, level, reason, err
 	}
 	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
-		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "" && !u.Look, Look: u.Look,
+		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "" && !u.Look, Look: u.Look, Codes: u.Codes,
 		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
 	if !u.Write && safefile.Within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
 		r.Tracked = m.Tracked(ctx)
