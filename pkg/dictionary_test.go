@@ -2,6 +2,7 @@ package pkg_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,6 +17,8 @@ import (
 	"strings"
 	"testing"
 )
+
+var update = flag.Bool("update", false, "write the generated documentation again")
 
 // specs/blackboard.md has every field of the model, made from the comments of its source. The
 // comment of a field is MEANING | WRITER | WHEN ABSENT. Without a writer the one of the type holds

@@ -1,3 +1,4 @@
+# Reported: liza integration accept in a clone said "cannot lock".
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: An approval written into state.yaml by hand was merged, though nobody had reviewed the work.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

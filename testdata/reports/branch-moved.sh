@@ -1,3 +1,4 @@
+# Reported: The integration branch was moved by hand, and neither status nor doctor said so.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: A plan without depends_on became a chain in silence.
 . "${0%/*}/lib.sh" || exit 3
 cat > plan.yaml <<'S'
 goal: Say hello

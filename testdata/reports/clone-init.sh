@@ -1,3 +1,4 @@
+# Reported: liza init in a clone began at main, behind the remote's integration branch.
 . "${0%/*}/lib.sh" || exit 3
 keep
 git checkout -q -b integration

@@ -1,3 +1,4 @@
+# Reported: A board that was cut at the border of a task was written over.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: liza diff of a running task was empty until its first commit.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

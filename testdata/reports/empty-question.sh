@@ -1,3 +1,4 @@
+# Reported: A block asked "?".
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: liza facts alone was an error.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

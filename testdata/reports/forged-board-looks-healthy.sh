@@ -1,3 +1,4 @@
+# Reported: liza status ended with 0 on a board with a forged approval.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

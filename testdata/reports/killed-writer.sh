@@ -1,3 +1,4 @@
+# Reported: After kill -9 between journal and board the board was INVALID.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

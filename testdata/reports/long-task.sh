@@ -1,3 +1,4 @@
+# Reported: A merged task had 83 lines in the file; 35 were promised.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: A merge with -s ours took away what another task had merged, and the diff did not show it.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: A mistyped command got no suggestion.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: A named pipe in the place of config.yaml was waited for without end.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

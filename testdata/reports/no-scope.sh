@@ -1,3 +1,4 @@
+# Reported: A task without a scope was claimed.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

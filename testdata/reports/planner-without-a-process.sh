@@ -1,3 +1,4 @@
+# Reported: liza --as planner-1 add-task registered a planner that has no process.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

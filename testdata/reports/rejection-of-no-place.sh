@@ -1,3 +1,4 @@
+# Reported: A rejection named a line that the file does not have.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: A merge brought a neighbour's commit that nobody had reviewed into a submission.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

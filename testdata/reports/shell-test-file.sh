@@ -1,3 +1,4 @@
+# Reported: x_test.sh was not taken for a test file.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

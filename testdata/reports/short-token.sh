@@ -1,3 +1,4 @@
+# Reported: liza serve took a token of three letters.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

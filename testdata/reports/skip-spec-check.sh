@@ -1,3 +1,4 @@
+# Reported: SKIP_SPEC_FILE_CHECK=1 did not switch the look for spec files off.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: A task was given out whose spec file was gone.
 . "${0%/*}/lib.sh" || exit 3
 echo '# Hello' > specs/hello.md
 keep

@@ -1,3 +1,4 @@
+# Reported: liza init took a spec that no agent can see, because it was not committed.
 . "${0%/*}/lib.sh" || exit 3
 echo begin > begin.txt
 git add begin.txt

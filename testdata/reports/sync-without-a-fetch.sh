@@ -1,3 +1,4 @@
+# Reported: liza sync --from origin/main said that there is nothing to do, without asking the remote.
 . "${0%/*}/lib.sh" || exit 3
 keep
 git init -q --bare ../remote.git

@@ -1,3 +1,4 @@
+# Reported: A task set to UNCLAIMED by hand could be claimed by nobody, while the board was VALID.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: liza status showed a board with an unknown status as if it were right.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

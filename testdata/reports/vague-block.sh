@@ -1,3 +1,4 @@
+# Reported: A block with the reason "stuck" was taken.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

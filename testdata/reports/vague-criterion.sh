@@ -1,3 +1,4 @@
+# Reported: done_when "Tests pass" and "users are happy" were taken.
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null

@@ -1,3 +1,4 @@
+# Reported: liza init in a linked worktree began at the branch of the other checkout.
 . "${0%/*}/lib.sh" || exit 3
 keep
 git branch side

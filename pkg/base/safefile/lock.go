@@ -81,11 +81,9 @@ func Lock(ctx context.Context, path string, holder Holder) (unlock func() error,
 	q.close()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		// sometimes: a lock is held for longer than somebody waits
 		now := time.Now()
 		return nil, &HeldError{Path: path, Holder: readHolder(path), Waited: now.Sub(asked), At: now}
 	case errors.Is(err, syscall.ELOOP):
-		// sometimes: a lock file is a symbolic link
 		return nil, fmt.Errorf("cannot lock %s: %s is a symbolic link", shown(path), path)
 	}
 	return nil, fmt.Errorf("cannot lock %s: %w", shown(path), err)
@@ -255,7 +253,6 @@ func readHolder(path string) Holder {
 	}
 	host, err := os.Hostname()
 	if err == nil && h.Host == host && h.PID > 0 && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH) {
-		// sometimes: the holder that a lock file names is dead
 		return Holder{}
 	}
 	return h
@@ -307,7 +304,6 @@ func await(ctx context.Context, block func() error, late func(error)) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		// sometimes: waiting for a lock is given up
 		go func() { late(<-done) }()
 		return ctx.Err()
 	}

@@ -32,7 +32,6 @@ func OpenLog(path string, mode fs.FileMode, limit int64) (*Log, error) {
 	l := &Log{path: path, limit: limit}
 	info, err := os.Stat(path)
 	if err == nil && info.Size() >= limit {
-		// sometimes: a log that is too long is begun again
 		err = os.Rename(path, path+".1")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

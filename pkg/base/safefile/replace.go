@@ -172,7 +172,6 @@ func Sweep(path string) error {
 		}
 		number, _, _ = strings.Cut(number, ".")
 		if pid, err := strconv.Atoi(number); err == nil && (pid == os.Getpid() || dead(pid)) {
-			// sometimes: what a killed writer left of a file is removed
 			os.Remove(filepath.Join(filepath.Dir(path), entry.Name()))
 		}
 	}
@@ -238,7 +237,6 @@ func flatten(root *os.Root) error {
 		at := from
 		for ; filepath.Dir(at) != "."; n++ { // until a name is free
 			if name := fmt.Sprintf("removed-%d", n); root.Rename(from, name) == nil {
-				// sometimes: a folder with a very long path is removed from its middle
 				at = name
 			} else if _, err := root.Lstat(name); err != nil {
 				return fmt.Errorf("cannot remove %s", filepath.Join(root.Name(), from))

@@ -246,11 +246,9 @@ func without(text string, items []Item) (body string, indent int, err error) {
 	tasks, tail, ok := tasksOf(text)
 	if !ok {
 		if text, err = reformed(text); err != nil {
-			// sometimes: an archive that a person edited into another form is written again
 			return "", -1, err
 		}
 		if tasks, tail, ok = tasksOf(text); !ok {
-			// sometimes: an archive in a form that cannot be kept is refused
 			return "", -1, errors.New("it does not have the form in which Liza writes it; move the file away")
 		}
 	}
@@ -326,7 +324,6 @@ func (i Item) fit(column int) (text string, at int, err error) {
 			continue
 		}
 		if column >= 0 && is != column {
-			// sometimes: a task is indented as its archive is
 			text = shift(text, column-is)
 		}
 		if i.found(text) {

@@ -37,7 +37,6 @@ func (j Journal) Follow(head Link, rev int) (Link, error) {
 		from--
 	}
 	if from == 0 && head != Begins {
-		// sometimes: the entry that the record names is not in the journal
 		return head, nil
 	}
 	for _, x := range chain[from:] {
@@ -264,24 +263,18 @@ func broken(chain []linked, i int, last, head Link) *Break {
 		}
 		return tell(chain, i, putIn)
 	case x.prev == "":
-		// sometimes: an entry without a link was put in
 		return tell(chain, i, putIn)
 	case i == 0:
-		// sometimes: the beginning of the journal is missing
 		return tell(chain, i, "what Liza wrote before this entry is missing")
 	case missing > 0:
-		// sometimes: entries in the middle of the journal are missing
 		return tell(chain, i, "%s missing before this entry", number(missing))
 	case last == head:
 		return tell(chain, i, putIn)
 	case place(chain[:i], x.prev) >= 0: // what is between belongs to nobody
-		// sometimes: entries between two that belong together were put in
 		return tell(chain, place(chain[:i], x.prev)+1, putIn)
 	case missing == 0 && (head == x.link || i+1 < len(chain) && chain[i+1].prev == x.link):
-		// sometimes: the entry before was changed
 		return tell(chain, i-1, changed)
 	case missing == 0 && i+1 < len(chain) && chain[i+1].prev.number() == x.link.number():
-		// sometimes: an entry was changed together with its link
 		return tell(chain, i, changed)
 	case missing == 0:
 		return tell(chain, i-1, changed)
@@ -301,7 +294,6 @@ func endBroken(chain []linked, last, head Link, rev int) *Break {
 		}
 		return nil // their writers did not come to say so, or are about to
 	case head.number() > last.number():
-		// sometimes: the end of the journal is missing
 		return tell(chain, len(chain)-1, "%s missing after this entry", number(head.number()-last.number()))
 	}
 	for i, x := range chain { // an older entry than the last: the ones behind it were made for it

@@ -343,7 +343,6 @@ func (h Interactions) readPending(n int) (*pending, error) {
 	}
 	var p pending
 	if json.Unmarshal(data, &p) != nil {
-		// sometimes: what is left of a killed run's history cannot be read
 		return nil, os.Rename(h.pendingFile(n), h.pendingFile(n)+".corrupt")
 	}
 	return &p, nil

@@ -82,7 +82,6 @@ func (h Interactions) append(in Interaction) (int, error) {
 		return 0, err
 	}
 	if h.MaxMB > 0 && end+int64(len(line)) > int64(h.MaxMB)<<20 && end > int64(len(opening)) {
-		// sometimes: a history that is too long is put away
 		if err := h.putAway(); err != nil {
 			return 0, err
 		}
@@ -103,7 +102,6 @@ func (h Interactions) write(end int64, line []byte) error {
 	case 0:
 		text = opening
 	case int64(len(opening)):
-		// sometimes: the first entry of a history that was begun
 		text = ""
 	}
 	text += string(line) + closing
@@ -149,10 +147,8 @@ func (h Interactions) settle() (end int64, last int, err error) {
 	case head == opening:
 		end, last, err = lastLine(f)
 	case strings.HasPrefix(opening, head): // nothing, or less than the first line
-		// sometimes: a history whose first line was cut is begun again
 		err = nil
 	default:
-		// sometimes: a history in another form is written again
 		end, last, err = h.reform()
 	}
 	if err == nil && last == 0 {
@@ -172,7 +168,6 @@ func (h Interactions) reform() (end int64, last int, err error) {
 		Interactions []json.RawMessage `json:"interactions"`
 	}
 	if json.Unmarshal(data, &whole) != nil {
-		// sometimes: a history that cannot be read is put aside
 		info, err := os.Stat(h.File())
 		if err != nil {
 			return 0, 0, fmt.Errorf("cannot write the history: %v", err)

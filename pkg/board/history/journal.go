@@ -149,7 +149,6 @@ func (c chunk) entry() (blackboard.Entry, error) {
 func parse(text string, into any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			// sometimes: the YAML library panics
 			err = fmt.Errorf("the YAML library gave up: %v", r)
 		}
 	}()

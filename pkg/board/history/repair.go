@@ -105,19 +105,15 @@ func sortTail(entries []chunk, revision int) (t tail, settled bool) {
 		e, err := entries[i].entry()
 		switch {
 		case err != nil && last && ours(text):
-			// sometimes: the torn end of a killed writer's entry is cut
 			fate[i] = cut
 		case err != nil && last:
-			// sometimes: an end that Liza did not write is kept aside
 			fate[i] = move
 		case err != nil || e.Rev == 0:
 		case e.Rev <= revision:
 			settled = true
 		case e.Rev == revision+1:
-			// sometimes: an entry of a write that never came to the board is cut
 			fate[i] = cut
 		default:
-			// sometimes: an entry far ahead of the board is kept aside
 			fate[i] = move
 		}
 	}
@@ -132,7 +128,6 @@ func sortTail(entries []chunk, revision int) (t tail, settled bool) {
 			t.ahead = append(t.ahead, ended(text))
 		default:
 			if !strings.HasSuffix(text, "\n") {
-				// sometimes: the last line of the journal gets its end
 				text, t.dirty = ended(text), true
 			}
 			t.kept = append(t.kept, text)
@@ -214,7 +209,6 @@ func (j Journal) clearHead(head string) error {
 		case text == "" || text[0] == '#' || text == "---":
 			comments = append(comments, ended(row))
 		default:
-			// sometimes: a journal in another form than a list is refused
 			return fmt.Errorf("%s is not a list whose entries begin with \"- \" at the beginning of a line", j.Path)
 		}
 	}
@@ -330,11 +324,9 @@ func (j Journal) Scrub(rev int, head Link, e blackboard.Entry) (*Scrubbed, error
 		}
 		in := s
 		if older.notBefore(first) {
-			// sometimes: older entries of a project that was initialised again are masked on their own
 			in = newScrubber(j.Mask)
 		}
 		if masked := in.file(text); masked != text {
-			// sometimes: a rotated journal holds a secret
 			done.files = append(done.files, scrubbedFile{older.Path, masked})
 		}
 	}

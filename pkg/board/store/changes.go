@@ -245,7 +245,6 @@ func (c *changes) apply(doc *yamldoc.Document, revision int) (*yamldoc.Document,
 	}
 	for _, check := range c.checks {
 		if got := check.find(next); !got.IsValid() || !yamldoc.Alike(got.Interface(), check.want.Interface()) {
-			// sometimes: a change that the new text would lack is not written
 			return nil, fmt.Errorf("cannot write section %s: the new text would lack the change", check.sec.key)
 		}
 	}

@@ -145,7 +145,6 @@ func (f *File) read() (*version, error) {
 		return nil, err
 	}
 	if v.base.Version != "1" {
-		// sometimes: the board is of a version that this program does not know
 		return nil, &VersionError{Path: f.o.Path, Version: string(v.base.Version)}
 	}
 	f.keep(v)
@@ -199,7 +198,6 @@ func (r *rules) unreadable(err error) error {
 	case errors.As(err, &syntax):
 		v.Line, v.Column, v.Message = syntax.Line, syntax.Column, syntax.Error()
 	case errors.Is(err, fs.ErrNotExist):
-		// sometimes: the file of the board is missing
 		v.Message = "cannot parse: the file is missing"
 	default:
 		return fmt.Errorf("cannot read %s: %w", short(r.o.Path), err)
@@ -348,7 +346,6 @@ func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err 
 	})
 	var held *safefile.HeldError
 	if errors.As(err, &held) {
-		// sometimes: a writer gives up waiting for the lock
 		return &LockedError{Held: held}
 	}
 	if err != nil {

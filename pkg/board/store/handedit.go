@@ -45,7 +45,6 @@ func (f *File) compareCommitted(v *version) (now, previous *version, edited bool
 	}
 	m := f.mergeOld(v, rec)
 	if m.err == nil {
-		// sometimes: a write merges an edit of an old state with the newer one
 		if err := cutOff(f.o.Path, m.result, m.theirs); err != nil {
 			return nil, nil, false, rec, err
 		}
@@ -81,7 +80,6 @@ func (f *File) putBack(v *version, refused []blackboard.Violation) ([]blackboard
 	}
 	var entries []blackboard.Entry
 	for _, r := range refused {
-		// sometimes: a status that no verb leads to is put back
 		f.o.Alert(blackboard.AlertHandEdit, r.Text()+"; the edit is kept in "+kept)
 		entries = append(entries, blackboard.Entry{Timestamp: blackboard.TimeOf(f.o.Now()), Agent: blackboard.System, Action: blackboard.ActionEditRefused, Task: r.Subjects[0], Detail: r.Text()})
 	}
@@ -250,7 +248,6 @@ func (r *rules) mergeEdit(before *version, base []byte, mine *version) (*version
 		return nil, Edited{}, err
 	}
 	if len(m.Conflicts) > 0 {
-		// sometimes: two edits changed the same value
 		return nil, Edited{}, &ConflictError{Path: r.o.Path, Conflicts: m.Conflicts}
 	}
 	next := &version{}
@@ -469,13 +466,11 @@ func (f *File) keepConflict(side string, data []byte) (string, error) {
 	old, _ := filepath.Glob(filepath.Join(f.lizaDir(), "conflict-*-"+side+".yaml"))
 	for _, path := range old {
 		if kept, err := safefile.Read(path); err == nil && string(kept) == string(data) {
-			// sometimes: the same edit is kept once only
 			return path, nil
 		}
 	}
 	path := filepath.Join(f.lizaDir(), fmt.Sprintf("conflict-%s-%s.yaml", f.o.Now().UTC().Format(stampFormat), side))
 	for n := 2; slices.Contains(old, path); n++ {
-		// sometimes: another edit was kept in the same second
 		path = filepath.Join(f.lizaDir(), fmt.Sprintf("conflict-%s-%d-%s.yaml", f.o.Now().UTC().Format(stampFormat), n, side))
 	}
 	err := safefile.MakeFolder(f.lizaDir(), 0o755)
@@ -517,7 +512,6 @@ func (f *File) written(rec record) *version {
 	for _, data := range all {
 		v := &version{}
 		if sumOf(data) == rec.SHA256 && v.parse(data, newReader()) == nil {
-			// sometimes: the last state that Liza wrote is found among its copies
 			f.prove(rec, v)
 			return v
 		}

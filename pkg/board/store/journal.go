@@ -27,19 +27,15 @@ func (f *File) journalEnd(revision int, rec record) (end history.Link, told stri
 		switch {
 		case end == history.Begins:
 		case rec.SHA256 != "": // from before
-			// sometimes: a journal from before entries were chained is chained from now on
 			told = "entries are chained from now on"
 		default:
-			// sometimes: the record of the last write is gone, and the journal is taken as it stands
 			told = "the record of the last write is missing or is not this project's; what is above is taken as it stands"
 		}
 	case rec.Scrubbed != "": // the process that masked secrets was killed before or after the journal was replaced
 		if end, err = f.journal.End(); err == nil && end != rec.Scrubbed {
-			// sometimes: the process that masked secrets was killed before the journal was replaced
 			end = rec.Journal
 		}
 	case rec.Revision < revision:
-		// sometimes: the record is of an older revision than the board
 		end, err = f.journal.Follow(rec.Journal, rec.Revision)
 		told = fmt.Sprintf("the record of the last write is of revision %d, the board of revision %d; entries of later revisions are taken as they stand", rec.Revision, revision)
 	default:
@@ -56,7 +52,6 @@ func (f *File) append(op Op, revision int, rec record, entries []blackboard.Entr
 	}
 	if _, state, _ := f.keyOf(rec, nil); told != "" && state == ours {
 		if rec.Journal != "" || rec.SHA256 == "" {
-			// sometimes: people are told that the chain of the journal cannot be followed
 			f.o.Alert(blackboard.AlertJournalBroken, told)
 		}
 		entries = append(f.complete(op, []blackboard.Entry{{Agent: blackboard.System, Action: blackboard.ActionJournalChained, Detail: told}}), entries...)
@@ -67,7 +62,6 @@ func (f *File) append(op Op, revision int, rec record, entries []blackboard.Entr
 			return "", err
 		}
 		if broken != nil {
-			// sometimes: a person accepts a journal whose chain is broken
 			accepts, last, err := f.journal.Accept()
 			if err != nil {
 				return "", err
@@ -107,7 +101,6 @@ func (f *File) JournalBroken(ctx context.Context) (*history.Break, error) {
 	}
 	broken, err := f.journal.Broken(rec.Journal, rec.Revision)
 	if broken != nil && rec.Scrubbed != "" {
-		// sometimes: the journal is compared with what masking that was killed would have left
 		return f.journal.Broken(rec.Scrubbed, rec.Revision)
 	}
 	return broken, err

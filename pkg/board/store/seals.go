@@ -46,7 +46,6 @@ func (f *File) judge(v *version, rec record) (previous *version, found []blackbo
 		return nil, nil
 	}
 	if v.base.Revision > rec.Revision && f.wrote(v) {
-		// sometimes: a reader comes between the board and its record
 		return nil, nil // this process writes it just now, or has since the record was read
 	}
 	if rec.SHA256 != "" {
@@ -91,7 +90,6 @@ func Forged(ctx context.Context, s Store) error {
 		return nil
 	}
 	if _, found := f.judge(v, rec); len(found) > 0 {
-		// sometimes: an approval that no verb made is found when a reader looks
 		return &InvalidError{Path: f.o.Path, Violations: found}
 	}
 	return nil
@@ -111,7 +109,6 @@ func (r *rules) seal(op Op, old, after *blackboard.State, rec record, edited boo
 	case state == sealsOff:
 		return nil
 	case state == foreign && !op.Adopt && !approvalsChanged(old, after):
-		// sometimes: a board whose approvals were sealed with another key is written
 		return nil
 	case err != nil && !(op.Adopt && state == foreign):
 		return err
@@ -133,7 +130,6 @@ func (r *rules) seal(op Op, old, after *blackboard.State, rec record, edited boo
 
 func sealedEntry(detail string, ids []string) blackboard.Entry {
 	if len(ids) > 0 {
-		// sometimes: approvals from before there were seals are sealed as they are
 		detail += fmt.Sprintf("; what was on the board was sealed as it was: %s", prose.Few(ids, mostNamed))
 	}
 	return blackboard.Entry{Agent: blackboard.System, Action: blackboard.ActionSealed, Detail: detail}
@@ -167,11 +163,9 @@ func (r *rules) checkSeal(rec record, t *blackboard.Task, tree string) error {
 		return fmt.Errorf("no approval of this project has been sealed yet")
 	}
 	if why := t.SealFits(k); why != "" {
-		// sometimes: the seal of an approval does not fit
 		return errors.New(why)
 	}
 	if tree != t.Seal.Tree {
-		// sometimes: the work differs from what was approved
 		return fmt.Errorf("commit %s differs from the approved work (tree %s, approved %s)", t.ReviewCommit, tree, t.Seal.Tree)
 	}
 	return nil

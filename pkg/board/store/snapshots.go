@@ -75,7 +75,6 @@ func (f *File) LastValid(ctx context.Context) (*blackboard.State, error) {
 	last := f.latest()
 	if known && (last == nil || !rec.of(last)) {
 		if v := f.written(rec); v != nil && (last == nil || cutOff(f.o.Path, last, v) != nil) {
-			// sometimes: a board that cannot be read is shown as it was written last
 			return v.base.Fork(), nil
 		}
 	}
@@ -197,7 +196,6 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 			return 0, kept, err
 		}
 	} else if !rec.of(before) {
-		// sometimes: a restore over an edit by hand keeps the edit
 		if last := f.written(rec); last != nil && before.base.Revision <= rec.Revision { // what was in the file is not a snapshot
 			before = &version{doc: last.doc, base: last.base, stamp: before.stamp, mode: before.mode, made: true}
 			file := &version{}
@@ -239,7 +237,6 @@ func (f *File) broken(old *version, rec record) (before *version, kept string, e
 	data, err := file.readBytes(f.o.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		// sometimes: a board whose file is gone is restored
 		return before, "", nil
 	case err != nil:
 		return nil, "", fmt.Errorf("cannot read %s: %w", short(f.o.Path), err)

@@ -32,7 +32,6 @@ func (f *File) Update(ctx context.Context, op Op, change func(*blackboard.State)
 			patience = time.Now().Add(settleTime)
 		}
 		if !f.settled(ctx, patience) {
-			// sometimes: the file stays unreadable for as long as a writer waits for it
 			return err
 		}
 	}
@@ -49,7 +48,6 @@ func (f *File) settled(ctx context.Context, until time.Time) bool {
 		case <-tick.C:
 		}
 		if _, err := f.read(); err == nil {
-			// sometimes: what could not be parsed is whole a moment later
 			return true
 		}
 	}
@@ -72,7 +70,6 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 	}
 	before, previous, edited, rec, err := f.compareCommitted(read)
 	if op.Adopt && isForgery(err) {
-		// sometimes: a person vouches for an approval that no verb made
 		before, previous, edited, err = read, f.written(rec), rec.SHA256 != "", nil
 	}
 	if err != nil {
@@ -94,7 +91,6 @@ func (f *File) write(ctx context.Context, op Op, change func(*blackboard.State) 
 		return err
 	}
 	if edited {
-		// sometimes: a write takes in an edit by hand
 		entries = append([]blackboard.Entry{f.handEdit(before.base, previous)}, entries...)
 	}
 	putBack, err := f.putBack(before, refused)
@@ -177,11 +173,9 @@ func (f *File) repair(revision int) error {
 		return err
 	}
 	if repaired.Any() {
-		// sometimes: a writer repairs the journal that another one left
 		f.o.Alert(blackboard.AlertJournalRepaired, repaired.String())
 	}
 	if repaired.Ahead > 0 {
-		// sometimes: entries of a state that is lost are kept aside
 		f.o.Alert(blackboard.AlertStateWentBack, repaired.String())
 	}
 	return nil
@@ -197,7 +191,6 @@ func (r *rules) validated(before *version, previous, after *blackboard.State, ch
 		}
 	}
 	if len(refused) > 0 {
-		// sometimes: an edit by hand breaks a rule, and the next write is refused
 		return nil, &InvalidError{Path: r.o.Path, Violations: refused}
 	}
 	after.Revision++
@@ -213,7 +206,6 @@ func (r *rules) validated(before *version, previous, after *blackboard.State, ch
 	}
 	refused = append(refused, r.newOrTouched(before.base, previous, after, changes)...)
 	if len(refused) > 0 {
-		// sometimes: what a write would make cannot be decoded
 		return nil, &InvalidError{Path: r.o.Path, Violations: locate(before.doc, refused)}
 	}
 	return &version{doc: doc, base: state(doc, before.base)}, nil
@@ -275,7 +267,6 @@ func (f *File) replace(before, next *version, rec record) (chainEnd, error) {
 	f.o.At("W7")
 	// An editor does not know the lock: what it saved since the file was read would be lost. The caller reads again and repeats the change.
 	if f.moved(before) {
-		// sometimes: a hand edit in the middle of a write
 		staged.Discard()
 		return chainEnd{}, errMoved
 	}
@@ -319,10 +310,8 @@ func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 			return nil, err
 		}
 		if m := f.mergeOld(v, rec); m.err == nil {
-			// sometimes: a reader sees an edit of an old state merged with the newer one
 			v = m.result
 		} else if m.theirs != nil {
-			// sometimes: an edit of an old state cannot be merged, and readers keep the newer one
 			v = m.theirs
 		}
 	}
@@ -339,7 +328,6 @@ func (f *File) View(ctx context.Context) (*blackboard.State, error) {
 		v, previous = previous, nil
 	}
 	if v.base.Revision > rec.Revision {
-		// sometimes: the record is behind the board: its writer was killed between the two
 		previous = nil
 	}
 	s, _ := f.taken(v, previous)

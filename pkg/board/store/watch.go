@@ -62,7 +62,6 @@ func (w *Watcher) Watch(ctx context.Context) <-chan struct{} {
 		watcher := w.events()
 		go func() {
 			if watcher == nil {
-				// sometimes: the system gives no events about files
 				w.watch(within, nil, nil)
 				return
 			}
@@ -160,7 +159,6 @@ func (w *Watcher) watch(ctx context.Context, events <-chan fsnotify.Event, errs 
 			if !ok {
 				errs = nil
 			} else {
-				// sometimes: events were lost, and the file is looked at
 				signal()
 			}
 		case <-ticker.C:

@@ -10,7 +10,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// The cases of specs/protocol.md#15 about claims, as far as the state shows them.
+// The cases about claims, as far as the state shows them.
 
 func TestP040AClaim(t *testing.T) {
 	t.Parallel()

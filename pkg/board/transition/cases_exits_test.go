@@ -9,7 +9,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// The cases of specs/protocol.md#15 about holds, releases and starting again.
+// The cases about holds, releases and starting again.
 
 func TestP107AHoldChangesNoStatus(t *testing.T) {
 	t.Parallel()

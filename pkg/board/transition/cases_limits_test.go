@@ -8,7 +8,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// The cases of specs/protocol.md#15 about limits and ways out.
+// The cases about limits and ways out.
 
 func TestP100TheIterationsAreLimited(t *testing.T) {
 	t.Parallel()

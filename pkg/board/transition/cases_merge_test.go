@@ -9,7 +9,7 @@ import (
 	"liza/pkg/board/blackboard/audit"
 )
 
-// The cases of specs/protocol.md#15 about merges and figures, as far as the state shows them.
+// The cases about merges and figures, as far as the state shows them.
 
 func TestMerges(t *testing.T) {
 	t.Parallel()

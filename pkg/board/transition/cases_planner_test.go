@@ -7,7 +7,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// The cases of specs/protocol.md#15 about the planner, completion and decisions.
+// The cases about the planner, completion and decisions.
 
 func TestP131AnUnchangedTriggerLaunchesThePlannerThreeTimes(t *testing.T) {
 	t.Parallel()

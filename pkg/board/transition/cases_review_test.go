@@ -10,7 +10,7 @@ import (
 	"liza/pkg/board/blackboard/audit"
 )
 
-// The cases of specs/protocol.md#15 about review, as far as the state shows them.
+// The cases about review, as far as the state shows them.
 
 func TestP080P081AReviewIsClaimedByOne(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// The cases of specs/protocol.md#15 about submission, as far as the state shows them.
+// The cases about submission, as far as the state shows them.
 
 func TestSubmitRefusesWhatIsNoFinishedWork(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// The cases of specs/protocol.md#15 about tasks and dependencies.
+// The cases about tasks and dependencies.
 
 func TestP025ATaskWaitsForItsDependencies(t *testing.T) {
 	t.Parallel()

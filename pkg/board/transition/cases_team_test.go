@@ -10,7 +10,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// The cases of specs/protocol.md#15 about registrations and runs.
+// The cases about registrations and runs.
 
 func TestP141P142ARegistrationIsExclusive(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
-// Guards that no case of specs/protocol.md#15 tells of.
+// Guards that no case tells of.
 func TestTheOtherGuards(t *testing.T) {
 	t.Parallel()
 	claim := func(change func(*Input)) func(b *board) error {

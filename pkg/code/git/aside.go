@@ -50,7 +50,6 @@ func (r *Repo) SetAside(ctx context.Context, id string, known []string, now time
 	if err != nil || branch == "" && tree == "" {
 		return Aside{}, err
 	}
-	// sometimes: a worktree that git cannot read is set aside
 	out := Aside{Path: s.lostPath(id, now), Why: cmp.Or(branch, tree)}
 	err = s.moveAside(id, out.Path, branch != "")
 	if tip, _ := s.tip(ctx, TaskBranch(id)); err == nil && branch != "" && tip != "" { // it is packed, perhaps at an older commit

@@ -70,7 +70,6 @@ func (s *session) saveCommit(ctx context.Context, w Work, commit string) (ref st
 	}
 	for _, one := range all {
 		if one.Commit == commit {
-			// sometimes: a lost commit is saved already
 			return one.Ref, false, nil
 		}
 	}
@@ -89,7 +88,6 @@ func (s *session) saveContent(ctx context.Context, w Work, held holding) (ref st
 		return "", false, err
 	}
 	if one, found := held.savedIn(all); found {
-		// sometimes: unsaved work is saved already
 		return one.Ref, false, nil
 	}
 	var parents []string
@@ -126,7 +124,6 @@ func (r *Repo) Keep(ctx context.Context, name, commit, head string) (ref string,
 	}
 	defer s.unlock()
 	if why, err := s.torn(ctx, []string{head}, commit); head != "" && (err != nil || why != "") {
-		// sometimes: a commit that git cannot read is not kept
 		return "", err
 	}
 	if there, err := s.CommitExists(ctx, commit); err != nil || !there {

@@ -46,11 +46,9 @@ func (e oddError) Error() string { return e.text }
 // oddOr separates problems of the work of a run, as why, from errors of the machine.
 func oddOr(err error) (why string, _ error) {
 	if odd, ok := errors.AsType[oddError](err); ok {
-		// sometimes: commits of a run are odd, and are refused
 		return odd.text, nil
 	}
 	if odd, ok := errors.AsType[*helpError](err); ok {
-		// sometimes: objects of a run are unsound
 		return unsoundObjects + odd.text, nil
 	}
 	return "", err
@@ -138,7 +136,6 @@ func (in *incoming) commits(ctx context.Context) (line [][]string, err error) {
 func (in *incoming) history(ctx context.Context, commits [][]string) (string, error) {
 	r := in.repo
 	if stray := strayOf(commits); stray != "" {
-		// sometimes: a commit of a run has a stray parent
 		return stray, nil
 	}
 	there := false
@@ -162,7 +159,6 @@ func (in *incoming) history(ctx context.Context, commits [][]string) (string, er
 		return unsoundBy("rev-list", err)
 	}
 	if strings.TrimSpace(out) != strconv.Itoa(len(commits)) {
-		// sometimes: commits of a run are of another task
 		return "it has commits of another task's branch", nil
 	}
 	return "", nil
@@ -176,11 +172,9 @@ func (in *incoming) unpack(ctx context.Context, pack *os.File) (string, error) {
 	}
 	head := make([]byte, 12)
 	if _, err := pack.ReadAt(head, 0); err != nil || !bytes.HasPrefix(head, []byte("PACK")) {
-		// sometimes: a run gave no pack
 		return unsoundObjects + "there is no pack of them", nil
 	}
 	if info, err := pack.Stat(); err != nil || info.Size() > r.mostTaken() {
-		// sometimes: the objects of a run are too large
 		return fmt.Sprintf("it has more than %d MB of objects", r.mostTaken()>>20), err
 	}
 	args := []string{"index-pack", "--strict", "--stdin", "--fix-thin"}
@@ -250,10 +244,8 @@ func (in *incoming) measured(ctx context.Context) (why string, err error) {
 		all += min(size, in.repo.mostTaken()+1)
 		switch {
 		case kind != "blob" && size > mostOfTree:
-			// sometimes: a tree or commit of a run is too large
 			return fmt.Sprintf("its %s %.9s has more than %d MB", kind, name, mostOfTree>>20), nil
 		case all > in.repo.mostTaken():
-			// sometimes: the commits of a run are too large when unpacked
 			return fmt.Sprintf("its commits have more than %d MB", in.repo.mostTaken()>>20), nil
 		}
 	}
@@ -292,13 +284,10 @@ func (in *incoming) extent() (why string, err error) {
 	case err != nil:
 		return oddOr(err)
 	case more.files > mostFiles:
-		// sometimes: a run adds too many files
 		return fmt.Sprintf("it adds more than %d files", mostFiles), nil
 	case more.bytes > float64(most):
-		// sometimes: the files of a run are too large
 		return fmt.Sprintf("its files have %d MB more than those of its base", most>>20), nil
 	case more.path > mostPath:
-		// sometimes: the path of a run's file is too long
 		return fmt.Sprintf("the path of a file has more than %d bytes", mostPath), nil
 	}
 	return "", nil
@@ -376,7 +365,6 @@ func (m *measure) whole(e entry, depth int) (p part, err error) {
 		size, err := m.size(e.object)
 		return part{files: 1, bytes: float64(size)}, err
 	case depth > mostPath/2:
-		// sometimes: the folders of a run are too deep
 		return p, oddError{fmt.Sprintf("the path of a file has more than %d bytes", mostPath)}
 	default:
 		if p, known = m.seen[e.object]; known {
@@ -405,7 +393,6 @@ func (m *measure) entries(tree string) (list []entry, err error) {
 		case !ok || len(rest) < width:
 			return nil, oddError{fmt.Sprintf("its tree %.9s is broken off", tree)}
 		case len(name) > mostName:
-			// sometimes: the name of a run's file is too long
 			return nil, oddError{fmt.Sprintf("the name of a file has more than %d bytes", mostName)}
 		}
 		list, text = append(list, entry{strings.TrimLeft(mode, "0"), name, hex.EncodeToString([]byte(rest[:width]))}), rest[width:]

@@ -102,7 +102,6 @@ func (j *providing) look(ctx context.Context) (err error) {
 	}
 	j.valid = j.adminDir(j.got.Path) != ""
 	if !j.valid && exists(j.got.Path) {
-		// sometimes: something else lies where the worktree belongs
 		if err := j.moveAway(); err != nil {
 			return err
 		}
@@ -111,7 +110,6 @@ func (j *providing) look(ctx context.Context) (err error) {
 		return err
 	}
 	if !j.valid && j.entry != nil {
-		// sometimes: git knows a worktree that is not there
 		if err := j.dropFolder(ctx, j.got.Path, j.entry); err != nil {
 			return err
 		}
@@ -141,7 +139,6 @@ func (j *providing) keep(ctx context.Context) error {
 	admin := j.adminDir(j.got.Path)
 	j.unblock(ctx, filepath.Join(admin, "index.lock"), filepath.Join(admin, "HEAD.lock"))
 	if j.entry != nil && claimOf(j.entry.LockReason, j.ID) != "" {
-		// sometimes: the claim of a killed process on a worktree is ended
 		if err := j.unlockEntry(ctx, j.got.Path); err != nil {
 			return err
 		}
@@ -151,7 +148,6 @@ func (j *providing) keep(ctx context.Context) error {
 		return err
 	}
 	if branch != j.got.Branch {
-		// sometimes: a worktree is on another branch than its task's
 		at := "detached"
 		if branch != "" {
 			at = "on branch " + branch
@@ -192,7 +188,6 @@ func (j *providing) recover(ctx context.Context) error {
 		}
 	}
 	if newest != "" {
-		// sometimes: lost work is found in the attic
 		j.got.Recovered = true
 		return j.add(ctx, newest, true)
 	}
@@ -269,7 +264,6 @@ func (j *providing) add(ctx context.Context, start string, newBranch bool) error
 			_ = j.dropFolder(clean, j.got.Path, entry)
 		}
 		if newBranch {
-			// sometimes: the branch of a worktree that could not be made is deleted
 			_ = j.deleteBranch(clean, j.ID)
 		}
 		return err
@@ -287,7 +281,6 @@ func (j *providing) setTornLockAside(ctx context.Context) error {
 	if !j.valid || j.entry == nil || !j.entry.Locked || !tornLink([]byte(j.entry.LockReason), claimReason(j.ID, "?", false)) || j.Keep && !unmade(j.adminDir(j.got.Path)) {
 		return nil
 	}
-	// sometimes: a lock without a reason is in the way of a claim
 	j.got.Lost = j.lostPath(j.ID, j.Now)
 	if err := j.moveAside(j.ID, j.got.Lost, false); err != nil {
 		return fmt.Errorf("cannot move the locked worktree in its place away: %w", err)

@@ -56,7 +56,6 @@ func (e *RemoteError) Error() string {
 	case e.Late:
 		return fmt.Sprintf("the remote %s did not answer: %s", e.Remote, e.Words)
 	case e.Refused:
-		// sometimes: the remote refuses
 		return fmt.Sprintf("the remote %s refused: %s", e.Remote, e.Words)
 	}
 	return fmt.Sprintf("cannot %s the remote %s: %s", e.Doing, e.Remote, e.Words)
@@ -87,7 +86,6 @@ func (r *references) remotely(ctx context.Context, remote, doing string, args ..
 	case ctx.Err() != nil:
 		return out, err
 	case errors.Is(err, errLate):
-		// sometimes: the remote does not answer
 		return out, &RemoteError{Remote: remote, Doing: doing, Words: fmt.Sprintf("no answer within %s", limit), Late: true}
 	}
 	failed, ok := errors.AsType[*Error](err)
@@ -168,7 +166,6 @@ func (r *Repo) Fetch(ctx context.Context, remote string, commits ...string) erro
 	}
 	err := r.fetch(ctx, remote, missing)
 	if said, ok := errors.AsType[*RemoteError](err); ok && !said.Late && (strings.Contains(said.Words, "not our ref") || strings.Contains(said.Words, "unadvertised object")) {
-		// sometimes: a commit is on no branch of the remote
 		return fmt.Errorf("commit %s %w on the remote %s", strings.Join(missing, ", "), ErrNotFound, remote)
 	}
 	return err

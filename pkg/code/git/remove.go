@@ -61,7 +61,6 @@ func (s *session) drop(ctx context.Context, id string, proof Proof) error {
 		return fail(err)
 	}
 	if held.entry != nil && held.entry.Locked && claimOf(held.entry.LockReason, id) == "" {
-		// sometimes: a worktree that a person locked stays
 		return fail(fmt.Errorf("it is locked (%s); unlock it with git worktree unlock %s", cmp.Or(held.entry.LockReason, "no reason is given"), filepath.Join(worktreesDir, id)))
 	}
 	lost, err := s.unsaved(ctx, id, held, proof)
@@ -69,7 +68,6 @@ func (s *session) drop(ctx context.Context, id string, proof Proof) error {
 		return fail(err)
 	}
 	if len(lost) > 0 {
-		// sometimes: unsaved work keeps a worktree from being removed
 		return &UnsavedError{ID: id, Lost: lost}
 	}
 	if err := s.dropFolder(ctx, path, held.entry); err != nil {
@@ -100,7 +98,6 @@ func (s *session) unsaved(ctx context.Context, id string, held holding, proof Pr
 			return nil, err
 		}
 		if count > 0 {
-			// sometimes: commits that nothing else holds are named
 			lost = append(lost, s.describe(ctx, commit, count))
 		}
 	}
@@ -152,7 +149,6 @@ func (s *session) branchFree(ctx context.Context, id, path string) error {
 	}
 	for _, one := range all {
 		if one.Branch == TaskBranch(id) && !one.Prunable && one.Path != path && one.Path != realPath(path) {
-			// sometimes: the branch is checked out in another folder
 			return fmt.Errorf("branch %s is checked out in %s; switch it to another branch", one.Branch, one.Path)
 		}
 	}

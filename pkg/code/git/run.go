@@ -85,7 +85,6 @@ func (r *runner) start(ctx context.Context, c call, options, variables []string)
 	cmd.WaitDelay = killGrace
 	err := cmd.Run()
 	if cmd.Process != nil && ctx.Err() != nil && err != nil {
-		// sometimes: git is stopped with what it started
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the sweep: filters that ignored TERM
 	}
 	if stdout.full {
@@ -131,13 +130,11 @@ func explain(ctx context.Context, c call, err error, stderr string) error {
 		return stopped(ctx, "git "+c.args[0])
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		// sometimes: git is not on this machine
 		return fmt.Errorf("cannot find the git command: %w", ErrVersion)
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		failed := &Error{Args: c.args, Dir: c.dir, ExitCode: exit.ExitCode(), Stderr: stderr}
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && slices.Contains([]syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT}, status.Signal()) {
-			// sometimes: git crashes of what it reads
 			failed.ExitCode, failed.Stderr = 128+int(status.Signal()), stderr+"fatal: git crashed: "+status.Signal().String() // of what it read
 		}
 		return failed

@@ -45,7 +45,6 @@ func (s *session) change(ctx context.Context, c call) (string, error) {
 		select {
 		case <-again.C:
 		case <-giveUp.C:
-			// sometimes: a lock of git stays busy
 			return out, fmt.Errorf("%w; the lock file stays: %v", err, busy)
 		case <-ctx.Done():
 			return out, stopped(ctx, "git "+c.args[0])
@@ -89,7 +88,6 @@ func (s *session) clearStale(ctx context.Context, path string) error {
 		return nil
 	}
 	if err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
-		// sometimes: a lock of git changes while it is looked at
 		return fmt.Errorf("%s is in use", path)
 	}
 	if err := os.Remove(path); err != nil {
@@ -97,7 +95,6 @@ func (s *session) clearStale(ctx context.Context, path string) error {
 	}
 	s.removed = append(s.removed, path)
 	if s.OnLockRemoved != nil {
-		// sometimes: a lock that a killed git left is removed
 		s.OnLockRemoved(path)
 	}
 	return nil

@@ -48,7 +48,6 @@ func (f *Folder) takeOver(ctx context.Context, t Taking, last bool) (Taken, erro
 	}
 	if out.Commit, err = p.ref(branches + TaskBranch(t.Task)); err != nil {
 		if out.Branch == TaskBranch(t.Task) {
-			// sometimes: the branch of a killed run's folder cannot be read
 			out.Refused = fmt.Sprintf("its branch %s cannot be read: %v", out.Branch, err)
 		}
 		return out, nil
@@ -61,7 +60,6 @@ func (f *Folder) takeOver(ctx context.Context, t Taking, last bool) (Taken, erro
 	case f.record.Tip:
 		return out, nil
 	case own: // who took it over was killed before the index had it
-		// sometimes: a take-over was killed before the index had it
 		s, err := f.repo.lock(ctx)
 		if err != nil {
 			return fail(err)
@@ -114,13 +112,11 @@ func (f *Folder) move(ctx context.Context, t Taking, in *incoming, own string, o
 		if further, err := s.IsAncestor(ctx, own, in.tip); err != nil {
 			return err
 		} else if !further {
-			// sometimes: the branch moved while a run worked in its folder
 			out.Refused = fmt.Sprintf("branch %s was moved to %.9s meanwhile", TaskBranch(t.Task), own)
 		}
 	}
 	switch {
 	case t.Late, out.Refused != "" && in.last:
-		// sometimes: refused or late commits are saved
 		out.Attic, _, err = s.saveCommit(ctx, Work{ID: t.Task, Integration: own}, in.tip)
 		return err
 	case out.Refused != "":
@@ -174,7 +170,6 @@ func (r *Repo) Left(ctx context.Context, task, agent string) (string, error) {
 	if there, err := r.CommitExists(ctx, out.Head); err != nil {
 		return "", err
 	} else if !there {
-		// sometimes: a run's HEAD is at a commit of no branch
 		in := f.other(out.Head)
 		if _, err := f.fetch(ctx, p, in); err != nil || !in.sound {
 			return "", err
@@ -357,7 +352,6 @@ func (s *session) putBack(ctx context.Context, w Work, commit string, back Back)
 			return fail(err)
 		}
 		if len(left) == 0 {
-			// sometimes: the worktree is as it was handed in
 			return back, nil
 		}
 	}
@@ -373,7 +367,6 @@ func (s *session) pointAt(ctx context.Context, w Work, commit string) error {
 	}
 	tip, err := s.tip(ctx, TaskBranch(w.ID))
 	if err == nil && tip != commit {
-		// sometimes: the branch of a reviewed task is put back
 		err = s.setRef(ctx, branches+TaskBranch(w.ID), commit, tip)
 	}
 	return err
@@ -391,13 +384,11 @@ func (r *Repo) differs(ctx context.Context, w Work, commit string) (changes []st
 	}
 	for _, at := range []string{tip, facts.Head, cmp.Or(w.Left, commit)} {
 		if at != commit {
-			// sometimes: HEAD of a reviewed worktree has moved
 			changes = append(changes, fmt.Sprintf("HEAD is %.9s, not %.9s", at, commit))
 			break
 		}
 	}
 	if facts.Branch != TaskBranch(w.ID) {
-		// sometimes: a reviewed worktree is on another branch
 		at := "no branch"
 		if facts.Branch != "" {
 			at = facts.Branch

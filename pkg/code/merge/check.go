@@ -55,18 +55,15 @@ func (j *job) check(ctx context.Context, candidate string) (failed, log string, 
 		names := strings.Join(slices.Sorted(maps.Keys(changed)), ", ")
 		switch {
 		case before == nil: // it may have been a neighbour
-			// sometimes: checks changed tracked files, and run once more
 			j.warn("tracked files of %s changed while the checks of %s ran: %s; they run once more in a fresh checkout", j.rel(path), j.name, names)
 			before = changed
 			if err := j.clearCheck(ctx, path); err != nil {
 				return "", "", err
 			}
 		case maps.Equal(before, changed):
-			// sometimes: checks change tracked files in the same way each time
 			j.warn("the checks of %s change tracked files: %s; what worktree.setup changes is expected, so do it there", j.name, names)
 			return failed, j.rel(file), nil
 		default:
-			// sometimes: something else writes where checks run
 			return "", "", fmt.Errorf("cannot trust the checks of %s: tracked files of %s changed twice while they ran, not in the same way: %s; "+
 				"something else writes there, or the checks do: stop it, then try again", j.name, j.rel(path), names)
 		}
@@ -151,10 +148,8 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		}
 		switch {
 		case r.TimedOut:
-			// sometimes: a check does not end in time
 			return fmt.Sprintf("%q did not end within %s", shell, limit), expected, nil
 		case r.Err != nil:
-			// sometimes: a check cannot be run at all
 			return "", nil, fmt.Errorf("cannot run the check %q of %s: %w", shell, j.name, r.Err)
 		case r.ExitCode != 0:
 			return exitOf(shell, r) + broken + r.Unreached(), expected, nil

@@ -172,7 +172,6 @@ func (m *Merger) update(ctx context.Context, op string, change func(*blackboard.
 func again[T any](round func() (T, error)) (T, error) {
 	r, err := round()
 	if errors.Is(err, git.ErrRefMoved) {
-		// sometimes: somebody moved the branch during a merge, and it is tried again
 		r, err = round()
 	}
 	return r, err
@@ -240,7 +239,6 @@ func (m *Merger) All(ctx context.Context) ([]Result, error) {
 		r, err := m.task(ctx, c.Task.ID)
 		var refused *transition.Refusal
 		if errors.As(err, &refused) {
-			// sometimes: a merge is refused and says why
 			r.Reason, r.Asked = refused.Message, refused.Guard == WaitsForChecks
 		} else if err != nil {
 			errs = append(errs, err)
@@ -356,7 +354,6 @@ func (m *Merger) remove(ctx context.Context, t *blackboard.Task, branch string, 
 		return fmt.Errorf("%w; it could not be saved: %v", unsaved, err)
 	}
 	if ref != "" && merged {
-		// sometimes: work after the submission is saved when its task is merged
 		err := m.update(ctx, "merge", func(s *blackboard.State, _ transition.Actor) error {
 			transition.AddAnomalyOnce(s, t.ID, blackboard.AnomalyLateWork, "work after the submission, saved as "+ref, m.Now())
 			return nil
@@ -387,7 +384,6 @@ func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 	if err := j.remove(ctx, j.task, j.branch, true); err != nil {
 		j.warn("cannot remove the worktree of %s: %v", j.task.ID, err)
 		if unsaved := new(git.UnsavedError); errors.As(err, &unsaved) && j.Unsaved != nil {
-			// sometimes: a worktree with unsaved work stays
 			j.Unsaved(unsaved)
 		}
 	}
@@ -458,7 +454,6 @@ func (m *Merger) takeTurn(waiting, ctx context.Context) (term int, err error) {
 		}
 		select {
 		case <-waiting.Done():
-			// sometimes: the turn to merge stays with another host for too long
 			return 0, &TurnError{*held}
 		case <-time.After(turnPoll):
 		}
@@ -481,7 +476,6 @@ func (m *Merger) keepTurn(ctx context.Context, term int, stop context.CancelCaus
 		kept := false
 		err := m.write(ctx, "merge turn", func(s *blackboard.State) error {
 			if kept = transition.KeepTurn(s, term, turnLength, m.Now()); !kept {
-				// sometimes: the turn to merge was lost while it was in use
 				return store.ErrUnchanged
 			}
 			return nil
@@ -490,7 +484,6 @@ func (m *Merger) keepTurn(ctx context.Context, term int, stop context.CancelCaus
 		case err == nil && kept:
 			renewed = at
 		case err == nil || time.Since(renewed) > turnLength*3/4:
-			// sometimes: a merge is ended because its turn is over
 			stop(errTurnOver)
 			return
 		}

@@ -59,7 +59,6 @@ func (m *Merger) begin(ctx context.Context, name string) (*mover, error) {
 	case err != nil:
 		return nil, err
 	case f.Tip == "" || s.ForeignTip(f.Tip):
-		// sometimes: somebody else moved the integration branch, and a merge waits
 		return nil, refused(blackboard.DecideTip(f.Tip), "%s", blackboard.MovedText(s, f.Tip))
 	}
 	return v, nil
@@ -88,7 +87,6 @@ func (v *mover) merged(ctx context.Context, theirs string, forward bool) (string
 	}
 	candidate, err := v.candidate(ctx, theirs, v.message())
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
-		// sometimes: a move of the branch has a conflict
 		err = &MoveError{What: v.title, Reason: "conflict", Files: conflict.Files}
 	}
 	return candidate, err
@@ -104,7 +102,6 @@ func (v *mover) move(ctx context.Context, candidate string) (moved string, err e
 	if failed, log, err := v.try(ctx, candidate); err != nil {
 		return "", err
 	} else if failed != "" {
-		// sometimes: checks of a move of the branch fail
 		return "", &MoveError{What: v.title, Reason: "checks", Check: failed, Log: log}
 	}
 	if len(v.unverified) > 0 && candidate != v.intent.Base { // a commit of the base branch stays what it is
@@ -145,7 +142,6 @@ func (m *Merger) converge(ctx context.Context) error {
 	}
 	ours := tip == i.Commit && !s.ForeignTip(tip)
 	if !ours && tip != s.Tip() {
-		// sometimes: the branch is where neither the intent nor the board has it
 		return nil
 	}
 	// The candidate goes first: anyone who finds no intent has nothing else to look for.
@@ -154,10 +150,8 @@ func (m *Merger) converge(ctx context.Context) error {
 	}
 	err = m.update(ctx, i.Kind, func(s *blackboard.State, _ transition.Actor) error {
 		if ours {
-			// sometimes: the move of a killed process is finished
 			transition.FinishMove(s, m.Now())
 		} else {
-			// sometimes: the move of a killed process did not happen
 			transition.CancelMove(s)
 		}
 		return nil
@@ -206,7 +200,6 @@ func (m *Merger) CleanUp(ctx context.Context) error {
 	unlock, err := m.lockHere(ctx, cleanUpWait) // nothing is moved, so no turn is needed
 	var held *safefile.HeldError
 	if errors.As(err, &held) {
-		// sometimes: another process cleans up
 		return nil
 	}
 	if err != nil {
@@ -227,7 +220,6 @@ func (m *Merger) CleanUp(ctx context.Context) error {
 		err := m.remove(ctx, t, left.branch, t.Status == blackboard.Merged)
 		var unsaved *git.UnsavedError
 		if errors.As(err, &unsaved) {
-			// sometimes: a clean-up leaves a worktree with unsaved work
 			m.warn("%v", err)
 			if m.Unsaved != nil {
 				m.Unsaved(unsaved)
@@ -261,11 +253,9 @@ func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 	found := map[string]bool{}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".removed-") {
-			// sometimes: a removal that was killed is ended
 			l.removals = true
 		}
 		if strings.HasPrefix(e.Name(), ".check-") {
-			// sometimes: the checkout of a killed check is found
 			l.checks = append(l.checks, filepath.Join(m.Repo.Root(), ".worktrees", e.Name()))
 		}
 		found[git.TaskBranch(e.Name())] = true
@@ -291,7 +281,6 @@ func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 			left = err == nil
 		}
 		if left {
-			// sometimes: what a killed merge left of a task is found
 			l.tasks = append(l.tasks, t)
 		}
 	}

@@ -32,7 +32,6 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 	}
 	// Not an error: who asks for a merge twice, or after a crash, gets the same answer.
 	if j.task != nil && j.task.Status == blackboard.Merged {
-		// sometimes: a merge finds its task merged already
 		j.result.MergeCommit, j.result.Already = j.task.MergeCommit, true
 		return j, nil, nil
 	}
@@ -57,7 +56,6 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 	// Before the commit is looked at: an interrupted merge ends here, also when the reviewed commit is gone since.
 	if commit, contained, err := j.contained(ctx); err != nil || contained {
 		if err == nil {
-			// sometimes: the work is on the branch already: an intent is ended without another merge
 			_, err = j.finish(ctx, commit, j.old)
 		}
 		return j, nil, err
@@ -67,7 +65,6 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 	}
 	// Now, and not only at the approval: the rules, or the branch that the change is compared with, may be others since.
 	if asked, err := j.askAgain(ctx); err != nil || asked {
-		// sometimes: approvals are no longer enough at the moment of the merge
 		return j, nil, err
 	}
 	if err := j.lookAtReview(ctx); err != nil {
@@ -101,14 +98,12 @@ func (j *job) usable(ctx context.Context) error {
 	if there, err := j.Repo.CommitExists(ctx, t.ReviewCommit); err != nil {
 		return err
 	} else if !there {
-		// sometimes: the approved commit is lost
 		_, err := j.fail(ctx, Result{Reason: "commit_lost"})
 		return err
 	}
 	// what was submitted was looked at then; what is on the board now may be another commit
 	why, err := j.Repo.Unsound(ctx, git.Line{ID: t.ID, Commit: t.ReviewCommit, Known: []string{j.old, t.Merges}})
 	if err == nil && why != "" {
-		// sometimes: git's own check does not accept the approved commits
 		_, err = j.fail(ctx, Result{Reason: "unsound", Check: why})
 	}
 	return err
@@ -205,7 +200,6 @@ func (j *job) contained(ctx context.Context) (commit string, yes bool, err error
 	// The branch has moved before the board was told (M8): the intent names the commit, so nothing is merged twice.
 	if i := t.MergeIntent; i != nil && i.Commit != "" {
 		if has, err := j.reachable(ctx, i.Commit); err != nil || has {
-			// sometimes: the intent of a merge is found on the branch
 			j.countDrift(ctx, i.Old)
 			return i.Commit, has, err
 		}
@@ -243,7 +237,6 @@ func (j *job) countDrift(ctx context.Context, old string) {
 func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error) {
 	candidate, err := j.candidate(ctx, j.task.ReviewCommit, j.message())
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
-		// sometimes: a merge has a conflict
 		return j.fail(ctx, Result{Reason: "conflict", Files: conflict.Files})
 	}
 	if err != nil {
@@ -256,7 +249,6 @@ func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error
 		}
 		return j.result, err
 	} else if failed != "" {
-		// sometimes: the checks of a merge fail
 		return j.fail(ctx, Result{Reason: "checks", Check: failed, Log: log})
 	}
 	j.unverified = append(j.unverified, j.reviewed...)
@@ -326,7 +318,6 @@ func (j *job) try(ctx context.Context, candidate string) (failed, log string, er
 	}
 	first, before := failed, log
 	if failed, log, err = j.checked(ctx, candidate); err == nil && failed == "" {
-		// sometimes: a check that failed passes when it runs again
 		err = j.noteFlaky(ctx, j.task, first, before, log)
 	}
 	return failed, log, err

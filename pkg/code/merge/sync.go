@@ -57,7 +57,6 @@ func (m *Merger) syncOnce(ctx context.Context, from, base string, dry bool) (Syn
 		out.Status = SyncWould
 		var conflict *git.ConflictError
 		if err := m.Repo.TryMerge(ctx, v.old, base); errors.As(err, &conflict) {
-			// sometimes: a rehearsed sync has a conflict
 			return out, &MoveError{What: v.title, Reason: "conflict", Files: conflict.Files}
 		} else if err != nil {
 			return out, err
@@ -70,7 +69,6 @@ func (m *Merger) syncOnce(ctx context.Context, from, base string, dry bool) (Syn
 	if why, err := m.Repo.Whole(ctx, base, v.old); err != nil {
 		return out, err
 	} else if why != "" {
-		// sometimes: what git cannot read is to be synced
 		return out, refused(m.Repo.WriteAgain(ctx), "cannot merge %s, which git cannot read: %s", from, why)
 	}
 	if err := m.Repo.SyncLoose(""); err != nil {
@@ -108,7 +106,6 @@ func (m *Merger) againOnce(ctx context.Context, id string) (Result, error) {
 	case t == nil:
 		return r, refused("liza status", "no task '%s' is on the board", id)
 	case t.Status != blackboard.Merged || t.MergeCommit == "" || !t.ChangesFiles():
-		// sometimes: work that is not merged is to be merged again
 		r.Status = t.Status
 		return r, refused("liza show "+id, "task %s is %s; merging again needs MERGED work", id, t.Status)
 	}
@@ -117,7 +114,6 @@ func (m *Merger) againOnce(ctx context.Context, id string) (Result, error) {
 	if there, err := v.reachable(ctx, t.MergeCommit); err != nil {
 		return r, err
 	} else if there {
-		// sometimes: work that is on the branch is to be merged again
 		return r, refused("liza show "+id, "the work of %s is on %s already, as %.9s", id, v.branch, t.MergeCommit)
 	}
 	work, err := v.work(ctx)

@@ -74,7 +74,6 @@ func (m *Merger) inTrains(ctx context.Context) ([]Result, error) {
 		y.enlist(ctx, waiting)
 		err = y.run(ctx)
 		if errors.Is(err, git.ErrRefMoved) && moved < maxTrains {
-			// sometimes: somebody moved the branch under a train, and another train begins
 			moved++
 			err = nil
 		}
@@ -138,7 +137,6 @@ func (y *journey) enlist(ctx context.Context, members []member) {
 			y.commits[attempt{}.name()] = y.base
 		}
 		if j.old != y.commits[attempt{line: y.merged}.name()] {
-			// sometimes: the branch moved while the cars of a train were looked at
 			continue // the branch was moved just now: the next train takes it
 		}
 		if changes, err := y.Repo.ChangedFiles(ctx, j.task.BaseCommit, j.task.ReviewCommit); err == nil { // only the order rests on it
@@ -190,15 +188,12 @@ func (y *journey) run(ctx context.Context) (err error) {
 				return err
 			}
 		case blame:
-			// sometimes: a task is found to break those that come with it
 			y.did(d)
 		case reject:
-			// sometimes: a task of a train is rejected
 			if err := y.reject(ctx, d); err != nil {
 				return err
 			}
 		case skip:
-			// sometimes: a task is left out of its train
 			y.did(d)
 			y.report(y.jobs[d.task].result, y.faults[y.seen[attempt{line: y.merged}.with(d.task).name()]])
 		case check:
@@ -265,7 +260,6 @@ func (y *journey) start(ctx context.Context, attempts []attempt) (again bool) {
 	busy := map[*sight]bool{}
 	for _, c := range y.running {
 		if !useful[c.sight] && !c.stopped {
-			// sometimes: a check whose result is of no use any more is stopped
 			c.stopped = true
 			c.stop()
 		}
@@ -293,7 +287,6 @@ func (y *journey) look(ctx context.Context, a attempt) *sight {
 	}
 	s, err := y.build(ctx, a)
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
-		// sometimes: tasks of a train conflict
 		s = &sight{conflict: append([]string{}, conflict.Files...)}
 	} else if err != nil {
 		s = &sight{void: true}
@@ -322,7 +315,6 @@ func (y *journey) build(ctx context.Context, a attempt) (*sight, error) {
 	if s == nil {
 		s = new(sight)
 		if y.Known != nil && y.Known(ctx, commit) {
-			// sometimes: the checks of this tree have passed before
 			s.ran, s.passed = 1, true
 		}
 		y.trees[tree] = s
@@ -360,7 +352,6 @@ func (y *journey) end(ctx context.Context, e checked) {
 	case c.stopped || ctx.Err() != nil:
 		return // what it says may be of its end
 	case e.err != nil:
-		// sometimes: the check of a car cannot be run
 		c.sight.void, y.faults[c.sight] = true, e.err
 		return
 	}
@@ -370,7 +361,6 @@ func (y *journey) end(ctx context.Context, e checked) {
 	c.sight.passed, c.sight.excused = e.failed == "", e.excused
 	switch {
 	case c.sight.passed && c.sight.ran > 1:
-		// sometimes: the check of a car fails and then passes
 		if err := y.noteFlaky(ctx, y.jobs[e.task].task, before.failed, before.log, e.log); err != nil {
 			y.warn("cannot record that the checks of %s are flaky: %v", e.task, err)
 		}
@@ -391,7 +381,6 @@ func (y *journey) land(ctx context.Context, d decision) (goOn bool, err error) {
 	}
 	commit := y.commits[a.name()]
 	if j.old != y.commits[a.before().name()] || j.task.ReviewCommit != built.task.ReviewCommit || j.message() != built.message() {
-		// sometimes: the approval changed while the train was checked
 		return false, fmt.Errorf("cannot merge %s: the branch or the approval changed meanwhile: %w", d.task, git.ErrRefMoved)
 	}
 	if err := j.setCandidate(ctx, commit); err != nil {
@@ -410,7 +399,6 @@ func (y *journey) land(ctx context.Context, d decision) (goOn bool, err error) {
 	j.at("M6")
 	r, err := j.move(ctx, commit, *facts)
 	if errors.Is(err, git.ErrRefMoved) {
-		// sometimes: the branch moved at the moment of the merge
 		return false, err
 	}
 	y.report(r, err)
@@ -438,7 +426,6 @@ func (y *journey) reject(ctx context.Context, d decision) error {
 		return err
 	}
 	if t := now.Task(d.task); t == nil || t.ReviewCommit != built.task.ReviewCommit || t.ClaimSeq != built.task.ClaimSeq {
-		// sometimes: the task changed before its rejection
 		return fmt.Errorf("cannot merge %s: the task changed meanwhile: %w", d.task, git.ErrRefMoved)
 	}
 	y.report(built.fail(ctx, r))

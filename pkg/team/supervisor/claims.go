@@ -84,7 +84,6 @@ func (s *Supervisor) codeOne(soft, hard context.Context, st *blackboard.State) (
 		s.member.warn(about, "claim failed: %v", err)
 		if isSetup && bad.Times > 0 { // counted with the task: others may be claimed
 			if bad.Blocked {
-				// sometimes: a setup that failed too often blocks its task
 				s.member.warn(bad.Task, "blocked: its worktree could not be set up %d times in a row", bad.Times)
 				return true, waiting{}, nil
 			}
@@ -94,7 +93,6 @@ func (s *Supervisor) codeOne(soft, hard context.Context, st *blackboard.State) (
 			return true, waiting{}, nil
 		}
 		if failures == maxClaimFailures {
-			// sometimes: claims fail again and again
 			return false, waiting{}, gaveUp(fmt.Sprintf("%d claims failed in a row", failures+1), err)
 		}
 		if !sleep(hard, time.Second+rand.N(4*time.Second)) {

@@ -62,7 +62,6 @@ func (s *Supervisor) timedOut(ctx context.Context, u *unit, x *run) (next, error
 		return next{}, nil
 	}
 	if u.timeouts++; u.timeouts >= 2 {
-		// sometimes: a second run of an agent takes too long
 		return next{}, s.member.letGo(ctx, u, string(r.Outcome)+" twice in a row")
 	}
 	return next{again: true, wait: afterTimeout}, nil
@@ -270,7 +269,6 @@ func (s *Supervisor) panicked(ctx context.Context, failed *panicError) (waiting,
 		limit, window = st.Int("crash_limit"), st.Duration("crash_window")
 	}
 	if tooMany(s.panics, limit, window, s.Service.Board.Now()) {
-		// sometimes: a supervisor panics too often
 		return waiting{}, &GaveUp{Why: "too many crashes: " + failed.Error(), Next: "liza run"}
 	}
 	return waiting{why: failed.Error(), until: s.Service.Board.Now().Add(crashWaits.after(len(s.panics)))}, nil

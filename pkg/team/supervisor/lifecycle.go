@@ -122,11 +122,9 @@ func (s *Supervisor) beat(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case isLost(err) || isRefused(err):
-			// sometimes: the lease of an agent is lost
 			s.member.warn("", "the registration is lost: %v", err)
 			s.lease.end()
 		case s.lease.left(s.Service.Board.Now()) == 0:
-			// sometimes: the lease of an agent ends while the board cannot be reached
 			s.member.warn("", "the lease could not be renewed in time: %v", err)
 			s.lease.end()
 		}
@@ -389,7 +387,6 @@ func (s *Supervisor) waitOut(err error) (waiting, error) {
 		s.member.warn("", "waits for up to %s: %v", outageLimit, err)
 	}
 	if now.Sub(s.outage) >= outageLimit {
-		// sometimes: the board was away for too long
 		return waiting{}, fmt.Errorf("it lasted for %s: %w", outageLimit, err)
 	}
 	return waiting{until: now.Add(time.Second)}, nil

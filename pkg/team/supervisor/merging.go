@@ -161,7 +161,6 @@ func (g *merging) tellUnmerged(err error) {
 	waits, wrong := "", []string(nil)
 	for _, e := range all {
 		if held, ok := errors.AsType[*safefile.HeldError](e); ok {
-			// sometimes: another process merges
 			waits = fmt.Sprintf("waits for the merge of another process (pid %d)", held.Holder.PID)
 			continue
 		}

@@ -202,12 +202,10 @@ func (r *Reservation) note(orphans board.Orphans, s *blackboard.State, t *blackb
 		t.Status == blackboard.Claimed && t.FinishedRun(t.ClaimSeq) != nil
 	r.former = nil
 	if e := s.Agents[t.AssignedTo]; t.Status == blackboard.Claimed && sameRegistration(e, t.ClaimGeneration) {
-		// sometimes: the program of the former holder is stopped before a claim
 		r.former = orphans.OrphanOf(t.AssignedTo, e)
 	} else if t.Status == blackboard.Unclaimed { // the program of a claim that a person ended in the file
 		for id, e := range s.Agents {
 			if id != agent && e != nil && e.Role == blackboard.RoleCoder && e.Child != nil && e.Child.Task == t.ID {
-				// sometimes: the program of a claim that a person ended in the file is stopped
 				r.former = orphans.OrphanOf(id, e)
 			}
 		}
@@ -247,7 +245,6 @@ func (v *Service) claimFailed(ctx context.Context, r *Reservation, cause error) 
 	err := v.Board.UpdateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
 		// Somebody else has it: the reservation had lapsed, and theirs stays.
 		if !transition.CancelReserve(s, task, a) {
-			// sometimes: a reservation is gone before it is given back
 			return nil
 		}
 		// The registration was for this claim only: nobody would ever take it back.
@@ -256,7 +253,6 @@ func (v *Service) claimFailed(ctx context.Context, r *Reservation, cause error) 
 		}
 		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(v.Board.Now()), Agent: a.ID, Action: blackboard.ActionClaimFailed, Task: task, Detail: prose.FirstLine(cause.Error())})
 		if bad, ok := errors.AsType[*worktree.SetupError](cause); ok {
-			// sometimes: the setup of a worktree fails
 			var err error
 			bad.Times, err = transition.SetupFailed(s, task, transition.SystemActor(v.Board.Facts()), transition.Input{Reason: bad.Message, Tail: bad.Tail}, v.Board.Now())
 			bad.Blocked = s.Task(task).Status == blackboard.Blocked
@@ -361,7 +357,6 @@ func (v *Service) reviewOf(ctx context.Context, id string, take interface{ Need(
 			in.SpecHash, former = spec[t.SpecRef], v.Reviews.formerReviewer(s, t)
 		}
 		if take == nil && former != nil {
-			// sometimes: a former review is to be ended first
 			return board.NothingToDo("a former review of " + chosen + " is to be ended first")
 		}
 		if err := transition.ClaimReview(s, chosen, a, in, now); err != nil && !errors.Is(err, transition.ErrAlreadyDone) {
@@ -369,7 +364,6 @@ func (v *Service) reviewOf(ctx context.Context, id string, take interface{ Need(
 		}
 		t := s.Task(chosen)
 		if former != nil && (former.Agent != a.ID || former.Generation != t.ReviewingGeneration) {
-			// sometimes: the review of another agent has lapsed
 			if err := take.Need(former); err != nil {
 				return err
 			}

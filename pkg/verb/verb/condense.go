@@ -143,7 +143,6 @@ func (k Knowledge) Condensed(ctx context.Context, job *Condense, answer exitcmd.
 		return nil
 	})
 	if errors.Is(err, errChangedMeanwhile) {
-		// sometimes: entries changed while a summary was made
 		return k.notCondensed(ctx, job, "the entries are no longer those that were sent")
 	}
 	return "", err
@@ -196,7 +195,6 @@ func (k Knowledge) consolidate(ctx context.Context, job *Condense, exit *exitcmd
 		return nil
 	})
 	if errors.Is(err, errChangedMeanwhile) {
-		// sometimes: facts changed while they were condensed
 		return k.notCondensed(ctx, job, "the facts are no longer those that were sent")
 	}
 	return "", err

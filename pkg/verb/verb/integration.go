@@ -43,19 +43,16 @@ func (g Merges) RestoreIntegration(ctx context.Context, reason string) (integrat
 		if path, found, err := g.verbs.Board.Repo.CheckedOutAt(ctx, b.Branch); err != nil {
 			return err
 		} else if found {
-			// sometimes: the integration branch is checked out where it is to be restored
 			return board.Refuse("git -C "+path+" switch OTHER", "%s is checked out in %s; switch it to another branch", b.Branch, path)
 		}
 		if there, err := g.verbs.Board.Repo.CommitExists(ctx, b.Known); err != nil {
 			return err
 		} else if !there {
-			// sometimes: the commit to restore is gone
 			return board.Fail("liza integration accept", "cannot restore %s: commit %s is gone", b.Branch, blackboard.ShortCommit(b.Known))
 		}
 		if b.Tip != "" {
 			var err error
 			if b.Saved, err = g.verbs.Board.Repo.Keep(ctx, integration.KeptTips, b.Tip, b.Known); err != nil {
-				// sometimes: the tip of somebody else is saved before the branch is restored
 				return err
 			}
 		}

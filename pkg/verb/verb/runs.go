@@ -135,7 +135,6 @@ func (g Agents) Recover(ctx context.Context) ([]string, error) {
 	var stopped []board.Orphan
 	for _, o := range left {
 		if o.Child.PID != 0 && g.verbs.Board.Orphans().FormerBoot(s.Agents[o.Agent]) {
-			// sometimes: a run of a former boot is settled
 			stopped = append(stopped, o) // of a former boot: nothing of it can run
 		} else if err := g.verbs.Board.Orphans().Stop(ctx, o); err != nil {
 			did = append(did, err.Error())
@@ -149,7 +148,6 @@ func (g Agents) Recover(ctx context.Context) ([]string, error) {
 			now := g.verbs.Board.Now()
 			for _, o := range stopped {
 				if o.In(s) {
-					// sometimes: the board still names a process that was stopped
 					g.verbs.Board.Settle(s, o)
 				}
 			}
@@ -187,15 +185,12 @@ func (g Agents) dead(s *blackboard.State) (lapsed []string, left []board.Orphan)
 		}
 		lapses := transition.Lapse(s.Clone(), id, facts, now)
 		if lapses {
-			// sometimes: the registration of a dead agent lapses
 			lapsed = append(lapsed, id)
 		}
 		switch o := g.verbs.Board.Orphans().OrphanOf(id, e); {
 		case o != nil && (lapses || e.Child != nil):
-			// sometimes: the program of a dead supervisor is left over
 			left = append(left, *o)
 		case e.Child != nil && g.verbs.Board.Orphans().FormerBoot(e):
-			// sometimes: a run that a restart of the machine ended
 			left = append(left, board.Orphan{Agent: id, Generation: e.Generation, Child: *e.Child})
 		}
 	}
@@ -220,7 +215,6 @@ func (g Agents) Strays() (found []string) {
 		}
 		if g.verbs.Board.Proc.Running != nil {
 			if running, known := g.verbs.Board.Proc.Running(pid, 0); !known || running {
-				// sometimes: a file of a process that may still run stays
 				return
 			}
 		}

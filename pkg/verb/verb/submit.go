@@ -160,7 +160,6 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		out.Done, err = v.Board.Event(ctx, "submit", in.Task, accept)
 	}
 	if out.Already && event.Submission != nil {
-		// sometimes: a submission is repeated
 		out.Commit = event.Submission.Commit
 	}
 	return out, err
@@ -400,7 +399,6 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 		if back, err := v.verbs.Worktrees.PutBack(ctx, in.Task, v.verbs.caller()); err != nil {
 			told = append(told, err.Error())
 		} else if back != "" {
-			// sometimes: a reviewer changed the worktree, and it is put back
 			told = append(told, "the worktree is back at what was submitted; "+back)
 		}
 	}
@@ -435,7 +433,6 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	})
 	out.Notices = append(told, out.Notices...)
 	if out.OverruledWhy != "" {
-		// sometimes: error findings overrule an approval
 		out.OverruledBy = "gate"
 	}
 	if err == nil && (in.Verdict == Reject || in.Verdict == Approve) && !out.Already {

@@ -25,7 +25,6 @@ type hosts struct{ local }
 // Provide gives up what this host has of a task that another host had since: it is older than what was pushed there.
 func (h hosts) Provide(ctx context.Context, c Claim) (Provided, error) {
 	if t := &c.Task; h.board.Elsewhere(t) {
-		// sometimes: a task whose worktree is on another host is claimed here
 		s, err := h.board.View(ctx)
 		if err == nil {
 			err = h.shelve(ctx, s, t)
@@ -45,7 +44,6 @@ func (h hosts) Ensure(ctx context.Context, s *blackboard.State, t *blackboard.Ta
 		return h.local.Ensure(ctx, s, t)
 	}
 	if tip, err := h.board.Repo.BranchTip(ctx, git.TaskBranch(t.ID)); err == nil && tip != t.ReviewCommit && t.ReviewCommit != "" {
-		// sometimes: work of an earlier claim on this host makes room
 		if err := h.shelve(ctx, s, t); err != nil { // of an earlier claim or review here
 			return err
 		}
@@ -61,7 +59,6 @@ func (h hosts) Again(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 	if h.board.Elsewhere(t) && t.ReviewCommit != "" {
 		there, err := h.here(ctx, t.ReviewCommit)
 		if err == nil && !there {
-			// sometimes: another host has not pushed the submission
 			err = board.Refuse(fmt.Sprintf("git push %s %s, on host %s", h.board.Remote(), git.TaskBranch(t.ID), t.Host),
 				"commit %.9s of task %s is neither here nor on the remote %s: host %s has not pushed it", t.ReviewCommit, t.ID, h.board.Remote(), t.Host)
 		}
@@ -135,7 +132,6 @@ func (h hosts) shelve(ctx context.Context, s *blackboard.State, t *blackboard.Ta
 			return err
 		}
 		if pushed[tip] || tip == t.ReviewCommit {
-			// sometimes: what is shelved was pushed before
 			work.Base = tip
 		}
 	}
@@ -147,7 +143,6 @@ func (h hosts) shelve(ctx context.Context, s *blackboard.State, t *blackboard.Ta
 	if ref != "" {
 		text := fmt.Sprintf("work of an earlier claim on host %s had not been pushed; it is saved there as %s", host, ref)
 		if there, err := h.publishAttic(ctx, t.ID, ref); err != nil {
-			// sometimes: saved work cannot be pushed
 			text += fmt.Sprintf(" and could not be pushed: %v", err)
 		} else {
 			text += fmt.Sprintf(" and on %s as %s", h.board.Remote(), there)

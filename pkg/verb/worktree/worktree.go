@@ -107,7 +107,6 @@ func (l local) Provide(ctx context.Context, c Claim) (Provided, error) {
 		out.Warnings = append(out.Warnings, "removed "+file+", a lock file that a killed git left")
 	}
 	if p.Lost != "" {
-		// sometimes: a folder that is not a worktree was in the way
 		out.Warnings = append(out.Warnings, "what was in the place of the worktree was moved to "+p.Lost)
 	}
 	if p.Created {
@@ -184,7 +183,6 @@ func (w trees) setUp(ctx context.Context, task, commit string) error {
 		}
 		for _, line := range e.Tail {
 			if told, ok := strings.CutPrefix(line, "liza: the service "); ok {
-				// sometimes: a service does not start for the setup
 				why = "the service " + told
 			}
 		}
@@ -296,7 +294,6 @@ func (w trees) make(ctx context.Context, p git.Provide) (git.Provided, error) {
 	case err == nil:
 		err = w.board.Repo.UnlockWorktree(ctx, p.ID)
 	case p.Keep:
-		// sometimes: a claim that failed gives its worktree up
 		err = errors.Join(err, w.board.Repo.Abandon(context.WithoutCancel(ctx), p.ID, nonce))
 	}
 	return got, err
@@ -319,7 +316,6 @@ func (l local) Leave(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 		w, err := l.board.Repo.Inspect(ctx, filepath.Join(l.board.Project.Root, t.Worktree))
 		if work = err == nil && w.Exists; work {
 			if len(w.Dirty) > 0 {
-				// sometimes: a release saves changes that were not committed
 				attic, _ = l.Save(ctx, t.ID, "release")
 			}
 			work = len(w.Dirty) > 0 || w.Head != t.BaseCommit || t.IntegrationFix
@@ -349,7 +345,6 @@ func (w trees) TakeOver(ctx context.Context, s *blackboard.State, t *blackboard.
 	}
 	taken, err := w.board.Repo.TakeOver(ctx, git.Taking{Task: t.ID, Known: append(t.Bases(), tip)})
 	if taken.Moved {
-		// sometimes: a killed run's commits come into the repository
 		w.board.Failpoint("taken over")
 	}
 	return taken, err
@@ -416,7 +411,6 @@ func (w trees) settle(ctx context.Context) ([]string, error) {
 			return did, err
 		}
 		if taken.Moved {
-			// sometimes: the next start takes over what a killed run committed
 			did = append(did, fmt.Sprintf("took over commit %.9s of %s, whose run was killed", taken.Commit, id))
 		}
 	}
@@ -426,7 +420,6 @@ func (w trees) settle(ctx context.Context) ([]string, error) {
 // tellTaken tells of commits that are not on the task's branch.
 func (w trees) tellTaken(ctx context.Context, id string, taken git.Taken, late bool) error {
 	if len(taken.Others) > 0 {
-		// sometimes: a run left commits on other branches
 		w.board.Warn(ctx, id, blackboard.ActionCommitsElsewhere, "commits on other branches, or in the stash, were saved as "+prose.Few(taken.Others, 5))
 	}
 	if taken.Attic == "" && taken.Refused == "" {
@@ -437,7 +430,6 @@ func (w trees) tellTaken(ctx context.Context, id string, taken git.Taken, late b
 		kept = "; saved as " + taken.Attic
 	}
 	if late {
-		// sometimes: work came after the submission
 		return w.tellLate(ctx, id, what+kept)
 	}
 	w.board.Warn(ctx, id, blackboard.ActionCommitsRefused, prose.FirstLine(what+" was not taken over: "+taken.Refused+kept))
@@ -505,7 +497,6 @@ func (w *Worktrees) PutBack(ctx context.Context, id, reviewer string) (changed s
 	work := git.Work{ID: id, Reason: reason, Base: t.BaseCommit, Left: left, Tell: func(back git.Back) error { // first: what is undone is found by no other look
 		what := prose.Few(back.Changes, 10)
 		if back.Attic != "" {
-			// sometimes: a reviewed worktree is put back, and what was there saved
 			what += "; saved as " + back.Attic
 		}
 		coder := s.Agents[t.AssignedTo]

@@ -40,7 +40,6 @@ func (s *Store) carry(ctx context.Context, r record, text []byte) error {
 		return err
 	}
 	if r.Board != s.Latest().Board {
-		// sometimes: an edit of a board that is another one now
 		return s.renew(ctx, r, s.Latest())
 	}
 	bare := body(text)
@@ -56,7 +55,6 @@ func (s *Store) carry(ctx context.Context, r record, text []byte) error {
 	case errors.As(err, &invalid):
 		return lower(err, text)
 	case errors.As(err, &conflict), errors.As(err, &gone):
-		// sometimes: an edit beside another host's is kept
 		s.o.Alert(blackboard.AlertHandEdit, fmt.Sprintf("an edit of revision %d in .liza/state.yaml was not taken to the board: %v; it is kept in %s", said.Revision(), err, s.keep(text)))
 	case err != nil:
 		return err

@@ -128,7 +128,6 @@ func (s *Store) Refresh(ctx context.Context) error {
 // renew writes the copy. The lock is held.
 func (s *Store) renew(ctx context.Context, r record, now store.Latest) error {
 	if r.Board != now.Board {
-		// sometimes: the board of a mirror is another one now
 		if err := s.clear(ctx, r); err != nil {
 			return err
 		}
@@ -215,7 +214,6 @@ func (s *Store) follow(ctx context.Context, r *record, news store.News) error {
 		// Lines that were masked have changed in their place.
 		r.LogSize = 0
 		if news, err = s.Since(ctx, 0, r.File); err != nil {
-			// sometimes: the journal of a mirror is written as a whole
 			return err
 		}
 	}

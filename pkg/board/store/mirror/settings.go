@@ -128,7 +128,6 @@ func (f *following) take(x store.BoardFile, own map[string]string) error {
 		return nil
 	}
 	if was != "" && sum(was) != f.kept.Sums[x.Path] {
-		// sometimes: a setting was changed here and on another host
 		f.store.o.Alert(blackboard.AlertSettingsChanged, fmt.Sprintf(".liza/%s was changed here and on the board; the board's version is used, and this host's is kept in %s", x.Path, f.store.keepAside(x.Path, was)))
 	}
 	if text == "" {

@@ -104,7 +104,6 @@ func (s *Store) followBoard(ctx context.Context) {
 			case <-rest.C:
 			}
 		case ctx.Err() == nil && time.Since(seen) > stale:
-			// sometimes: a mirror cannot be written for long
 			_ = s.lose(ctx, seen) // there may be no room on the disk, or somebody else writes: the next look is as good
 		}
 		select {

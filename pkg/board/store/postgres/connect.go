@@ -193,7 +193,6 @@ func (s *Store) persist(ctx context.Context, attempt func(context.Context) error
 		case ctx.Err() != nil && (errors.Is(err, ctx.Err()) || lost(err)):
 			return s.given(err, ctx.Err())
 		case code(err) == "55P03": // lock_not_available
-			// sometimes: another host holds the lock of the board for too long
 			return s.locked(safefile.Holder{})
 		case !lost(err):
 			if refused, ok := errors.AsType[*pgconn.ConnectError](err); ok { // a wrong password, a database that lets nobody in
@@ -201,7 +200,6 @@ func (s *Store) persist(ctx context.Context, attempt func(context.Context) error
 			}
 			return explained(err)
 		case s.triedEnough():
-			// sometimes: a lost connection was tried often enough
 			return s.given(err, nil)
 		}
 		timer := time.NewTimer(wait)
@@ -235,7 +233,6 @@ func (s *Store) asked(began time.Time, err error) {
 	case err == nil, !lost(err):
 		s.down = down{}
 	case s.down.since.IsZero():
-		// sometimes: the database goes away
 		s.down.since, s.down.first = began, err
 	}
 }
@@ -265,7 +262,6 @@ func (s *Store) isDown() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.o.Patience > 0 && s.down.err != nil && time.Since(s.down.at) < downFor {
-		// sometimes: a database that is away is not asked again at once
 		return s.down.err
 	}
 	return nil

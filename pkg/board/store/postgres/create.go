@@ -48,7 +48,6 @@ func (s *Store) Import(ctx context.Context, text []byte, journal string) error {
 	if s.o.Mover != "" {
 		who, err := s.Moving(ctx)
 		if err == nil && who == s.o.Mover {
-			// sometimes: a move that was killed is begun again
 			err = s.Drop(ctx)
 		}
 		if err != nil {
@@ -156,7 +155,6 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 	if version, err := version(ctx, conn); err != nil || version == schema {
 		return err
 	} else if version > schema {
-		// sometimes: the database is of a newer version
 		return &SchemaError{version}
 	}
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {

@@ -79,7 +79,6 @@ func (w *write) resolve(ctx context.Context) error {
 	defer cancel()
 	err := w.store.persist(ctx, w.attempt)
 	if err != nil && w.sent {
-		// sometimes: nobody can say whether a commit happened
 		return &UncertainError{Board: w.store.o.Board, Err: w.lost}
 	}
 	return err
@@ -115,12 +114,10 @@ func (w *write) attempt(ctx context.Context) error {
 		case err != nil:
 			return err
 		case found:
-			// sometimes: a commit whose answer was lost has happened
 			return nil
 		}
 		w.sent = false
 		if w.lost != nil {
-			// sometimes: a commit whose answer was lost has not happened
 			return w.lost
 		}
 	}
