@@ -136,13 +136,6 @@ const (
 	ActionAgentRestarted Action = "agent_restarted" // a person lets it work again
 )
 
-// Schedules.
-const (
-	ActionScheduled   Action = "scheduled"    // a person scheduled work, or a webhook asked for it
-	ActionUnscheduled Action = "unscheduled"  // a person removed a schedule
-	ActionScheduleRun Action = "schedule_run" // what was scheduled was carried out; the detail has what came of it
-)
-
 // The board itself.
 const (
 	ActionEditedByHand        Action = "edited_by_hand"       // a person edited state.yaml, and the edit was accepted

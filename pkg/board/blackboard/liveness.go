@@ -111,15 +111,6 @@ func (s *State) incredible(lease Time, now time.Time, p ProcessFacts) string {
 	return ""
 }
 
-// Over reports whether the process with the turn is gone, or has had its time. A nil turn is over.
-func (t *Turn) Over(now time.Time, p ProcessFacts) bool {
-	if t == nil {
-		return true
-	}
-	until, ok := t.Expires.At()
-	return !ok || !now.Before(until) || gone(&Agent{Host: t.Host, BootID: t.BootID, PID: t.PID, PIDStart: t.PIDStart}, p) != ""
-}
-
 // gone says why the process of an entry cannot run any more, or "".
 func gone(a *Agent, p ProcessFacts) string {
 	if a.PID == 0 || p.Host == "" || a.Host != p.Host {

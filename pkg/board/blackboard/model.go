@@ -27,7 +27,6 @@ type State struct {
 	Hosts          map[string]*Host    `yaml:"hosts,omitempty"`           // the hosts of a team on several of them, by name | register, heartbeat | the board is a file of one host
 	Requests       []*Request          `yaml:"requests,omitempty"`        // pull and merge requests with which work lands on a forge | land | nothing was landed
 	Imports        []*Import           `yaml:"imports,omitempty"`         // issues and items of files of which tasks were made | import | nothing was imported
-	Schedules      []*Schedule         `yaml:"schedules,omitempty"`       // what is begun by a clock, or by an event of a forge | schedule, run --keep | nothing is scheduled
 	Sprint         *Sprint             `yaml:"sprint"`                    // the sprint under way | init, sprint, goal
 	CircuitBreaker *CircuitBreaker     `yaml:"circuit_breaker,omitempty"` // whether anomalies stopped the sprint | analyze, every write that adds an anomaly, ack | before the first check
 	Config         Settings            `yaml:"config"`                    // settings that a person overrides here; keys in configuration.md | people, config set
@@ -453,7 +452,7 @@ type MergeTurn struct {
 // Import is an issue of a tracker, or an item of a file, of which a task was made (specs/protocol.md#8.9).
 // Written by: import.
 type Import struct {
-	Source string `yaml:"source"`           // where it is: github:OWNER/NAME#12, jira:KEY-12, specs/001/tasks.md#T001; never two of one source
+	Source string `yaml:"source"`           // where it is: github:OWNER/NAME#12, specs/001/tasks.md#T001; never two of one source
 	URL    string `yaml:"url,omitempty"`    // its page | import | it is in a file
 	Task   string `yaml:"task"`             // task that was made of it; the ones in its place count instead
 	Title  string `yaml:"title"`            // title outside when it was looked at last

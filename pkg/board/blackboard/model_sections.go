@@ -245,35 +245,6 @@ type Question struct {
 	AnsweredAt Time           `yaml:"answered_at,omitempty"` // when | answer | not answered
 }
 
-// Schedule is work that begins by itself at its times (specs/protocol.md#13.15).
-// Written by: schedule, run --keep.
-type Schedule struct {
-	ID      string `yaml:"id"`               // sched-<n>
-	Cron    string `yaml:"cron,omitempty"`   // minute, hour, day, month, day of the week |  | it comes once
-	Zone    string `yaml:"zone,omitempty"`   // time zone of the cron line, such as Europe/Berlin |  | UTC
-	Do      string `yaml:"do"`               // goal, import, sync or land
-	Args    List   `yaml:"args,omitempty"`   // text of the goal, and tracker and issue that it is made of; or tracker and issues, files or folders to import |  | sync and land have none
-	Labels  List   `yaml:"labels,omitempty"` // labels of the issues to import |  | issues are named, or files
-	Spec    string `yaml:"spec,omitempty"`   // spec of the goal |  | that of the goal before
-	By      string `yaml:"by"`               // name of the person
-	Created Time   `yaml:"created"`          // when it was made
-	Next    Time   `yaml:"next"`             // when it is due, and from when on | end of a turn
-	Turn    *Turn  `yaml:"turn,omitempty"`   // the process that carries it out | run --keep | nobody does
-	Last    Time   `yaml:"last,omitempty"`   // when it was carried out last | end of a turn | never
-	Result  string `yaml:"result,omitempty"` // what came of that | end of a turn | never
-	Failed  bool   `yaml:"failed,omitempty"` // that was an error | end of a turn
-}
-
-// Turn is the claim of one process on a schedule that is due.
-// Written by: run --keep.
-type Turn struct {
-	Host     string `yaml:"host"`                // host of the process
-	BootID   string `yaml:"boot_id,omitempty"`   // of the host
-	PID      int    `yaml:"pid"`                 // process id
-	PIDStart int64  `yaml:"pid_start,omitempty"` // start time of the process
-	Expires  Time   `yaml:"expires"`             // from then on others may carry it out
-}
-
 // Stop keeps an agent from work until a person restarts it.
 // Written by: stop, restart.
 type Stop struct {

@@ -174,35 +174,6 @@ func (s *State) Import(source string) *Import {
 	return s.Imports[i]
 }
 
-// What a Schedule does.
-const (
-	ScheduleGoal   = "goal"
-	ScheduleImport = "import"
-	ScheduleSync   = "sync"
-	ScheduleLand   = "land" // look at the forge; asked for by a webhook alone
-)
-
-// Schedule returns the schedule with that id, or nil. It may be changed.
-func (s *State) Schedule(id string) *Schedule {
-	i := slices.IndexFunc(s.Schedules, func(x *Schedule) bool { return x.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return s.Schedules[i]
-}
-
-// What says what x does, in the words of its command.
-func (x *Schedule) What() string {
-	text := x.Do + " " + strings.Join(x.Args, " ")
-	if x.Do == ScheduleGoal && len(x.Args) > 0 {
-		text = x.Do + " " + x.Args[0]
-	}
-	if len(x.Labels) > 0 {
-		text += " --label " + strings.Join(x.Labels, " --label ")
-	}
-	return strings.TrimSpace(text)
-}
-
 // ImportOf returns the import that became the task, or nil.
 func (s *State) ImportOf(task string) *Import {
 	i := slices.IndexFunc(s.Imports, func(i *Import) bool { return i.Task == task })
@@ -220,7 +191,7 @@ func (t *Task) Wordable() bool {
 // Place returns the origin of an import: the kind of a tracker, its repository, and the key of the issue; a file has no kind.
 func (i *Import) Place() (kind, place, key string) {
 	rest := i.Source
-	for _, k := range []string{"github", "gitlab", "gitea", "jira", "linear"} {
+	for _, k := range []string{"github", "gitlab", "gitea"} {
 		if after, ok := strings.CutPrefix(rest, k+":"); ok {
 			kind, rest = k, after
 		}

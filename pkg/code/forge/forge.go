@@ -160,12 +160,6 @@ func byTime(a, b Comment) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// The kinds of trackers besides the forges.
-const (
-	Jira   = "jira"
-	Linear = "linear"
-)
-
 // Locate parses the address of a git remote: the host's web address, the repository's path, and the kind of forge for
 // well-known hosts. It omits names and passwords in the address.
 func Locate(remote string) (host, repo, kind string, err error) {
@@ -206,10 +200,6 @@ func API(kind, host string) string {
 	switch {
 	case kind == GitHub && host == "https://github.com":
 		return "https://api.github.com"
-	case kind == Jira:
-		return host
-	case kind == Linear:
-		return "https://api.linear.app"
 	case kind == GitHub:
 		return host + "/api/v3"
 	case kind == GitLab:
@@ -225,10 +215,6 @@ func TokenVariables(kind string) []string {
 		return []string{"GITHUB_TOKEN", "GH_TOKEN"}
 	case GitLab:
 		return []string{"GITLAB_TOKEN"}
-	case Jira:
-		return []string{"JIRA_TOKEN", "JIRA_API_TOKEN"}
-	case Linear:
-		return []string{"LINEAR_TOKEN", "LINEAR_API_KEY"}
 	}
 	return []string{"GITEA_TOKEN"}
 }
@@ -310,21 +296,10 @@ type Tracker interface {
 }
 
 // TrackerKinds are the kinds of trackers.
-var TrackerKinds = []string{GitHub, GitLab, Gitea, Jira, Linear}
+var TrackerKinds = []string{GitHub, GitLab, Gitea}
 
 // NewTracker returns the client for a tracker; Repo is for forges only.
 func NewTracker(o Options) (Tracker, error) {
-	switch o.Kind {
-	case Jira, Linear:
-		t, err := newTransport(o)
-		if err != nil {
-			return nil, err
-		}
-		if o.Kind == Jira {
-			return &jira{t}, nil
-		}
-		return &linear{t}, nil
-	}
 	c, err := New(o)
 	return issues{c}, err
 }

@@ -22,7 +22,6 @@ type Options struct {
 	Web   string // address of its pages, without a slash at its end; for File
 	Repo  string // owner/name; GitLab: with groups
 	Token string
-	Email string // user of the token, which Jira Cloud requires
 
 	HTTP *http.Client                                     // nil: the usual one, with a time limit
 	Now  func() time.Time                                 // required
@@ -302,14 +301,7 @@ func (t *transport) send(ctx context.Context, method, address string, data []byt
 
 // authorize gives a call the token, in the way in which the forge takes it.
 func (t *transport) authorize(req *http.Request) {
-	switch {
-	case t.Kind == Jira && t.Email != "":
-		req.SetBasicAuth(t.Email, t.Token)
-	case t.Kind == Linear && strings.HasPrefix(t.Token, "lin_api_"):
-		req.Header.Set("Authorization", t.Token) // a person's own key
-	default:
-		req.Header.Set("Authorization", "Bearer "+t.Token)
-	}
+	req.Header.Set("Authorization", "Bearer "+t.Token)
 }
 
 // failure returns an answer as an error, with the forge's text.

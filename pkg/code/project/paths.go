@@ -113,9 +113,6 @@ func (p *Project) SprintSummary() string { return p.in("sprint_summary.md") }
 // BreakerReport returns the report of the circuit breaker.
 func (p *Project) BreakerReport() string { return p.in("circuit_breaker_report.md") }
 
-// Hooks remembers the calls of webhooks that were taken.
-func (p *Project) Hooks() string { return p.inGit("hooks.json") }
-
 // Usage returns the file with one line for each run.
 func (p *Project) Usage() string { return p.in("usage.jsonl") }
 

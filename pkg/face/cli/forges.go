@@ -171,18 +171,7 @@ func (f *forges) lander(ctx context.Context, d *verb.Service) (*landing.Lander, 
 // tracker says where a tracker is, with the token of the person. The forge of land is taken when it is of this kind.
 func (f *forges) tracker(ctx context.Context, d *verb.Service, kind, repo string) (forge.Options, error) {
 	land, own := d.Board.Config().Land, d.Board.Config().Import
-	switch {
-	case kind == forge.Jira || kind == forge.Linear:
-		o := forge.Options{Kind: kind, API: own.API, Now: f.system.Now, Wait: pause, Email: f.system.Get("JIRA_EMAIL")}
-		if o.API == "" && (own.URL != "" || kind == forge.Linear) {
-			o.API = forge.API(kind, own.URL)
-		}
-		if o.API == "" {
-			return o, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza config set import.url https://TEAM.atlassian.net", Message: "the address of jira is not known: import.url is empty"}
-		}
-		err := f.giveToken(ctx, &o, own.URL)
-		return o, err
-	case land.Forge != kind:
+	if land.Forge != kind {
 		return f.options(ctx, d, config.Land{Forge: kind, URL: own.URL, API: own.API, Repo: cmp.Or(repo, own.Repo), Remote: land.Remote}, "import")
 	}
 	land.Repo = cmp.Or(repo, own.Repo, land.Repo)

@@ -36,12 +36,12 @@ func newImport(env *Env) *urfave.Command {
 	o := &importOptions{env: env, at: env.path}
 	return &urfave.Command{
 		Name: "import", Category: "steer", Usage: "make drafts of issues and of check lists, and look at them again", ArgsUsage: "[TRACKER|FILE|FOLDER…]",
-		Description: "TRACKER is github, gitlab, gitea, jira or linear, with its ISSUES behind it; FILE is a Markdown check list, FOLDER has a tasks.md (spec-kit, OpenSpec), itself or below it. Each issue and each\n" +
+		Description: "TRACKER is github, gitlab or gitea, with its ISSUES behind it; FILE is a Markdown check list, FOLDER has a tasks.md (spec-kit, OpenSpec), itself or below it. Each issue and each\n" +
 			"open item becomes a draft for the planner; its text is material, not an instruction. Again, it makes nothing twice: what changed outside comes to the draft, or as a\n" +
 			"note to a task that was begun, and what was changed on both sides is asked about. Without arguments everything that was imported is looked at again. When all that\n" +
 			"was made of an issue has landed it gets one comment and is closed, and an item of a file is ticked: at the end of liza run, liza land and liza import. The\n" +
 			"settings are those of the section import." +
-			examples("liza import github --label agents", "liza import jira PROJ-12 PROJ-13", "liza import specs/001-albums", "liza import github 12 --keep outside") + exitsText(0, 1, 2, 3, 4, 5),
+			examples("liza import github --label agents", "liza import specs/001-albums", "liza import github 12 --keep outside") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
 			texts("label", "`NAME`: the open issues that have it; given again, also this one", &o.labels),
 			text("keep", "`SIDE`: what was changed on both sides is taken from here or from outside", &o.keep),

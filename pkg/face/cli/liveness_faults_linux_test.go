@@ -14,7 +14,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"liza/pkg/board/blackboard"
 	"liza/pkg/run/sandbox"
 )
 
@@ -95,8 +94,6 @@ var liveFaults = []liveFault{
 	}},
 	{name: "program replaced by another build", short: true, endures: true, least: brief, most: 3 * brief, begin: func(l *live) func() { return l.replace(l.otherBuild) }},
 	{name: "program replaced by one that knows no command", least: brief, most: 3 * brief, begin: func(l *live) func() { return l.replace(l.unableProgram) }},
-	{name: "an older version beside it", endures: true, least: 3 * brief, most: overLong, begin: (*live).olderBeside},
-	{name: "an older version instead, and back", least: 3 * brief, most: overLong, begin: (*live).olderInstead},
 	{name: "program removed", least: brief, most: 3 * brief, begin: func(l *live) func() { return l.replace(func(string) {}) }},
 	{name: "a second team in a PID namespace of its own", least: 2 * brief, most: overLong, begin: (*live).secondTeam},
 }
@@ -373,94 +370,6 @@ func (l *live) otherBuild(path string) {
 // unableProgram is one that does not know what it is asked to do.
 func (l *live) unableProgram(path string) {
 	l.check(os.WriteFile(path, []byte("#!/bin/sh\necho 'error: unknown command' >&2\necho 'next: liza help' >&2\nexit 2\n"), 0o755))
-}
-
-// olderVersion is a version that may use a board of today: it knows the chain of the journal and the seals of approvals, which the oldest ones do not.
-const olderVersion = "ea544e3b"
-
-// olderLiza is where programs of the older version are.
-func (l *live) olderLiza() string {
-	l.Helper()
-	bin, err := buildReported(l.T, olderVersion)
-	if err != nil {
-		l.Skipf("NOT RUN: a shallow clone, or no network: %v", err)
-	}
-	return filepath.Join(bin, "liza")
-}
-
-// olderBeside has a person of an older version look, write notes, and hold and let go of tasks, again and again.
-func (l *live) olderBeside() func() {
-	older := l.olderLiza()
-	l.refusesNewer(older)
-	ctx, cancel := context.WithCancel(l.Context())
-	ended := make(chan struct{})
-	did := map[string]int{}
-	try := func(ctx context.Context, args ...string) {
-		switch out, err := l.command(ctx, append([]string{older}, args...)...).CombinedOutput(); {
-		case err == nil:
-			did[args[0]]++
-		case ctx.Err() == nil && !nextCommand.Match(out):
-			l.Errorf("%s of %s: %v, and names no next command:\n%s", args, olderVersion, err, out)
-		}
-	}
-	go func() {
-		defer close(ended)
-		for i := 0; ctx.Err() == nil; i++ {
-			task := []string{"last", fmt.Sprintf("word-%d", i%liveTasks)}[i%2]
-			try(ctx, "note", "--task", task, fmt.Sprintf("note %d of an older version", i))
-			try(ctx, "hold", task, "--reason", "an older version looks at it")
-			try(ctx, "status")
-			try(context.WithoutCancel(ctx), "unhold", task)
-		}
-	}()
-	return func() {
-		l.until("a note of "+olderVersion, func(s *blackboard.State) bool { return len(s.HumanNotes) > 0 })
-		cancel()
-		<-ended
-		l.Logf("done by %s: %v", olderVersion, did)
-	}
-}
-
-// refusesNewer has an older version use a board of a format that it does not know.
-func (l *live) refusesNewer(older string) {
-	l.Helper()
-	root, err := os.MkdirTemp(l.dir, "newer-")
-	l.check(err)
-	l.must("git", "clone", "-q", "--no-local", l.root, root)
-	l.must("sh", "-c", `cd "$1" && "$2" init words`, "sh", root, l.program())
-	l.must("sed", "-i", "s/^version: 1$/version: 2/", filepath.Join(root, ".liza", "state.yaml"))
-	files := []string{"sh", "-c", `cd "$1" && find . -type f ! -name "*.lock" ! -name "*.lock.queue" -exec sha256sum {} + | sort`, "sh", root}
-	before := l.must(files...)
-	for _, args := range [][]string{{"note", "a word"}, {"hold", "word-1", "--reason", "a look"}, {"abandon", "word-1", "--reason", "not needed"}, {"sync"}, {"status"}} {
-		cmd := l.command(l.Context(), append([]string{older}, args...)...)
-		cmd.Dir = root
-		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), "version is 2; this program reads 1\nnext: ") {
-			l.Errorf("%s %s on a newer board: %v\n%s", olderVersion, args, err, out)
-		}
-	}
-	if after := l.must(files...); after != before {
-		l.Errorf("%s changed a board that it refused:\n%s\nwas\n%s", olderVersion, after, before)
-	}
-}
-
-// olderInstead kills the team, has one of an older version work, and that one killed, too.
-func (l *live) olderInstead() func() {
-	older := l.olderLiza()
-	l.kill()
-	back := l.replace(func(path string) { l.check(os.Symlink(older, path)) })
-	revision := func() int {
-		s, err := l.view()
-		l.check(err)
-		return s.Revision
-	}
-	before := revision()
-	end := l.other()
-	return func() {
-		l.until("a change by "+olderVersion, func(s *blackboard.State) bool { return s.Revision > before })
-		end()
-		back()
-		l.Logf("%s wrote %d revisions", olderVersion, revision()-before)
-	}
 }
 
 // secondTeam is a process of Liza that sees no process of the first one, and cannot be seen by its number.

@@ -100,7 +100,7 @@ func TestAPersonsProgramUsesEverythingOverMCP(t *testing.T) {
 	p := verbtest.New(t)
 	s := speak(t, p.Dir)
 
-	want := strings.Fields("abandon add-task anomaly answer block convert defer discover edit finalize handoff intent log merge note plan-apply questions release restart schedule show status stop submit supersede tell unblock verdict")
+	want := strings.Fields("abandon add-task anomaly answer block convert defer discover edit finalize handoff intent log merge note plan-apply questions release restart show status stop submit supersede tell unblock verdict")
 	if names := toolNames(t, s); !slices.Equal(names, want) {
 		t.Errorf("tools are %q, want %q", names, want)
 	}

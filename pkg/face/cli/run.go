@@ -43,7 +43,7 @@ type runOptions struct {
 	planners, coders, reviewers int
 	timeout                     time.Duration
 	plain, quiet                bool // quiet: without a look at the machine
-	keep, detach                bool
+	detach                      bool
 }
 
 func newRun(env *Env) *urfave.Command {
@@ -55,7 +55,7 @@ func newRun(env *Env) *urfave.Command {
 			"work into the integration branch. Your checkout is not touched. On a terminal a block at the bottom\n" +
 			"says what each agent does and what waits for you. The first Ctrl-C lets running agents finish, the second stops them.\n" +
 			"With --detach the team goes on without this terminal, and you are told how to look at it, stop it and come back." +
-			examples("liza run --cli claude", "liza run --coders 3 --until sprint --timeout 2h", "liza run --keep --detach") + exitsText(0, 1, 2, 3, 5, 7, 130),
+			examples("liza run --cli claude", "liza run --coders 3 --until sprint --timeout 2h", "liza run --detach") + exitsText(0, 1, 2, 3, 5, 7, 130),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "cli", Usage: "agent program", DefaultText: "agents.default", Destination: &o.cli},
 			&urfave.StringFlag{Name: "model", Usage: "model of the agent program", Destination: &o.model},
@@ -64,7 +64,6 @@ func newRun(env *Env) *urfave.Command {
 			&urfave.IntFlag{Name: "reviewers", Value: 1, Usage: "number of reviewers", Destination: &o.reviewers},
 			&urfave.StringFlag{Name: "until", Value: "goal", Usage: "goal, sprint or idle", Destination: &o.until},
 			&urfave.DurationFlag{Name: "timeout", Usage: "end after this time; 0 means no limit", Destination: &o.timeout},
-			flag("keep", "go on after the goal: wait for the next one, and carry out what is scheduled", &o.keep),
 			&urfave.BoolFlag{Name: "plain", Usage: "plain lines without colour and without the live block", Destination: &o.plain},
 			&urfave.StringFlag{Name: "scenario", Usage: "scenario of the scripted agent (sets --cli scripted)", Destination: &o.scenario},
 			&urfave.BoolFlag{Name: "detach", Usage: "go on without this terminal", Destination: &o.detach},
@@ -88,9 +87,6 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	if o.until != "goal" && o.until != "sprint" && o.until != "idle" {
 		return usagef("liza help run", "--until '%s' must be goal, sprint or idle", o.until)
 	}
-	if o.keep && o.until != "goal" {
-		return usagef("liza help run", "--keep goes on after the goal; --until %s ends before it", o.until)
-	}
 	if o.planners < 0 || o.coders < 0 || o.reviewers < 0 || o.planners+o.coders+o.reviewers == 0 {
 		return usagef("liza help run", "the team is empty: give at least one planner, coder or reviewer")
 	}
@@ -105,10 +101,10 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		return err
 	}
 	over := s.Goal != nil && s.Goal.Status == blackboard.Completed
-	if cfg := c.service.Board.Config().Land; over && !o.keep && (cfg.Forge == "none" || !cfg.Auto || landing.AllLanded(s)) {
+	if cfg := c.service.Board.Config().Land; over && (cfg.Forge == "none" || !cfg.Auto || landing.AllLanded(s)) {
 		return &transition.Refusal{Exit: transition.ExitNothing, Next: `liza goal "TEXT", or liza add-task`, Message: "nothing to do: the goal is COMPLETED"}
 	}
-	if s.Goal == nil || s.Goal.Status != blackboard.InProgress && !over && !o.keep {
+	if s.Goal == nil || s.Goal.Status != blackboard.InProgress && !over {
 		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza add-task, or liza note TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
 	}
 	c.screen = o.env.newScreen()
@@ -147,7 +143,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		quiet = c.goLive(hard)
 	}
 	returned := c.returnBeside(soft)
-	err = o.keepGoing(ctx, soft, hard, c, landing, over, given)
+	err = o.withLanding(ctx, soft, hard, c, landing, over, given)
 	returned()
 	quiet()
 	guarded()

@@ -26,7 +26,6 @@ type serveOptions struct {
 	addr, tokenEnv string
 	open, noToken  bool
 	all            bool
-	hooks          hookOptions
 }
 
 func newServe(env *Env) *urfave.Command {
@@ -37,18 +36,15 @@ func newServe(env *Env) *urfave.Command {
 			"timeline, costs, log, alerts, and the board as it was. Beside it /api/… with JSON, /api/events with server-sent events, and /metrics for Prometheus\n" +
 			"(specs/http-api.md). Its buttons are verbs of a person, so every caller has to send a token, as Authorization: Bearer TOKEN or by opening /?token=TOKEN\n" +
 			"once. The token is new at each start and is in the address that is printed; --token-env names a variable that holds another one, which stays over\n" +
-			"restarts, has at least 22 characters, and which addresses of other machines need. It goes on until Ctrl-C. For people only.\n" +
-			"With --hooks a forge tells what is new: issues are imported or begin a goal by their label, and landing looks at the forge. What is asked for goes on\n" +
-			"the board, as liza schedule shows, and liza run --keep carries it out; liza serve alone does not. Calls that are forged, older than 10 minutes, larger\n" +
-			"than 1 MiB or here for the second time are refused (specs/http-api.md#hooks)." +
-			examples("liza serve --open", "liza serve --all", "liza serve --hooks --hooks-secret-file ~/.hook-secret --import-label agents", "LIZA_WEB=… liza serve --addr 0.0.0.0:7717 --token-env LIZA_WEB") + exitsText(0, 1, 2, 3, 130),
-		Flags: append([]urfave.Flag{
+			"restarts, has at least 22 characters, and which addresses of other machines need. It goes on until Ctrl-C. For people only." +
+			examples("liza serve --open", "liza serve --all", "LIZA_WEB=… liza serve --addr 0.0.0.0:7717 --token-env LIZA_WEB") + exitsText(0, 1, 2, 3, 130),
+		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "addr", Value: "127.0.0.1:7717", Usage: "`HOST:PORT` to listen on; port 0 takes a free one", Destination: &o.addr},
 			flag("all", "an index of all your projects, each with its page", &o.all),
 			flag("open", "open the page in the browser", &o.open),
 			text("token-env", "`NAME` of the environment variable that holds the token", &o.tokenEnv),
 			flag("no-token", "let every user and program of this machine act as you; on loopback only", &o.noToken),
-		}, o.hooks.flags()...),
+		},
 		Action: env.do(o.run),
 	}
 }
@@ -56,9 +52,6 @@ func newServe(env *Env) *urfave.Command {
 func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if o.env.JSON {
 		return usagef("liza help serve", "--json is not possible with serve: it goes on until it is ended")
-	}
-	if o.all && o.hooks.on || !o.hooks.on && o.hooks != (hookOptions{}) {
-		return usagef("liza help serve", "secret and labels of webhooks need --hooks, which is for one project: without --all")
 	}
 	token, err := o.token()
 	if err != nil {
@@ -107,22 +100,11 @@ func (o *serveOptions) project(ctx context.Context, system *assembly.Environment
 	if _, err := source.State(ctx); err != nil {
 		return nil, err
 	}
-	pages := web.Handler(web.Options{Version: version, Service: d, Token: token, Source: source, Explain: webProblem, Open: (&openings{env: o.env, d: d, life: ctx}).open,
+	return web.Handler(web.Options{Version: version, Service: d, Token: token, Source: source, Explain: webProblem, Open: (&openings{env: o.env, d: d, life: ctx}).open,
 		Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
 			f, err := reportFacts(system.Log(), d, s)
 			return dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now), err
-		}})
-	if !o.hooks.on {
-		return pages, nil
-	}
-	hooks, err := newHookServer(ctx, o.env, o.hooks, d)
-	if err != nil {
-		return nil, err
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/hooks/", hooks) // it has a secret of its own
-	mux.Handle("/", pages)
-	return mux, nil
+		}}), nil
 }
 
 // webProblem is what a command would say of an error.

@@ -36,7 +36,7 @@ func Build(s *blackboard.State, f Input) View {
 	waits, warnings := b.board()
 	v.Waiting, v.Warnings = waits, append(v.Warnings, warnings...)
 	v.Forecast = b.forecast(v)
-	v.Requests, v.Schedules = b.requests(nil), b.schedules()
+	v.Requests = b.requests(nil)
 	v.GaveUp, v.Wrong = b.gaveUp(), append(slices.Clone(f.Wrong), findings.UnknownStatuses(b.s)...)
 	if len(v.Wrong) > 0 { // no verb is taken before the board is mended
 		v.Waiting, v.GaveUp = []Waiting{}, nil
@@ -51,18 +51,6 @@ func (b builder) requests(t *blackboard.Task) []string {
 		if t == nil || r.ID == t.ID || r.Picked.Has(t.ID) || r.Fixes.Has(t.ID) {
 			list = append(list, plain(r.Text()))
 		}
-	}
-	return list
-}
-
-// schedules are what begins by itself, the next first.
-func (b builder) schedules() (list []string) {
-	control := ""
-	for _, c := range b.f.Control[:min(1, len(b.f.Control))] {
-		control = transition.Order{Name: c.Name, Since: blackboard.TimeOf(c.Since), Reason: c.Reason}.String()
-	}
-	for _, x := range slices.SortedStableFunc(slices.Values(b.s.Schedules), func(a, c *blackboard.Schedule) int { return cmp.Compare(a.Next, c.Next) }) {
-		list = append(list, plain(transition.ScheduleText(b.s, x, control, b.f.Now)))
 	}
 	return list
 }

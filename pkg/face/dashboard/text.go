@@ -25,7 +25,6 @@ func Text(v View, width int, colour bool) string {
 	p.waiting(v)
 	p.gaveUp(v)
 	p.list("Requests", none, v.Requests)
-	p.list("Schedule", none, v.Schedules)
 	p.list("Warnings", yellow, v.Warnings)
 	return p.b.String()
 }

@@ -74,9 +74,8 @@ type View struct {
 	Hosts     []Host          `json:"hosts,omitempty"` // hosts of a team; empty: the board is a file of this host
 	Waiting   []Waiting       `json:"waits_for_person"`
 	GaveUp    []GaveUp        `json:"gave_up,omitempty"`
-	Wrong     []string        `json:"wrong,omitempty"`     // why the board is invalid
-	Requests  []string        `json:"requests,omitempty"`  // requests on the forge, one line each
-	Schedules []string        `json:"schedules,omitempty"` // what begins by itself, the next first, one line each
+	Wrong     []string        `json:"wrong,omitempty"`    // why the board is invalid
+	Requests  []string        `json:"requests,omitempty"` // requests on the forge, one line each
 	Warnings  []string        `json:"warnings"`
 	Cost      Cost            `json:"cost"`
 	Completed bool            `json:"completed"` // the goal is reached

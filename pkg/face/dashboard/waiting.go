@@ -95,9 +95,6 @@ func ProjectOf(root string, v View) Project {
 		list = []string{"an invalid board"}
 	}
 	p.Waiting = strings.Join(list, ", ")
-	if len(v.Schedules) > 0 {
-		p.Next = v.Schedules[0]
-	}
 	return p
 }
 

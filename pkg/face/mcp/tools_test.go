@@ -113,7 +113,7 @@ func TestEachCallerIsOfferedTheVerbsOfItsRole(t *testing.T) {
 		inside bool
 		want   string
 	}{
-		{"", "", false, "abandon add-task anomaly answer block convert defer discover edit finalize handoff intent merge note plan-apply release restart schedule stop submit supersede tell unblock verdict"},
+		{"", "", false, "abandon add-task anomaly answer block convert defer discover edit finalize handoff intent merge note plan-apply release restart stop submit supersede tell unblock verdict"},
 		{"coder-1", blackboard.RoleCoder, true, "anomaly block discover handoff intent submit"},
 		{"coder-1", blackboard.RoleCoder, false, "anomaly block claim discover handoff heartbeat intent release submit"},
 		{"code-reviewer-1", blackboard.RoleReviewer, true, "anomaly discover handoff verdict"},
@@ -228,7 +228,7 @@ func TestEveryVerbRefusesWhatIsNotThere(t *testing.T) {
 	s := session(t, Options{Service: p.Service("")})
 	before := p.State().Revision
 	for _, v := range verbs.All() {
-		if !v.OfferedTo("", false) || v.Name == "merge" || v.Name == "note" || v.Name == "add-task" || v.Name == "schedule" { // these need nothing that is there
+		if !v.OfferedTo("", false) || v.Name == "merge" || v.Name == "note" || v.Name == "add-task" { // these need nothing that is there
 			continue
 		}
 		arguments := map[string]any{}

@@ -147,7 +147,6 @@ var situations = map[string]situation{
 	"rerun, with its work": {in: `{"task": "rejected"}`, but: again},
 	"note":                 {in: `{"text": "Mind the gap", "id": "note-1"}`},
 	"tell":                 {in: `{"to": "claimed", "text": "Use argparse", "id": "tell-1"}`},
-	"schedule":             {in: `{"cron": "0 3 * * *", "do": "sync", "zone": "UTC"}`},
 	"pause":                {in: `{"reason": "lunch"}`},
 	"resume":               {before: func(p *verbtest.Place) { p.Must(sprint.Pause(context.Background(), p.Service(""), "lunch")) }},
 	"resume, a checkpoint": {in: `{"decision": "REPLAN", "note": "Drop it"}`, before: func(p *verbtest.Place) { p.Must(sprint.Checkpoint(context.Background(), p.Service(""), "look")) }},

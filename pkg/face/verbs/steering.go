@@ -41,16 +41,6 @@ var steering = []*Verb{
 		return service.Tell(ctx, in)
 	}, func(in verb.TellInput, done verb.Told) Text { return tellText(in, done) }),
 	declare(Verb{
-		Name: "schedule", Group: "steer", Who: People, Usage: "let a goal, an import or a sync begin by itself, by a clock", Route: "/api/schedule",
-		Help: "Kept on the board and carried out by `liza run --keep`, once for each time, also when several hosts have the board; when times were missed, once for\n" +
-			"all of them. A goal waits until the one before is complete. CRON has five fields, read by the clock of your time zone: minute, hour, day of the\n" +
-			"month, month, day of the week. Without arguments it lists what is scheduled.",
-		Examples: []string{"liza schedule '0 3 * * 1-5' goal 'Bring the dependencies up to date' --spec specs/chores.md", "liza schedule '*/30 * * * *' import github --label agents", "liza schedule --remove sched-1"}, Exits: ofPeople,
-		Tool: &Tool{People: true},
-	}, func(ctx context.Context, service *verb.Service, in sprint.ScheduleInput) (sprint.Scheduled, error) {
-		return sprint.Schedule(ctx, service, in)
-	}, scheduleText),
-	declare(Verb{
 		Name: "pause", Group: "steer", Who: People, Usage: "let nothing new start; what runs goes on", Route: "/api/pause",
 		Help: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on.\n" +
 			"On a board in a database the pause is on the board and holds on all hosts; touch .liza/PAUSE stops one of them.",
@@ -256,24 +246,6 @@ func tellText(in verb.TellInput, done verb.Told) Text {
 	var b strings.Builder
 	for _, t := range done.Texts {
 		fmt.Fprintf(&b, "%-9s %-12s %-5s %s\n    %s, %s: %s\n", t.ID, cmp.Or(t.Task, "planner"), t.When, t.Where, cmp.Or(t.By, "a person"), t.At, prose.OneLine(t.Text, 100))
-	}
-	return Text{Body: b.String()}
-}
-
-// scheduleText says what is scheduled.
-func scheduleText(in sprint.ScheduleInput, done sprint.Scheduled) Text {
-	switch {
-	case done.Removed:
-		return line("%s is removed", done.ID)
-	case len(done.Schedules) == 0:
-		return line("nothing is scheduled")
-	}
-	var b strings.Builder
-	for _, x := range done.Schedules {
-		fmt.Fprintf(&b, "%s%s\n", map[bool]string{true: "already done: "}[done.Already], x.Text)
-	}
-	if in.Cron != "" {
-		b.WriteString("next: liza run --keep\n")
 	}
 	return Text{Body: b.String()}
 }

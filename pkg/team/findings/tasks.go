@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
@@ -375,25 +374,6 @@ func imports(l *look) {
 	for _, i := range l.State.Imports {
 		if i.Asks != "" {
 			l.raise(i.Task, "", "%s", prose.OneLine(i.Question(), 0))
-		}
-	}
-}
-
-// overdueAfter is how long a schedule may be due before a person is told that nobody carries it out.
-const overdueAfter = 10 * time.Minute
-
-// schedules tells of work that should have begun by itself: it failed, or nobody carries it out.
-func schedules(l *look) {
-	control := ""
-	if len(l.Orders) > 0 {
-		control = l.Orders[0].String()
-	}
-	for _, x := range l.State.Schedules {
-		switch next, _ := x.Next.At(); {
-		case transition.Due(x, l.Now.Add(-overdueAfter)) && x.Turn.Over(l.Now, l.Process) && transition.ScheduleWaits(l.State, x, control) == "":
-			l.raise(x.ID, "liza run --keep", "%s is due since %s, and nobody carries it out", prose.OneLine(x.What(), 80), blackboard.TimeOf(next))
-		case x.Failed:
-			l.raise(x.ID, "liza schedule --list", "%s failed: %s", prose.OneLine(x.What(), 80), x.Result)
 		}
 	}
 }

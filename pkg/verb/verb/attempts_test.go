@@ -272,12 +272,6 @@ var others = []attempt{
 	{name: "Tell, of a planner", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Tell(ctx, verb.TellInput{To: "coder-1", Text: "Mind the gap", After: true})
 	}},
-	{name: "Schedule", call: func(ctx context.Context, d *vs) (any, error) {
-		return sprint.Schedule(ctx, d, sprint.ScheduleInput{Cron: "0 3 * * 1-5", Do: "goal", Args: []string{"Tidy up"}, Zone: "UTC"})
-	}},
-	{name: "Schedule, of a coder", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return sprint.Schedule(ctx, d, sprint.ScheduleInput{Cron: "0 3 * * 1-5", Do: "sync", Zone: "UTC"})
-	}},
 	{name: "TakeNotes", as: "coder-1", board: runsOf("coder-1", "claimed"), call: func(ctx context.Context, d *vs) (any, error) { return d.TakeNotes(ctx, "coder-1") }},
 	{name: "TakeNotes, none", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return d.TakeNotes(ctx, "coder-1") }},
 	{name: "Pause", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Pause(ctx, d, "Lunch") }},

@@ -425,7 +425,7 @@ type Rule struct {
 
 // sectionOrder is the order of state.yaml (specs/protocol.md#2.1).
 var sectionOrder = []string{"version", "revision", "goal", "tasks", "agents", "discovered", "handoff", "human_notes",
-	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "stopped", "planner", "integration", "hosts", "requests", "imports", "schedules", "sprint",
+	"anomalies", "spec_changes", "plans", "facts", "questions", "secrets", "usage", "programs", "stopped", "planner", "integration", "hosts", "requests", "imports", "sprint",
 	"circuit_breaker", "config"}
 
 func (v *validation) placeOf(name string) int {

@@ -215,14 +215,6 @@ func (v *validation) timesOfLists() {
 			v.look("imports", within(x.Source, i, "at"), "import "+nameOf(x.Source, i)+": at", x.At)
 		}
 	}
-	for i, x := range v.s.Schedules {
-		entry("schedules", "schedule", x.ID, i, "created", x.Created)
-		entry("schedules", "schedule", x.ID, i, "next", x.Next)
-		entry("schedules", "schedule", x.ID, i, "last", x.Last)
-		if x.Turn != nil {
-			entry("schedules", "schedule", x.ID, i, "turn.expires", x.Turn.Expires)
-		}
-	}
 	for i, x := range v.s.Discovered {
 		entry("discovered", "discovered", x.ID, i, "created", x.Created)
 		if x.Deferred != nil {

@@ -94,7 +94,6 @@ func TestEveryTimeOfTheModelIsLookedAt(t *testing.T) {
 	s.Integration.Turn = &blackboard.MergeTurn{Term: 1, Host: "one", Until: ago(1)} // of a team on several hosts
 	s.Hosts = map[string]*blackboard.Host{"one": {ID: "ab12", Seen: ago(1)}}
 	s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: "note-77", Timestamp: ago(1), Message: "m", When: "now", Receipt: &blackboard.Receipt{State: "queued", At: ago(1)}})
-	s.Schedules = []*blackboard.Schedule{{ID: "sched-1", Do: "sync", Created: ago(1), Next: ago(1), Last: ago(1), Turn: &blackboard.Turn{Host: "one", PID: 1, Expires: ago(1)}}}
 	s.Stopped = map[string]*blackboard.Stop{"coder-1": {By: "ada", At: ago(1)}}
 	timeType := reflect.TypeFor[blackboard.Time]()
 	seen := 0

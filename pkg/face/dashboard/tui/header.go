@@ -98,11 +98,6 @@ func (h head) progress() line {
 	if k := len(v.Waiting) + len(v.GaveUp); k > 0 {
 		add(warn, fmt.Sprintf("%d for you", k))
 	}
-	if len(v.Schedules) > 0 {
-		first, _, _ := strings.Cut(v.Schedules[0], ",")
-		_, when, _ := strings.Cut(first, ": ")
-		add(faint, clean(when))
-	}
 	if len(v.Wrong) > 0 {
 		add(bad, "the board is invalid")
 	}

@@ -75,9 +75,6 @@ func (x costPane) content(width int) content {
 	if f.Forecast != nil {
 		p.part("What is still to do", f.Forecast.Text)
 	}
-	if len(x.view.Schedules) > 0 {
-		p.part("Begins by itself", strings.Join(x.view.Schedules, "\n"))
-	}
 	if len(f.Quality) > 0 {
 		p.head("How it goes")
 		for _, q := range f.Quality {

@@ -66,8 +66,7 @@ export function show(root, { query }) {
     return { lane, n, cardsOf, more };
   });
   const add = h("button", { type: "button", id: "add-task", onclick: newTask }, "New task …");
-  const schedules = h("section", { class: "quiet", "aria-label": "Begins by itself", hidden: true });
-  root.append(h("div", { class: "bar" }, filter, progress, add, travel), schedules, time, before, h("div", { class: "lanes" }, columns.map((c) => c.lane)));
+  root.append(h("div", { class: "bar" }, filter, progress, add, travel), time, before, h("div", { class: "lanes" }, columns.map((c) => c.lane)));
 
   function draw(filtered) {
     const query = sought.toLowerCase().split(/\s+/).filter(Boolean);
@@ -87,8 +86,6 @@ export function show(root, { query }) {
       }));
     });
     dirty.clear();
-    schedules.hidden = !from.view.schedules?.length;
-    schedules.replaceChildren(...(from.view.schedules ?? []).map((s) => h("p", { dir: "auto" }, s)));
     travel.href = `#/board?rev=${board.view.revision}`;
     bar();
   }
