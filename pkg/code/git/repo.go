@@ -27,6 +27,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -304,8 +305,9 @@ func gitDirAt(folder string) (string, error) {
 	case err == nil && info.IsDir() && isGitDir(entry):
 		return filepath.EvalSymlinks(entry)
 	case err == nil && info.Mode().IsRegular():
-		target, err := readGitFile(entry)
-		if err == nil && !isGitDir(target) {
+		text, err := safefile.Read(entry)
+		target, invalid := namedGit(entry, text)
+		if err = cmp.Or(err, invalid); err == nil && !isGitDir(target) {
 			err = fmt.Errorf("it names %s, which is not a git dir", target)
 		}
 		if err != nil {
@@ -329,12 +331,17 @@ func isGitDir(dir string) bool {
 	return exists("commondir") || exists("objects") && exists("refs")
 }
 
-// readGitFile reads the path in a .git file ("gitdir: PATH"), made absolute.
+// readGitFile reads the path in the .git file of a worktree ("gitdir: PATH"), made absolute.
 func readGitFile(path string) (string, error) {
-	data, err := safefile.Read(path)
+	data, err := safefile.ReadWithin(filepath.Dir(path), filepath.Base(path), mostOfRef)
 	if err != nil {
 		return "", err
 	}
+	return namedGit(path, data)
+}
+
+// namedGit is the path that the content of a .git file names.
+func namedGit(path string, data []byte) (string, error) {
 	target, found := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: ")
 	if !found {
 		return "", errors.New("it does not begin with \"gitdir: \"")

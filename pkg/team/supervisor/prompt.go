@@ -317,11 +317,7 @@ func (l *listing) read(ctx context.Context) func(path string) (string, bool) {
 		case l.dir == "":
 			return l.readCommitted(ctx, f)
 		}
-		name := filepath.Join(l.dir, filepath.FromSlash(path))
-		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > largestFile {
-			return "", false
-		}
-		data, err := safefile.Read(name)
+		data, err := safefile.ReadWithin(l.dir, path, largestFile)
 		return string(data), err == nil
 	}
 }

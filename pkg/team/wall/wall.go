@@ -489,6 +489,9 @@ func (w *Wall) Close() error {
 	return errors.Join(errs...)
 }
 
+// mostOfLink is more than the bytes of a worktree's file .git.
+const mostOfLink = 4096 + 100
+
 // gitToRead is what git needs of a repository to look at the worktree dir: history and branches, not the
 // configuration, which may have addresses with passwords, and nothing of Liza's.
 func gitToRead(common, dir string, level sandbox.Level) []string {
@@ -499,7 +502,7 @@ func gitToRead(common, dir string, level sandbox.Level) []string {
 	for _, name := range []string{"HEAD", "refs", "packed-refs", "objects", "info", "shallow"} {
 		paths = append(paths, filepath.Join(common, name))
 	}
-	text, err := safefile.Read(filepath.Join(dir, ".git"))
+	text, err := safefile.ReadWithin(dir, ".git", mostOfLink)
 	admin, isLink := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if err == nil && isLink && filepath.Dir(filepath.Clean(admin)) == filepath.Join(common, "worktrees") {
 		paths = append(paths, filepath.Clean(admin))
