@@ -360,7 +360,11 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 			if err := b.draft.apply(s, id.Actor(s)); err != nil {
 				return err
 			}
+			text := transition.BoundText(s, id.Actor(s), b.Now())
 			if err := change(s, id.Actor(s)); err != nil {
+				return err
+			}
+			if err := text.Check(s); err != nil {
 				return err
 			}
 			if b.Run != nil { // what follows is not of this run
