@@ -96,7 +96,7 @@ type Protocol struct {
 	CrashWindow              time.Duration `key:"crash_window" is:"1.." unit:"s" about:"Time over which crashes are counted."`
 	PlannerRetries           int           `key:"planner_retries" is:"1.." about:"Launches of the planner per unchanged reason."`
 	PreExecutionCheckpoint   string        `key:"pre_execution_checkpoint" is:"required|warn|off" about:"Whether a coder must write down its intent before the first edit."`
-	Overlap                  string        `key:"overlap" is:"tell|wait|off" about:"What happens when two tasks in work change the same files. tell: the later one is told what the other changes; wait: besides, a task whose files are in work is not claimed yet, for an hour at most; off: nothing is compared."`
+	Overlap                  string        `key:"overlap" is:"tell|wait|off" about:"What happens when two tasks in work change the same files. tell: the later one is told which they are; wait: besides, a task whose files are in work is not claimed yet, for an hour at most; off: nothing is compared."`
 	TestsRequired            bool          `key:"tests_required" about:"Changed code needs a changed test, or a waiver with its reason; false, or review.checks.test_coverage.enabled: false, turns off both the rule of submit and the check."`
 	IntegrationCheckTimeout  time.Duration `key:"integration_check_timeout" is:"1.." unit:"s" about:"Time for all checks of a merge candidate together."`
 	AlertCheckpointStale     time.Duration `key:"alert_checkpoint_stale" is:"0.." unit:"s" about:"Age of a checkpoint at which people are warned."`
