@@ -40,7 +40,8 @@ type act struct {
 	Checks   string   `yaml:"checks"`
 	Needs    []string `yaml:"needs"`
 	Slow     bool     `yaml:"slow"`
-	Alone    bool     `yaml:"alone"` // in a project of its own, where it is not refused
+	Alone    bool     `yaml:"alone"`    // in a project of its own, where it is not refused
+	Services bool     `yaml:"services"` // in a project of its own, with a service
 
 	group string
 }
@@ -208,7 +209,15 @@ func (s *stage) output(t *testing.T, line string) string {
 func (s *stage) writeProgram(t *testing.T, level string, acts []act) {
 	text := s.script(acts) + `echo '{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"all of it was tried"}'` + "\n"
 	verbtest.Write(t, filepath.Join(s.Dir, "acts.sh"), text)
-	verbtest.Write(t, filepath.Join(s.Dir, ".liza", "config.yaml"), agentKeys+sandboxKeys(level, filepath.Dir(s.probe(t))))
+	verbtest.Write(t, filepath.Join(s.Dir, ".liza", "config.yaml"), agentKeys+services(acts)+sandboxKeys(level, filepath.Dir(s.probe(t))))
+}
+
+// services are those of the project of acts that need one.
+func services(acts []act) string {
+	if !slices.ContainsFunc(acts, func(a act) bool { return a.Services }) {
+		return ""
+	}
+	return "services:\n  act: {command: [sleep, \"300\"], ready: [\"true\"], env: {ACT_DATA: $DATA}}\n"
 }
 
 const agentKeys = "agents:\n  default: acts\n  acts: {command: [sh, ./acts.sh], prompt: stdin, output: text}\n  sleeper: {command: [sleep, \"299.5\"], prompt: stdin}\n"
@@ -411,7 +420,7 @@ func TestActsOfAnAgent(t *testing.T) {
 	for _, level := range actLevels {
 		var together []act
 		for _, a := range acts {
-			if a.Alone && a.expected(level) != actRefused {
+			if a.Services || a.Alone && a.expected(level) != actRefused {
 				t.Run(level+"/"+a.Act, func(t *testing.T) { tryActs(t, level, []act{a}) })
 			} else {
 				together = append(together, a)
