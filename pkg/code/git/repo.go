@@ -107,6 +107,7 @@ type objects struct {
 type references struct {
 	objects
 	synced synced
+	packed packed
 }
 
 // Root returns the path of the main checkout.
@@ -198,7 +199,8 @@ func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
 	place, err := Locate(dir)
 	out := ""
 	if err == nil {
-		out, err = r.read(ctx, place.CommonDir, "rev-parse", "--is-bare-repository")
+		// From the checkout: in the git folder itself safe.bareRepository=explicit refuses.
+		out, err = r.read(ctx, place.Checkout, "rev-parse", "--is-bare-repository")
 	}
 	if old := <-version; old != nil {
 		return nil, old
@@ -369,6 +371,9 @@ func placeOf(folder, gitDir string) (Place, error) {
 		return Place{}, fmt.Errorf("cannot open %s: %v: %w", folder, err, ErrNoRepository)
 	}
 	core := readCore(common)
+	if core.bare && gitDir != common {
+		return Place{}, fmt.Errorf("cannot use %s, a worktree of the bare repository %s: %w", folder, common, ErrBare)
+	}
 	if core.bare {
 		return Place{}, fmt.Errorf("cannot use %s: %w", common, ErrBare)
 	}
