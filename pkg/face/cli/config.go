@@ -192,11 +192,27 @@ func (o *configOptions) set(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	kept, was, err := project.Settings(p.InForce())
+	if err != nil {
+		return err
+	}
+	gone := false
+	if name, _, err := project.Settings(p.Liza); err == nil && name == "" && kept != "" {
+		path, data, gone = filepath.Join(p.Liza, kept), was, true // the team still works with what git took away
+	}
 	next, err := config.Set(data, ".liza/"+filepath.Base(path), key, value, o.env.System.Environ)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(next, data) {
+	if kept != "" { // what a person sets holds, also where it is weaker
+		if was, err = config.Set(was, kept, key, value, o.env.System.Environ); err == nil {
+			err = p.PutInForce(kept, was)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(next, data) || gone {
 		if err := safefile.Replace(path, next, 0o644); err != nil {
 			return err
 		}
