@@ -208,6 +208,8 @@ const (
 	AlertHypothesisExhausted   AlertKind = "HYPOTHESIS_EXHAUSTED"
 	AlertIntegrationFailed     AlertKind = "INTEGRATION_FAILED"
 	AlertIntegrationCheckedOut AlertKind = "INTEGRATION_CHECKED_OUT"
+	AlertSettingsHeld          AlertKind = "SETTINGS_HELD"
+	AlertFiltersOff            AlertKind = "FILTERS_OFF"
 	AlertIntegrationMoved      AlertKind = "INTEGRATION_MOVED"
 	AlertBaselineRed           AlertKind = "BASELINE_RED"
 	AlertIntegrationStale      AlertKind = "INTEGRATION_STALE"

@@ -239,6 +239,9 @@ func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
 		return j.fail(ctx, Result{Reason: "conflict", Files: conflict.Files})
 	}
+	if raw, ok := errors.AsType[*git.UnfilteredError](err); ok {
+		return j.fail(ctx, Result{Reason: "unfiltered", Check: raw.Error()})
+	}
 	if err != nil {
 		return j.result, err
 	}
@@ -259,8 +262,8 @@ func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error
 	return j.move(ctx, candidate, f)
 }
 
-// candidate makes the commit that merges theirs into the branch (M2, M3); a conflict is a
-// *git.ConflictError.
+// candidate makes the commit that merges theirs into the branch (M2, M3); a conflict is a *git.ConflictError. A file that its
+// filter would have changed is not merged.
 func (j *job) candidate(ctx context.Context, theirs, message string) (string, error) {
 	j.at("M2")
 	tree, err := j.Repo.MergeTree(ctx, j.old, theirs)
@@ -268,7 +271,14 @@ func (j *job) candidate(ctx context.Context, theirs, message string) (string, er
 		return "", err
 	}
 	j.at("M3")
-	return j.Repo.CommitMerge(ctx, tree, []string{j.old, theirs}, message)
+	candidate, err := j.Repo.CommitMerge(ctx, tree, []string{j.old, theirs}, message)
+	if err == nil && j.task != nil {
+		err = j.Repo.Unfiltered(ctx, j.old, candidate)
+	}
+	if off, ok := errors.AsType[*git.UnfilteredError](err); ok && off.Off {
+		err = &transition.Refusal{Exit: transition.ExitRefused, Next: off.Next(), Message: fmt.Sprintf("task %s is not merged: %v", j.task.ID, off)}
+	}
+	return candidate, err
 }
 
 // marked is the candidate, or the same one with a message that says which checks have not verified it.

@@ -312,6 +312,9 @@ func readyFactory(ctx context.Context, e *Env, cliName, model, scenario string) 
 	if err != nil {
 		return nil, err
 	}
+	if err := c.service.Merges.CanApprove(); err != nil { // before anybody is paid for work that could not be merged
+		return nil, err
+	}
 	c.warnHidden(ctx)
 	return c, c.installed(cmp.Or(c.cli, c.service.Board.Config().Agents.Default))
 }

@@ -24,6 +24,8 @@ var Kinds = []Kind{
 	{blackboard.AlertIntegrationFailed, Warning, "a task is INTEGRATION_FAILED", "", integrationFailed, alerted},
 	{blackboard.AlertIntegrationCheckedOut, Error, "an APPROVED task cannot be merged because the integration branch is checked out", "", integrationCheckedOut, alerted},
 	{blackboard.AlertIntegrationMoved, Error, "the integration branch is where Liza did not put it; merges wait", "", integrationMoved, form{alert | wait | exam, "integration", "integration"}},
+	{blackboard.AlertSettingsHeld, Error, "git has exchanged or removed config.yaml, and the team keeps stronger settings that it had", "", settingsHeld, form{alert | warn | exam, "", "settings"}},
+	{blackboard.AlertFiltersOff, Error, "a filter of .gitattributes is not in force, because git.filters does not allow it", "", filtersOff, form{alert | warn | exam, "", "filters"}},
 	{blackboard.AlertBaselineRed, Warning, "a check fails on the base of the work, so it does not count against a change", "", baselineRed, alerted},
 	{blackboard.AlertIntegrationStale, Info, "base_ref has more commits that the integration branch lacks than", "50", integrationStale, form{alert, "", ""}},
 	{blackboard.AlertReassigned, Info, "a CLAIMED task was another agent's before", "", reassigned, alerted},

@@ -145,6 +145,31 @@ func integrationCheckedOut(l *look) {
 	}
 }
 
+// FiltersOff is the finding about filters of .gitattributes that nobody allowed.
+func FiltersOff(names []string) (f Finding, off bool) {
+	all := strings.Join(names, ",")
+	return Finding{Subject: ".gitattributes", Next: "liza config set git.filters " + all,
+		Text: fmt.Sprintf("it names the filter %s, which git.filters does not allow: it does not run, and a changed file that has it is not merged", all)}, len(names) > 0
+}
+
+func filtersOff(l *look) {
+	if f, off := FiltersOff(l.FiltersOff); off {
+		l.raise(f.Subject, f.Next, "%s", f.Text)
+	}
+}
+
+// settingsHeld asks for the settings that git has made weaker, or taken away.
+func settingsHeld(l *look) {
+	const file = ".liza/config.yaml"
+	switch {
+	case len(l.SettingsHeld) == 0:
+	case l.SettingsHeld[0] == "":
+		l.raise(file, "liza config show --origin", "this checkout has no file of settings any more; the team keeps those that it had, until the file is back or you write a new one")
+	default:
+		l.raise(file, "liza config set "+l.SettingsHeld[0]+" VALUE", "git has put a version into this checkout that is weaker than what the team works with: %s; the team keeps its own until you set them", strings.Join(l.SettingsHeld, ", "))
+	}
+}
+
 // baselineRed has the last lines, so that people see at once what it is.
 func baselineRed(l *look) {
 	for _, r := range l.Red {

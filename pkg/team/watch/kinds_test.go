@@ -89,6 +89,8 @@ var situations = []situation{
 		add(f, blackboard.Task{Status: blackboard.Approved})
 		f.CheckedOutAt = "/home/ada/x"
 	}},
+	{kind: "FILTERS_OFF", subject: ".gitattributes", message: "it names the filter lfs, which git.filters does not allow", make: func(f *findings.Observation) { f.FiltersOff = []string{"lfs"} }},
+	{kind: "SETTINGS_HELD", subject: ".liza/config.yaml", message: "this checkout has no file of settings any more", make: func(f *findings.Observation) { f.SettingsHeld = []string{""} }},
 	{kind: "INTEGRATION_MOVED", subject: "integration", message: "integration is at 123456789, which Liza did not make; Liza left it at 4f2a91c; merges wait; next: liza integration accept", make: func(f *findings.Observation) {
 		tip := "1234567890"
 		f.State.Integration, f.Tip = &blackboard.Integration{Tip: "4f2a91c"}, &tip

@@ -125,6 +125,9 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 			return out, err
 		}
 		event.Submission = &facts
+		if facts.Commit != "" {
+			in.Evidence = v.committed(ctx, in.Task, facts.Commit, in.Evidence)
+		}
 	}
 	if facts := event.Submission; facts != nil && facts.Commit != "" && facts.Unsound == "" && facts.BaseIsAncestor {
 		if err := v.Board.Repo.SyncLoose("refs/heads/" + git.TaskBranch(in.Task)); err != nil {
@@ -166,6 +169,22 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 }
 
 var errNotPublished = errors.New("the commit is not on the remote")
+
+// committed are the files of evidence that a commit has. Nothing keeps the others, which git ignores: their worktree goes.
+func (v *Service) committed(ctx context.Context, task, commit string, files []string) (kept []string) {
+	var lost []string
+	for _, file := range files {
+		if _, err := v.Board.Repo.ReadFile(ctx, commit, file); errors.Is(err, git.ErrNotFound) {
+			lost = append(lost, file)
+		} else {
+			kept = append(kept, file)
+		}
+	}
+	if len(lost) > 0 {
+		v.Board.Warn(ctx, task, blackboard.ActionEvidenceOdd, "git ignores "+strings.Join(lost, ", ")+": it is in no commit, so it is not kept as evidence")
+	}
+	return kept
+}
 
 // SubmissionFacts looks at the worktree and at what the commits change. Work that git cannot read, as a loss of power leaves it, looks like
 // any work that is refused, so only then is it looked for.
@@ -236,6 +255,15 @@ func (v *Service) submissionFacts(ctx context.Context, s *blackboard.State, t *b
 	from, to, err := v.Integration.Proposal(ctx, s, t, f.Commit)
 	if err != nil {
 		return f, err
+	}
+	if err := v.Board.Repo.Unfiltered(ctx, from, to); err != nil {
+		raw, ok := errors.AsType[*git.UnfilteredError](err)
+		if !ok {
+			return f, err
+		}
+		if !raw.Off { // of one that is off the merge asks a person
+			f.Unsound = raw.Error()
+		}
 	}
 	changes, err := review.Changes(ctx, v.Board.Repo, from, to)
 	if err != nil {
