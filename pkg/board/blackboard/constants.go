@@ -147,6 +147,9 @@ const (
 	CheckExempt  CheckStatus = "exempt"
 )
 
+// CheckSettings is the check of findings about files that agent programs take as settings of a project: only a person lets their change through.
+const CheckSettings = "agent_settings"
+
 var (
 	Urgencies  = []string{"deferred", "immediate"}
 	Severities = []string{"critical", "high", "medium", "low"}

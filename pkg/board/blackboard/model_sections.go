@@ -34,7 +34,16 @@ type Agent struct {
 	WaitingFor      string            `yaml:"waiting_for,omitempty"`      // one line for people | supervisor | it does not wait
 	Started         Time              `yaml:"started,omitempty"`          // when it registered | register
 	ProviderWait    *ProviderWait     `yaml:"provider_wait,omitempty"`    // what the running program says that it waits for | supervisor | it does not wait
+	Said            []*Said           `yaml:"said,omitempty"`             // what verbs of the running program have said; the end of the run applies it | submit, verdict, block, plan apply; end of a run: none | they have said nothing
 	Settings        map[string]string `yaml:"settings,omitempty"`         // settings of the supervisor's environment, by key; its agent's verbs follow them | register | none is set
+}
+
+// Said is what a verb of a run has said. It counts when the run has ended by itself, with an answer of its program that agrees.
+// Written by: submit, verdict, block and plan apply inside a run.
+type Said struct {
+	Verb  string `yaml:"verb"`            // submit, verdict, block or plan
+	Word  string `yaml:"word"`            // what the exit command of the run has to say, too: COMPLETED, STUCK, ok, needs_fix, replan or stuck
+	Input string `yaml:"input,omitempty"` // what the verb was given, as JSON
 }
 
 // ProviderWait is a wait of an agent program for its provider, with the reason that it gives.

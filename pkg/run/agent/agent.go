@@ -252,6 +252,9 @@ type Exit struct {
 	At      time.Time
 }
 
+// killed reports whether a signal ended the process, also where a shell or the program itself says that with its exit code.
+func (e Exit) killed() bool { return e.Signal != "" || e.Code > 128 }
+
 // Scripted is the name of the built-in agent that follows a scenario.
 const Scripted = "scripted"
 

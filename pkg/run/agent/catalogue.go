@@ -56,6 +56,7 @@ type Entry struct {
 	SessionUsage  bool              `yaml:"session_usage"`
 	PartialUsage  bool              `yaml:"partial_usage"`
 	Sandbox       Needs             `yaml:"sandbox"`
+	Project       []string          `yaml:"project"`
 	Accounts      map[string]string `yaml:"accounts"` // a project's only: folder of settings of each account
 
 	ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
@@ -75,6 +76,7 @@ type catalogue struct {
 		ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
 		Signatures map[string][]string `yaml:"signatures"`
 		Sandbox    Needs               `yaml:"sandbox"`
+		Project    []string            `yaml:"project"`
 	} `yaml:"common"`
 	Programs map[string]Entry `yaml:"programs"`
 
@@ -249,6 +251,23 @@ func (e Entry) over(base Entry) Entry {
 // Names are the programs of the catalogue, and scripted.
 func Names() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(builtin().Programs)), Scripted)))
+}
+
+// ProjectSettings are the names by which programs of the catalogue find settings, instructions and hooks in a project, sorted. The work of one
+// task must not have them act in the run of another role, whatever its program: a program reads those of others, too.
+var ProjectSettings = sync.OnceValue(func() []string {
+	all := slices.Clone(builtin().Common.Project)
+	for _, e := range builtin().Programs {
+		all = append(all, e.Project...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+})
+
+// IsProjectSetting reports whether a path of a repository is one of the ProjectSettings, or in one, in whichever folder.
+func IsProjectSetting(file string) bool {
+	file = "/" + strings.ToLower(file) + "/"
+	return slices.ContainsFunc(ProjectSettings(), func(name string) bool { return strings.Contains(file, "/"+strings.ToLower(name)+"/") })
 }
 
 // CommonNeeds are those of every command, also of one that is not an agent program.

@@ -1,6 +1,7 @@
 package wall
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 // A Run is what the wall of one run is made of. Compose is a pure function of it and of what is on the disk.
 type Run struct {
 	Project  *project.Project
+	For      string         // the role and the task whose conversations it keeps (Use.For)
 	Settings config.Sandbox // of the program (config.SandboxOf)
 	Program  string         // name of the agent program; "" for a command of the project
 	Needs    agent.Needs    // of the program
@@ -134,9 +136,26 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	return w
 }
 
-// keep shows a folder that the project has for all runs of the program in the place of the person's own.
+// keptOf has a folder for each role and task of what a program keeps.
+func keptOf(p *project.Project, program string) string {
+	return filepath.Join(p.Cache(), "home", program)
+}
+
+// dropKept removes what a program has kept for tasks that have no worktree any more; of is the one that is needed now.
+func dropKept(p *project.Project, program, of string) {
+	all, _ := os.ReadDir(keptOf(p, program))
+	for _, e := range all {
+		_, task, found := strings.Cut(e.Name(), "+")
+		if _, err := os.Lstat(p.Worktree(task)); found && e.Name() != of && os.IsNotExist(err) {
+			_ = safefile.RemoveTree(filepath.Join(keptOf(p, program), e.Name())) // what is left is removed with the next one
+		}
+	}
+}
+
+// keep shows a folder that the project has for all runs of the program in one role on one task, in the place of the person's own: what another
+// role or task has said and noted is not there.
 func (r Run) keep(w *Plan, name, at string) {
-	kept := filepath.Join(r.Project.Cache(), "home", r.Program, name)
+	kept := filepath.Join(keptOf(r.Project, r.Program), cmp.Or(r.For, "any"), name)
 	w.Make, w.kept = append(w.Make, kept), append(w.kept, kept)
 	if shown := (sandbox.Mount{Source: kept, Target: at}); w.Spec.Level == sandbox.Closed {
 		w.Spec.Over = append(w.Spec.Over, shown)

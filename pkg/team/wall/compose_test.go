@@ -329,10 +329,18 @@ func TestConversationsOfOtherProjectsAreNotShown(t *testing.T) {
 			if w.Spec.Sees(theirs) || w.Spec.Sees("~/"+folder) {
 				t.Errorf("%s at %s sees %s", program, level, theirs)
 			}
-			own := sandbox.Mount{Source: filepath.Join(r.Project.Cache(), "home", program, folder), Target: filepath.Join(w.Spec.Home, folder)}
+			own := sandbox.Mount{Source: filepath.Join(r.Project.Cache(), "home", program, "any", folder), Target: filepath.Join(w.Spec.Home, folder)}
 			if !slices.Contains(slices.Concat(w.Spec.Over, w.Link), own) {
 				t.Errorf("%s at %s has no folder of the project's own at %s: %v %v", program, level, folder, w.Spec.Over, w.Link)
 			}
+		}
+	}
+	for of, other := range map[string]string{"coder+task-1": "code_reviewer+task-1", "coder+task-2": "coder+task-1"} { // nor those of another role or task
+		r := contained(t, "claude")
+		r.For = of
+		w := r.Compose(sandbox.Closed, "")
+		if w.Spec.Sees(filepath.Join(keptOf(r.Project, "claude"), other)) || !w.Spec.Sees(filepath.Join(keptOf(r.Project, "claude"), of, ".claude/projects")) {
+			t.Errorf("%s sees %v", of, w.Spec.Over)
 		}
 	}
 	r := contained(t, "claude") // who has moved the folder out of the home folder
@@ -360,5 +368,25 @@ func TestAProjectInAFolderOfTheMachineIsShownByItsPartsOnly(t *testing.T) {
 		if s := r.Compose(sandbox.Closed, "").Spec; s.Traces != c.want {
 			t.Errorf("%+v: traces %t", c, s.Traces)
 		}
+	}
+}
+
+// What a program has kept goes with the worktree of its task.
+func TestWhatAProgramHasKeptGoesWithTheTask(t *testing.T) {
+	t.Parallel()
+	p := contained(t, "claude").Project
+	for _, dir := range []string{p.Worktree("here"), filepath.Join(keptOf(p, "claude"), "coder+here"), filepath.Join(keptOf(p, "claude"), "coder+gone"), filepath.Join(keptOf(p, "claude"), "code_reviewer+now"), filepath.Join(keptOf(p, "claude"), "planner+")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dropKept(p, "claude", "code_reviewer+now")
+	var left []string
+	all, _ := os.ReadDir(keptOf(p, "claude"))
+	for _, e := range all {
+		left = append(left, e.Name())
+	}
+	if got := strings.Join(left, " "); got != "code_reviewer+now coder+here planner+" {
+		t.Errorf("left are %s", got)
 	}
 }

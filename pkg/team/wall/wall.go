@@ -52,6 +52,7 @@ type Maker struct {
 type Use struct {
 	Name    string      // unlike that of every other run under way: the agent's id, "job+" and the name of a worktree
 	Program string      // name of the agent program; "": a command that runs what agents wrote
+	For     string      // the role and the task of its run, as ROLE+TASK: what the program keeps is theirs; "": nobody's in particular
 	Dir     string      // where it works
 	Write   bool        // it may change Dir; else Dir is the main checkout, to be read
 	Git     *git.Folder // its own git folder; nil: it has none
@@ -118,7 +119,7 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 	if level, reason, err = m.Level(ctx, u.Program); err != nil {
 		return r, level, reason, err
 	}
-	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
+	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, For: u.For, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
 		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "" && !u.Look, Look: u.Look, Codes: u.Codes,
 		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
 	if !u.Write && safefile.Within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
@@ -185,6 +186,9 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 			beginCache(w.maker.Project, w.Cache)
 		default:
 			asMerged(w.maker.Project, w.Cache)
+		}
+		if u.Program != "" {
+			dropKept(w.maker.Project, u.Program, u.For)
 		}
 		w.held, remove, err = w.Prepare()
 	} else if err = os.MkdirAll(filepath.Dir(w.run.Private), 0o700); err == nil {

@@ -178,7 +178,8 @@ type Done struct {
 	Task    string            `json:"task,omitempty"`
 	Status  blackboard.Status `json:"status,omitempty"`
 	Already bool              `json:"already_done,omitempty"`
-	Attic   string            `json:"attic,omitempty"` // ref that holds the saved work
+	Said    bool              `json:"recorded,omitempty"` // by a run, whose end applies it
+	Attic   string            `json:"attic,omitempty"`    // ref that holds the saved work
 	Notices []string          `json:"warnings,omitempty"`
 }
 

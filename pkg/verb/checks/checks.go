@@ -268,6 +268,27 @@ func (c *Checks) openPlace(ctx context.Context, secrets []string, name, commit, 
 	return p, nil
 }
 
+// OpenJudged makes the Place in which a reviewer judges the work of a task: the commit under review in a fresh checkout, set up as that of its
+// checks. Nothing else of the coder is there. What agent programs take as settings of a project is that of the integration branch.
+func (c *Checks) OpenJudged(ctx context.Context, s *blackboard.State, t *blackboard.Task) (*Place, error) {
+	p, err := c.openPlace(ctx, s.Secrets, t.ID, t.ReviewCommit, c.board.Project.SetupLog(t.ID), s.Duration("integration_check_timeout"))
+	if err == nil {
+		err = c.settleSettings(ctx, s, p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("cannot check out what %s submitted: %w", t.ID, err)
+	}
+	return p, nil
+}
+
+// Judged is the folder of OpenJudged.
+func (c *Checks) Judged(task string) string { return c.board.Project.ReviewWorktree(task) }
+
+// CloseJudged removes the place in which a reviewer has worked.
+func (c *Checks) CloseJudged(ctx context.Context, task string) error {
+	return c.clearReview(context.WithoutCancel(ctx), task)
+}
+
 // placeName is the name of a place for the work of a task, "" for the integration branch. The work has not been reviewed: its commands
 // have the caches of the task, and open no registry.
 func placeName(name, task string) string {

@@ -233,6 +233,7 @@ type Applied struct {
 	Plan     string   `json:"plan"`
 	Tasks    []string `json:"tasks"`
 	Warnings []string `json:"warnings,omitempty"`
+	Said     bool     `json:"recorded,omitempty"` // by a run, whose end applies it
 }
 
 // Apply puts a plan on the board, all or nothing. attics has what was saved of the work that it drops.

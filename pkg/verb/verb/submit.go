@@ -96,6 +96,9 @@ const (
 	StuckReview Verdict = "stuck"
 )
 
+// verdictWords are the verdicts as an exit command says them.
+var verdictWords = map[Verdict]string{Approve: exitcmd.ReviewOK, Reject: exitcmd.ReviewNeedsFix, Replan: exitcmd.ReviewReplan, StuckReview: exitcmd.ReviewStuck}
+
 // Verdicts are the words for them.
 var Verdicts = []string{string(Approve), string(Reject), string(Replan), string(StuckReview)}
 
@@ -128,6 +131,19 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		if facts.Commit != "" {
 			in.Evidence = v.committed(ctx, in.Task, facts.Commit, in.Evidence)
 		}
+	}
+	now := v.Board.Now()
+	said, err := v.say(ctx, "submit", exitcmd.Completed, in, func(s *blackboard.State, a transition.Actor) error {
+		return transition.Submit(s, in.Task, a, event, now)
+	})
+	if said {
+		out.Done, err = v.recorded(ctx, out.Done, err)
+		if event.Submission != nil {
+			out.Commit = event.Submission.Commit
+		}
+		return out, err
+	} else if err != nil {
+		return out, err
 	}
 	if facts := event.Submission; facts != nil && facts.Commit != "" && facts.Unsound == "" && facts.BaseIsAncestor {
 		if err := v.Board.Repo.SyncLoose("refs/heads/" + git.TaskBranch(in.Task)); err != nil {
@@ -333,10 +349,21 @@ func (v *Service) Block(ctx context.Context, in BlockInput) (board.Done, error) 
 	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
 		return board.Done{Task: in.Task}, &transition.Refusal{Guard: "G70", Exit: transition.ExitUsage, Next: "liza help block", Message: "--reason " + why}
 	}
+	block := v.blocks(in)
+	if said, err := v.say(ctx, "block", exitcmd.Stuck, in, block); said {
+		return v.recorded(ctx, board.Done{Task: in.Task}, err)
+	} else if err != nil {
+		return board.Done{Task: in.Task}, err
+	}
 	if err := v.Worktrees.HandOver(ctx, in.Task); err != nil {
 		return board.Done{Task: in.Task}, err
 	}
-	return v.Board.Event(ctx, "block", in.Task, func(s *blackboard.State, a transition.Actor) error {
+	return v.Board.Event(ctx, "block", in.Task, block)
+}
+
+// blocks is the change of Block.
+func (v *Service) blocks(in BlockInput) func(*blackboard.State, transition.Actor) error {
+	return func(s *blackboard.State, a transition.Actor) error {
 		before := len(s.Questions)
 		if t := s.Task(in.Task); t != nil && in.Output != nil {
 			t.Output = in.Output
@@ -353,7 +380,7 @@ func (v *Service) Block(ctx context.Context, in BlockInput) (board.Done, error) 
 			}
 		}
 		return err
-	})
+	}
 }
 
 // Handoff passes a half-done task on to the next run.
@@ -421,17 +448,17 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 			}
 			event.Verdict.Findings = append(event.Verdict.Findings, found...)
 		}
-	}
-	incomplete, told := v.incomplete(ctx, s.Task(in.Task), in), []string(nil)
-	if in.Verdict != Approve && incomplete == nil && v.judges(s, in.Task) { // before a coder can go on in the worktree
-		if back, err := v.verbs.Worktrees.PutBack(ctx, in.Task, v.verbs.caller()); err != nil {
-			told = append(told, err.Error())
-		} else if back != "" {
-			told = append(told, "the worktree is back at what was submitted; "+back)
+		if t.Status == blackboard.ReadyForReview {
+			found, err := v.verbs.Integration.SettingsChanged(ctx, s, t)
+			if err != nil {
+				return out, err
+			}
+			event.Verdict.Findings = append(event.Verdict.Findings, found...)
 		}
 	}
+	incomplete, told := v.incomplete(ctx, s.Task(in.Task), in), []string(nil)
 	lessons := v.verbs.Knowledge.lessons(ctx, s, in)
-	out.Done, err = v.verbs.Board.Event(ctx, "verdict", in.Task, func(s *blackboard.State, a transition.Actor) (err error) {
+	judge := func(s *blackboard.State, a transition.Actor) (err error) {
 		now := v.verbs.Board.Now()
 		switch in.Verdict {
 		case Approve:
@@ -458,7 +485,20 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 			v.verbs.Knowledge.learn(s, a, in, lessons, now)
 		}
 		return err
-	})
+	}
+	said, err := v.verbs.say(ctx, "verdict", verdictWords[in.Verdict], in, judge)
+	if said {
+		out.Done, err = v.verbs.recorded(ctx, out.Done, err)
+	} else if err == nil {
+		if in.Verdict != Approve && incomplete == nil && v.judges(s, in.Task) { // before a coder can go on in the worktree
+			if back, err := v.verbs.Worktrees.PutBack(ctx, in.Task, v.verbs.caller()); err != nil {
+				told = append(told, err.Error())
+			} else if back != "" {
+				told = append(told, "the worktree is back at what was submitted; "+back)
+			}
+		}
+		out.Done, err = v.verbs.Board.Event(ctx, "verdict", in.Task, judge)
+	}
 	out.Notices = append(told, out.Notices...)
 	if out.OverruledWhy != "" {
 		out.OverruledBy = "gate"
