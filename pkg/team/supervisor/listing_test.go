@@ -9,7 +9,7 @@ import (
 	"liza/pkg/code/git"
 )
 
-// A run that has ended can have left a link in the place of a folder that git tracks. What it leads to is no text for the next prompt.
+// A run that has ended can have left a link in the place of a folder that git tracks. A prompt has nothing of what it leads to.
 func TestAPromptHasNoFileBehindALinkOfAWorktree(t *testing.T) {
 	t.Parallel()
 	private, worktree := t.TempDir(), t.TempDir()
