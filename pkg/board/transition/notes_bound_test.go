@@ -1,6 +1,7 @@
 package transition
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -42,10 +43,10 @@ func TestAnAgentCannotWriteDownWithoutEnd(t *testing.T) {
 // The text of a task's agents has one bound, whatever the verb; a supervisor can still say how a run ended, and people anything.
 func TestTheTextOfATaskIsBoundedForEveryVerb(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("a", 300<<10)
+	long, n := strings.Repeat("a", 300<<10), 0
 	verbs := map[string]func(b *board, a Actor) error{
 		"intent": func(b *board, a Actor) error {
-			return RecordIntent(b.State, "x", a, Input{Intent: &blackboard.Intent{Intent: long, Validation: "make"}}, b.now)
+			return RecordIntent(b.State, "x", a, Input{Intent: &blackboard.Intent{Intent: long, Validation: fmt.Sprint(n)}}, b.now)
 		},
 		"discover": func(b *board, a Actor) error {
 			return Discover(b.State, &blackboard.Discovery{During: "x", Description: long}, a, b.now)
@@ -67,6 +68,7 @@ func TestTheTextOfATaskIsBoundedForEveryVerb(t *testing.T) {
 		child.Task, child.Started = "x", blackboard.TimeOf(b.now)
 		write := func(a Actor) error {
 			bound := BoundText(b.State, a, b.now)
+			n++ // the same again is done already
 			if err := verb(b, a); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -79,6 +81,13 @@ func TestTheTextOfATaskIsBoundedForEveryVerb(t *testing.T) {
 		}
 		if err := write(programOf("coder-1")); err == nil || !strings.Contains(err.Error(), "1 MiB of text") {
 			t.Errorf("%s: more than 1 MiB: %v", name, err)
+		}
+		for may, who := range []Actor{programOf("coder-1"), supervisorOf("coder-1"), person} {
+			bound := BoundText(b.State, who, b.now)
+			b.must(Discover(b.State, &blackboard.Discovery{During: "x", Description: "it ended"}, who, b.now))
+			if err := bound.Check(b.State); (err == nil) != (may > 0) {
+				t.Errorf("%s: a word of %s after that: %v", name, who.ID, err)
+			}
 		}
 	}
 }
