@@ -42,8 +42,9 @@ test: ## what shows that a change is sound: every test once, then the packages w
 	scripts/in-memory go test -shuffle=on -short ./...
 	$(RACE) -short $(CONCURRENT)
 
-test-all: ## all tests with the race detector, with short forms of power losses, liveness, growth and faults on several hosts
-	$(RACE) -timeout 25m ./...
+test-all: ## every test, with short forms of power losses, liveness, growth and faults on several hosts; then the race detector
+	scripts/in-memory go test -shuffle=on -timeout 20m ./...
+	$(RACE) $(CONCURRENT)
 
 nightly: crash power model sequences liveness soak hosts-faults fuzz ## the long forms of the harnesses, for hours
 

@@ -85,6 +85,9 @@ type faultyHost struct {
 // faults, others in each run.
 func TestFaultsOnThreeHostsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	n, err := strconv.Atoi(cmp.Or(os.Getenv(faultsCount), "5"))
 	if err != nil {
 		t.Fatal(err)

@@ -77,6 +77,9 @@ type liveEnd struct {
 // each of ten kinds, always with the same seed; with it (make liveness) RUNS of all kinds, each with a seed of its own.
 func TestATeamGoesOnAfterAFault(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if os.Getenv(livenessRuns) == "" {
 		for _, k := range liveFaults {
 			if k.short {

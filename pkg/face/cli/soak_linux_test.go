@@ -113,6 +113,9 @@ var soakFigures = [...]soakFigure{
 // tasks and looks at what a rest of the team has after the second batch and at the end; the long one (make soak) has slopes.
 func TestATeamThatGoesOnMergingDoesNotGrow(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	n, batch, upkeep := 50, 10, 2
 	if text := os.Getenv(soakTasks); text != "" {
 		var err error

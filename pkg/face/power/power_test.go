@@ -46,8 +46,12 @@ func TestNothingAcknowledgedIsLostWithThePower(t *testing.T) {
 		}
 		return usual
 	}
+	losses := 200
+	if testing.Short() {
+		losses = 2 * lossesOfTrain
+	}
 	var seeds []uint64
-	for i := range (number("POWER_LOSSES", 200) + lossesOfTrain - 1) / lossesOfTrain {
+	for i := range (number("POWER_LOSSES", losses) + lossesOfTrain - 1) / lossesOfTrain {
 		seeds = append(seeds, uint64(number("POWER_FIRST", 0)+i+1))
 	}
 	if n, err := strconv.ParseUint(os.Getenv("POWER_SEED"), 10, 64); err == nil {
@@ -65,6 +69,9 @@ func TestNothingAcknowledgedIsLostWithThePower(t *testing.T) {
 
 // Each of these stands for an fsync that is left out. The first train in which that does harm has to notice it.
 func TestAnFsyncThatIsLeftOutIsNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	bin := programs(t)
 	for _, forgotten := range []string{`\.liza/log\.yaml$`, `\.liza/\.state\.yaml`, `\.git/objects/`} {
 		t.Run(forgotten, func(t *testing.T) {
