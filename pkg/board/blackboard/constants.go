@@ -128,9 +128,10 @@ const (
 	QuestionExpired   QuestionStatus = "expired"
 )
 
-// The kind of the question whether to merge work that a check has not verified, and its answers.
+// The kinds of the questions whether to merge work that a check has not verified, or that a check could not run on, and their answers.
 const (
 	QuestionUnverified = "unverified"
+	QuestionUnable     = "unable"
 	QuestionPrompted   = "prompted"
 	AnswerGoOn         = "go on"
 	AnswerStop         = "stop"
@@ -144,6 +145,7 @@ const (
 	CheckPassed  CheckStatus = "passed"
 	CheckFailed  CheckStatus = "failed"
 	CheckSkipped CheckStatus = "skipped"
+	CheckUnable  CheckStatus = "unable" // it could not run, so that it says nothing of the work
 	CheckExempt  CheckStatus = "exempt"
 )
 

@@ -241,11 +241,11 @@ type Question struct {
 	ID         string         `yaml:"id"`                    // q-<n>
 	Task       string         `yaml:"task,omitempty"`        // which task |  | the planner's own
 	Agent      string         `yaml:"agent,omitempty"`       // who asks
-	Kind       string         `yaml:"kind,omitempty"`        // blocked, prompted or unverified
+	Kind       string         `yaml:"kind,omitempty"`        // blocked, prompted, unverified or unable
 	Type       string         `yaml:"type,omitempty"`        // input, confirmation, permission or choice
 	Text       string         `yaml:"text"`                  // the question
 	Options    List           `yaml:"options,omitempty"`     // of a choice
-	Check      string         `yaml:"check,omitempty"`       // command that has never passed, of kind unverified | merge | another kind
+	Check      string         `yaml:"check,omitempty"`       // command that is red without the work too, or cannot run, of kind unverified or unable | merge | another kind
 	Synthetic  bool           `yaml:"synthetic,omitempty"`   // made up by the supervisor, because the agent gave none
 	Status     QuestionStatus `yaml:"status"`                // open, answered, delivered or expired | answer, supervisor
 	Answer     string         `yaml:"answer,omitempty"`      // what a person said | answer | not answered
@@ -478,7 +478,7 @@ var settings = map[string]any{
 	"task_crashes":               2,
 	"crash_limit":                3,
 	"crash_window":               300,
-	"planner_retries":            3,
+	"planner_retries":            2,
 	"cost_cents":                 1000,
 	"time_minutes":               60,
 	"tokens":                     0,

@@ -371,7 +371,7 @@ type Service struct {
 type Integration struct {
 	Checks []string `key:"checks" gate:"more" about:"Shell commands that run on the merge candidate before the branch moves; empty: scripts/integration-test.sh, if there is one."`
 
-	Unverified string `key:"unverified" gate:"refuse|ask|allow" is:"ask|allow|refuse" about:"Merges whose failing check fails without the work too, with the same failures: ask a person, once, while the check has never passed here; allow all; refuse all. Work that is refused, or waits for the answer, stays APPROVED."`
+	Unverified string `key:"unverified" gate:"refuse|ask|allow" is:"ask|allow|refuse" about:"Merges whose failing check fails without the work too, with the same failures: ask a person, once, until the check passes; allow all; refuse all. Work that is refused, or waits for the answer, stays APPROVED."`
 }
 
 // Merge has the number of approved tasks that are checked at a time, and the handling of a failure.

@@ -78,12 +78,9 @@ var holderOrSystem = Guard{"G31", "while the task is CLAIMED, the calling agent 
 	return holdsClaim.Check(m)
 }}
 
-var iterationsUsedUp = Guard{"", "the iterations are used up; while UNCLAIMED, also no other live coder may try", func(m *move) error {
-	switch {
-	case !IterationsOver(m.state, m.task):
+var iterationsUsedUp = Guard{"", "the iterations are used up", func(m *move) error {
+	if !IterationsOver(m.state, m.task) {
 		return m.no("G23", ExitRefused, "task %s has used %d of %d iterations", m.task.ID, m.task.Iteration, maxIterations(m.state, m.task))
-	case m.task.Status == blackboard.Unclaimed && !outOfIterations(m.state, m.task, m.actor.Facts, m.now):
-		return m.no("G23", ExitRefused, "task %s can still be tried by another coder than %s", m.task.ID, m.task.LastClaimant())
 	}
 	return nil
 }}
@@ -132,6 +129,7 @@ var blockByHalt = Effect{"halt; E-BLOCK kind halt with one question; handoff_pen
 	t, h := m.task, *m.in.Halt
 	h.At = blackboard.TimeOf(m.now)
 	m.block(blackboard.BlockedByHalt, fmt.Sprintf("%s limit reached: %s", h.Kind, limitOfHalt(m.state, t, &h).figures()), blackboard.List{"Raise the limit, change the task, or drop it?"}, nil)
+	m.askPerson()
 	m.halted(h)
 	t.HandoffPending = t.Worktree != ""
 }}

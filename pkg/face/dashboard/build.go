@@ -170,7 +170,7 @@ func note(t *blackboard.Task, row Task) string {
 	case t.Status == blackboard.Rejected && t.RejectionReason != nil:
 		return "rejected: " + t.RejectionReason.Summary
 	case t.Status == blackboard.Merged && len(t.Unverified) > 0:
-		return "merged, not verified: red before and after: " + strings.Join(t.Unverified, "; ")
+		return "merged, not verified: " + strings.Join(t.Unverified, "; ")
 	case t.Status == blackboard.Superseded && len(t.SupersededBy) > 0:
 		return "replaced by " + strings.Join(t.SupersededBy, ", ")
 	}

@@ -315,7 +315,7 @@ func NotVerified(checks []string) string {
 	if len(checks) == 0 {
 		return ""
 	}
-	return ", not verified: red before and after: " + strings.Join(checks, "; ")
+	return ", not verified: " + strings.Join(checks, "; ")
 }
 
 // MergeLine returns the end of a merge in one line.

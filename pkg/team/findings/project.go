@@ -185,28 +185,32 @@ func baselineRed(l *look) {
 // MergesWait returns the command that lets work be merged although a check verifies nothing; "" where nobody is asked or has said stop.
 func MergesWait(s *blackboard.State) string {
 	for _, q := range s.Questions {
-		if q.Kind == blackboard.QuestionUnverified && (q.Status == blackboard.QuestionOpen || q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop) {
+		if q.OfCheck() && (q.Status == blackboard.QuestionOpen || q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop) {
 			return question(q).Next
 		}
 	}
 	return ""
 }
 
-// unverified tells what a person has to decide, or has decided, about checks that have never passed here. An open question is
-// among the questions of a board as well.
+// unverified tells what a person has to decide, or has decided, about checks that are red without any work, or cannot run. An open
+// question is among the questions of a board as well.
 func unverified(l *look) {
 	for _, q := range l.State.Questions {
-		if q.Kind != blackboard.QuestionUnverified {
+		if !q.OfCheck() {
 			continue
+		}
+		what := fmt.Sprintf("%q fails without the work too, and verifies nothing", q.Check)
+		if q.Kind == blackboard.QuestionUnable {
+			what = fmt.Sprintf("%q cannot run here, and verifies nothing", q.Check)
 		}
 		f := Finding{Subject: q.ID, Next: "liza answer " + q.ID + " '" + blackboard.AnswerGoOn + "'", faces: exam}
 		switch {
 		case q.Status == blackboard.QuestionOpen:
-			f.Text = fmt.Sprintf("merges wait: %q has never passed here, and verifies nothing; go on without it, or stop?", q.Check)
+			f.Text = fmt.Sprintf("merges wait: %s; go on without it, or stop?", what)
 		case q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop:
 			f.Text, f.faces = fmt.Sprintf("merges wait until %q passes: %s said %s", q.Check, q.By, q.Answer), wait|exam
 		case q.Status == blackboard.QuestionAnswered:
-			f.Text, f.Next = fmt.Sprintf("work is merged unchecked: %q has never passed here, and %s said %s", q.Check, q.By, q.Answer), "liza check"
+			f.Text, f.Next = fmt.Sprintf("work is merged unchecked: %s; %s said %s", what, q.By, q.Answer), "liza check"
 		default:
 			continue
 		}

@@ -155,10 +155,8 @@ func (x *Doctor) baseCheck(check string, r checks.BaseResult, commit string) {
 	log := "less " + strings.TrimPrefix(r.End.Log, x.Service.Board.Project.Root+"/")
 	severity := findings.OK
 	switch {
-	case r.End.Setup != "" || r.End.Failed:
+	case r.End.Failed || !r.End.Ran():
 		severity = findings.Warning
-	case r.End.ExitCode != 0:
-		severity = findings.Info
 	default:
 		log = ""
 	}
@@ -167,7 +165,13 @@ func (x *Doctor) baseCheck(check string, r checks.BaseResult, commit string) {
 
 // redChecks is for the short form: what is known to be red.
 func (x *Doctor) redChecks(ctx context.Context, _ *project.Project) {
-	if _, _, err := x.look(ctx, false); err != nil && ctx.Err() == nil {
+	list, head, err := x.look(ctx, false)
+	for _, c := range list {
+		if c.Result != nil && !c.Result.End.Ran() {
+			x.baseCheck(c.Check, *c.Result, head)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
 		x.Add("checks", findings.Warning, x.State.IntegrationBranch(), "liza doctor --checks", "", "cannot try the checks: %v", err)
 	}
 	for _, r := range x.Service.Checks.RedBaseline(ctx) {

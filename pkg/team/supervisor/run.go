@@ -102,6 +102,7 @@ type unit struct {
 	board      *verb.Service // of a coder or reviewer: with the end of a run, and what checks found, as a draft
 	last       func() bool   // no other work is to be begun after it; nil: none is
 	reasks     int
+	nothing    bool // the last answer handed in what has failed already
 	restarts   int
 	transients streak
 	timeouts   int

@@ -330,6 +330,12 @@ func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, er
 		if s.Interactive != nil {
 			return next{}, s.left(ctx, life, u, r)
 		}
+		if out.Nothing && u.nothing {
+			s.member.warn(u.task, "blocked: %s", out.Problem)
+			_, err := outcome.NothingNew(ctx, u.board, outcome.Run{Kind: string(s.Role), Task: u.task}, out.Problem)
+			return next{}, err
+		}
+		u.nothing = out.Nothing
 		return s.askAgain(ctx, u, r, out.Problem)
 	case outcome.Continue:
 		u.reask, u.talk, u.fresh = nil, nil, true

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ type BaseResult struct {
 	At        blackboard.Time `json:"at"`
 	Candidate bool            `json:"candidate,omitempty"` // of a merge that waits: the work of a task is in it
 	MendedBy  string          `json:"mended_by,omitempty"` // a submission on which it passed
+	Where     string          `json:"where,omitempty"`     // the folders of programs that it had
 }
 
 // Text says in a few words how a command ended here, and what the person's checkout has that may be the reason.
@@ -47,9 +49,9 @@ func (e CheckEnd) Text() string {
 	lacks := strings.Join(e.End.Lacks, ", ")
 	switch {
 	case e.End.Setup != "":
-		return fmt.Sprintf("not run here: worktree.setup fails: %q", e.End.Setup)
-	case !e.End.Failed && e.End.ExitCode != 0:
-		return "not run here: the command is not found"
+		return fmt.Sprintf("cannot run here: worktree.setup fails: %q", e.End.Setup)
+	case e.End.Unable != "":
+		return "cannot run here: " + e.End.Unable
 	case !e.End.Failed:
 		return "green here"
 	case e.End.GreenInCheckout:
@@ -154,11 +156,26 @@ func (c *Checks) lookAtBase(ctx context.Context, secrets []string, base, check, 
 		}
 	}
 	c.board.Progressf("check %s: runs %q on the base %.9s", check, command, base)
+	return c.runAndKeep(ctx, secrets, base, check, command)
+}
+
+// runAndKeep runs a command on a base and remembers what it gave. The caller has the lock.
+func (c *Checks) runAndKeep(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
 	r, err := c.runBase(ctx, secrets, "", base, check, command)
-	if err != nil || r.End.Setup != "" {
-		return r, err // a setup that fails may have had another reason, such as a network that was away
+	if err != nil || !r.End.Ran() || command == "" {
+		return r, err // what could not run says nothing of the tree
 	}
 	return r, c.keepBase(ctx, r)
+}
+
+// Now runs a command of a check on a base, whatever is known of it: what could not run with the work is looked at here and now
+// without it. "" only sets the place up. A base that cannot be checked out prevents the command, too.
+func (c *Checks) Now(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
+	r, err := c.tryNow(ctx, secrets, base, review.Step{Check: check, Command: command})
+	if err != nil && ctx.Err() == nil {
+		return review.End{Unable: err.Error()}, nil
+	}
+	return r.End, err
 }
 
 // runBase runs a command on the tree of a commit, which has the work of task in it; "": that of no task.
@@ -167,11 +184,11 @@ func (c *Checks) runBase(ctx context.Context, secrets []string, task, base, chec
 	if err != nil {
 		return BaseResult{}, err
 	}
-	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now())}
+	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now()), Where: where()}
 	if r.End, err = c.runOnBase(ctx, secrets, task, base, check, command, c.board.Project.BaselineLog(key)); err != nil {
 		return r, err
 	}
-	if r.End.Failed || r.End.Setup != "" {
+	if r.End.Failed || !r.End.Ran() {
 		r.Tail = review.TailOf(r.End.Log)
 	}
 	return r, nil
@@ -184,17 +201,34 @@ func (c *Checks) keepBase(ctx context.Context, r BaseResult) error {
 		return err
 	}
 	known = append(slices.DeleteFunc(known, func(k BaseResult) bool { return k.Key == r.Key || k.Key == triedPrefix+r.Key }), r)
-	if !r.End.Failed && r.End.ExitCode == 0 {
+	if !r.End.Failed {
 		known = asGreen(known, r.Command, r.Commit, r.At)
-		c.settled(ctx, r.Command)
+		c.passes(ctx, r.Command)
 	}
 	return c.writeBaseline(known)
 }
 
-// GreenHere reports whether a command of a check has ever passed where Liza runs it, on this host.
+// GreenHere reports whether a command of a check has passed on this host with the programs of now: it is the same PATH, and the
+// command's own program is there.
 func (c *Checks) GreenHere(command string) bool {
 	known, err := c.readBaseline()
-	return err == nil && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
+	return err == nil && canStart(command) && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) && r.Where == where() })
+}
+
+// where names the folders in which commands find programs.
+func where() string {
+	sum := sha256.Sum256([]byte(os.Getenv("PATH")))
+	return hex.EncodeToString(sum[:4])
+}
+
+// canStart reports whether the program that a command begins with is there, as far as it has a plain name.
+func canStart(command string) bool {
+	tool := review.ToolOf(command)
+	if tool == "" || strings.Contains(tool, "/") {
+		return true
+	}
+	_, err := exec.LookPath(tool)
+	return err == nil
 }
 
 // greenKey is the key under which it is kept that a command has passed, on whatever tree.
@@ -203,10 +237,11 @@ func greenKey(command string) string { return "green: " + command }
 // asGreen keeps for good that a command has passed. What waits because it failed may be tried again.
 func asGreen(known []BaseResult, command, commit string, at blackboard.Time) []BaseResult {
 	known = slices.DeleteFunc(known, func(r BaseResult) bool { return r.Candidate && r.Command == command })
-	if slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) }) {
+	green := func(r BaseResult) bool { return r.Key == greenKey(command) }
+	if slices.ContainsFunc(known, func(r BaseResult) bool { return green(r) && r.Where == where() }) {
 		return known
 	}
-	return append(known, BaseResult{Key: greenKey(command), Commit: commit, At: at})
+	return append(slices.DeleteFunc(known, green), BaseResult{Key: greenKey(command), Commit: commit, At: at, Where: where()})
 }
 
 // runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
@@ -222,27 +257,24 @@ func (c *Checks) runOnBase(ctx context.Context, secrets []string, task, base, ch
 			c.board.Progressf("cannot remove the worktree of the baseline: %v", err)
 		}
 	}()
-	if err != nil || p.Setup != "" {
+	if err != nil || p.Setup != "" || command == "" {
 		return review.End{Log: log, Setup: p.Setup}, err
 	}
 	shell := p.command(command)
 	shell.Services = p.name
 	ran := shell.RunIn(ctx, c.board.Enclose)
-	if ran.Err != nil {
-		return review.End{}, ran.Err
+	if ctx.Err() != nil {
+		return review.End{}, context.Cause(ctx)
 	}
-	defer func() {
-		if end.Failed && err == nil {
-			c.compareCheckout(ctx, p, command, &end)
-		}
-	}()
-	data, err := safefile.Read(log)
-	if err != nil {
-		return review.End{}, err
+	output := review.OutputOf(log, command)
+	end = review.End{ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: log, Unable: ran.Unable(output)}
+	if end.Unable != "" {
+		return end, nil
 	}
-	failure := review.Failure(check, command, ran, string(data), limit)
-	bad := failure != "" || check == IntegrationCheck && ran.Failed() // there a missing tool counts too
-	return review.End{Failed: bad, ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: log}, nil
+	if end.Failed = ran.Failed() || review.Failure(check, command, ran, output, limit) != ""; end.Failed {
+		c.compareCheckout(ctx, p, command, &end)
+	}
+	return end, nil
 }
 
 // compareCheckout adds to a failure what the person's checkout has that the place has not, and whether the command passes there.
@@ -268,9 +300,10 @@ func (c *Checks) integrationTimeout(ctx context.Context) time.Duration {
 
 // Passed remembers that a command has passed on a commit, here, and so mends what is red on a base.
 func (c *Checks) Passed(ctx context.Context, commit, command string) {
+	c.passes(ctx, command)
 	known, err := c.readBaseline()
 	red := func(r BaseResult) bool { return r.Command == command && r.End.Failed }
-	green := slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
+	green := c.GreenHere(command)
 	if err != nil || green && !slices.ContainsFunc(known, red) {
 		return
 	}
@@ -285,9 +318,12 @@ func (c *Checks) Passed(ctx context.Context, commit, command string) {
 	if err != nil && ctx.Err() == nil {
 		c.board.Progressf("%v", err)
 	}
-	if !green {
-		c.settled(ctx, command)
-	}
+}
+
+// passes ends the questions about a command that has passed.
+func (c *Checks) passes(ctx context.Context, command string) {
+	c.settled(ctx, blackboard.QuestionUnverified, command)
+	c.settled(ctx, blackboard.QuestionUnable, command)
 }
 
 // PassedBefore reports whether all checks of a merge passed on the tree of a commit.
@@ -380,7 +416,8 @@ type BaseCheck struct {
 // TryTime bounds what trying the checks may take before work begins.
 const TryTime = 30 * time.Second
 
-// TryChecks is BaseChecks that tries, within TryTime and once for each head, what has never passed here.
+// TryChecks is BaseChecks that tries, within TryTime, what has not passed here with the programs of now: that a command was green
+// in another terminal says nothing of whether it can run in this one.
 func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseCheck, string, error) {
 	checks, head, err := c.BaseChecks(ctx, s, false)
 	if err != nil {
@@ -390,10 +427,11 @@ func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseChec
 	defer cancel()
 	for i := range checks {
 		check := &checks[i]
-		if check.Result != nil || check.Cut || c.GreenHere(check.Command) {
+		known := check.Result != nil && (check.Result.Where == where() || !check.Result.End.Ran()) && canStart(check.Command)
+		if known || check.Cut || c.GreenHere(check.Command) {
 			continue
 		}
-		r, err := c.lookAtBase(bounded, s.Secrets, head, check.Check, check.Command)
+		r, err := c.tryNow(bounded, s.Secrets, head, check.Step)
 		switch {
 		case err == nil:
 			check.Result = &r
@@ -411,6 +449,17 @@ func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseChec
 		}
 	}
 	return checks, head, nil
+}
+
+// tryNow runs a command of a check on a base, whatever is known of it.
+func (c *Checks) tryNow(ctx context.Context, secrets []string, base string, step review.Step) (BaseResult, error) {
+	unlock, err := c.lockBaseline(ctx)
+	if err != nil {
+		return BaseResult{}, err
+	}
+	defer func() { _ = unlock() }()
+	c.board.Progressf("check %s: runs %q on the base %.9s", step.Check, step.Command, base)
+	return c.runAndKeep(ctx, secrets, base, step.Check, step.Command)
 }
 
 // triedPrefix begins the key under which it is kept that a command was tried on a tree and gave no result.

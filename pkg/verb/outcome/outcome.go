@@ -56,6 +56,7 @@ type Report struct {
 	Changed bool              // a planner's run changed the board
 	Note    string            // one line for the terminal
 	Again   bool              // the plan is one that was tried before
+	Nothing bool              // the coder handed in what has failed already
 
 	Warnings []string // of the plan that was applied
 }
@@ -207,6 +208,8 @@ func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *e
 	case exitcmd.Completed:
 		done, err := d.Submit(ctx, verb.SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
 		if err != nil {
+			refused := forAgent(err)
+			out.Nothing = refused != nil && refused.Guard == "G38"
 			return out.OrReask(err)
 		}
 		out.Status, out.Note = done.Status, "submitted"

@@ -99,6 +99,10 @@ func (g Merges) Merger(by string) *merge.Merger {
 	if len(cfg.Review.Quorum) > 0 {
 		m.Quorum = g.verbs.Reviews.quorumOf
 	}
+	m.Unable = g.verbs.Checks.Unable
+	m.BaseNow = func(ctx context.Context, base, command string, secrets []string) (review.End, error) {
+		return g.verbs.Checks.Now(ctx, secrets, base, checks.IntegrationCheck, command)
+	}
 	if cfg.Review.Baseline {
 		m.Base = func(ctx context.Context, base, command string, secrets []string) (review.End, error) {
 			return g.verbs.Checks.OnBase(ctx, secrets, base, checks.IntegrationCheck, command)

@@ -35,6 +35,7 @@ type BlockInput struct {
 	Attempted []string           `json:"attempted,omitempty" help:"what was tried"`
 	ByVerb    bool               `json:"-"` // the reason is the caller's own and has to say something
 	Synthetic bool               `json:"-"` // the question was made up by the supervisor
+	ForPerson bool               `json:"-"` // and no planner is woken for it
 	Prompted  *Prompted          `json:"-"` // the program asked it on its terminal
 	Output    *blackboard.Output `json:"-"` // what the command gave that failed
 }
@@ -268,6 +269,9 @@ func (v *Service) submissionFacts(ctx context.Context, s *blackboard.State, t *b
 	if f.Unsound, err = v.Board.Repo.Unsound(ctx, line); err != nil {
 		return f, err
 	}
+	if last := transition.LastFailure(t); last != nil && last.Commit != "" {
+		f.SameTree = v.sameTree(ctx, last.Commit, f.Commit)
+	}
 	from, to, err := v.Integration.Proposal(ctx, s, t, f.Commit)
 	if err != nil {
 		return f, err
@@ -291,6 +295,16 @@ func (v *Service) submissionFacts(ctx context.Context, s *blackboard.State, t *b
 	gate := review.CountGate(review.Files(changes), t.Type, r.TestPaths)
 	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt || !r.Checks[review.TestCoverage].Enabled
 	return f, nil
+}
+
+// sameTree reports whether two commits have the same files; a commit that is gone has others.
+func (v *Service) sameTree(ctx context.Context, one, other string) bool {
+	a, err := v.Board.Repo.TreeOf(ctx, one)
+	if err != nil {
+		return false
+	}
+	b, err := v.Board.Repo.TreeOf(ctx, other)
+	return err == nil && a == b
 }
 
 // inWorktree lets HEAD mean the worktree's HEAD, not that of the main checkout.
@@ -372,6 +386,11 @@ func (v *Service) blocks(in BlockInput) func(*blackboard.State, transition.Actor
 		if err == nil && in.Synthetic {
 			for _, q := range s.Questions[before:] {
 				q.Synthetic = true
+			}
+		}
+		if err == nil && in.ForPerson {
+			for _, q := range s.Questions[before:] {
+				q.Agent, q.Synthetic = blackboard.System, true
 			}
 		}
 		if err == nil && in.Prompted != nil {
