@@ -90,7 +90,7 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, there := range []string{filepath.Join(r.Project.Cache(), "home/claude/.claude/projects"), filepath.Join(s.Home, ".claude.json"), s.Tmp} {
+	for _, there := range []string{filepath.Join(keptOf(r.Project, "claude"), "any/.claude/projects"), filepath.Join(s.Home, ".claude.json"), s.Tmp} {
 		if _, err := os.Stat(there); err != nil {
 			t.Errorf("not prepared: %v", err)
 		}
@@ -335,12 +335,18 @@ func TestConversationsOfOtherProjectsAreNotShown(t *testing.T) {
 			}
 		}
 	}
-	for of, other := range map[string]string{"coder+task-1": "code_reviewer+task-1", "coder+task-2": "coder+task-1"} { // nor those of another role or task
+	for _, of := range []string{"coder+task-1", "code_reviewer+task-1", "coder+task-2"} { // nor those of another role or task
 		r := contained(t, "claude")
 		r.For = of
 		w := r.Compose(sandbox.Closed, "")
-		if w.Spec.Sees(filepath.Join(keptOf(r.Project, "claude"), other)) || !w.Spec.Sees(filepath.Join(keptOf(r.Project, "claude"), of, ".claude/projects")) {
-			t.Errorf("%s sees %v", of, w.Spec.Over)
+		own := filepath.Join(keptOf(r.Project, "claude"), of, ".claude/projects")
+		for _, at := range w.Spec.Over {
+			if strings.HasPrefix(at.Source, keptOf(r.Project, "claude")) && at.Source != own {
+				t.Errorf("%s has %s", of, at.Source)
+			}
+		}
+		if !slices.ContainsFunc(w.Spec.Over, func(m sandbox.Mount) bool { return m.Source == own }) {
+			t.Errorf("%s has no folder of its own: %v", of, w.Spec.Over)
 		}
 	}
 	r := contained(t, "claude") // who has moved the folder out of the home folder
