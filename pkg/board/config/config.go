@@ -157,6 +157,7 @@ type CustomAgent struct {
 	MCP           []string   `key:"mcp"`
 	Schema        []string   `key:"schema"`
 	Budget        []string   `key:"budget"`
+	Off           Names      `key:"off"` // tool → why it is off; an empty reason turns one of the catalogue on
 	RootEnv       Names      `key:"root_env"`
 	Unset         []string   `key:"unset"`
 	Version       []string   `key:"version"`
