@@ -204,6 +204,7 @@ func (l *launcher) equip(ctx context.Context, adapter agent.Adapter, spec *agent
 		}
 	}
 	if kind != role.Kind(l.Role) {
+		spec.NoTools = true
 		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + l.Service.Board.Project.Root, "LIZA_BIN=" + l.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + r.mark}
 		spec.Timeout = l.Service.Board.Config().Limits.Timeout.Messenger
 		if kind == role.Summarizer {
@@ -310,13 +311,18 @@ func (l *launcher) addSchemas(program agent.Info, spec *agent.Spec, kind string)
 			return err
 		}
 	}
-	strict := exitcmd.AnswerSchema(kind, true)
-	if !program.Enforces || !l.Service.Board.Config().Exit.Schema || strict == nil {
+	if !l.enforced(program, kind) {
 		return nil
 	}
+	strict := exitcmd.AnswerSchema(kind, true)
 	spec.Schema = string(exitcmd.AnswerSchema(kind, false))
 	spec.StrictSchemaFile, err = l.saveSchema(l.Service.Board.Project.StrictSchema(kind), strict)
 	return err
+}
+
+// enforced reports whether a program holds the answer of a kind of agent to its schema.
+func (m *member) enforced(program agent.Info, kind string) bool {
+	return program.Enforces && m.Service.Board.Config().Exit.Schema && exitcmd.AnswerSchema(kind, true) != nil
 }
 
 // saveSchema writes a schema and returns its path. All runs share the file; each rewrites it, so
