@@ -470,7 +470,7 @@ func (v *Versions) Of(ctx context.Context, a Adapter) string {
 	return version
 }
 
-// versionLine is the first line with a number of a version that is no warning of what runs the program, such as node; "" without one.
+// versionLine is the first line with a number of a version that does not warn of what runs the program, such as node; "" without one.
 func versionLine(said string) string {
 	for line := range strings.Lines(prose.Plain(said)) {
 		if versionNumber().MatchString(line) && !runnerWarning().MatchString(line) {

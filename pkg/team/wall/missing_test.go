@@ -83,7 +83,7 @@ args = ["--root", "/no/such/file"]
 	}
 }
 
-// A folder of PATH that a run does not see is told, whoever calls what is in it.
+// A folder of PATH that a run does not see is told.
 func TestFoldersOfPathThatARunDoesNotSeeAreTold(t *testing.T) {
 	t.Parallel()
 	r := contained(t, "claude")
