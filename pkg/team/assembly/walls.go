@@ -60,7 +60,15 @@ func (e *Environment) Walls(d *verb.Service, program func(name string) (agent.Ne
 	liza, _ := e.Liza() // without it nothing is started
 	return &wall.Maker{Project: d.Board.Project, Config: d.Board.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.BrokerBase(), Liza: liza, Spawn: e.spawned, Facts: sandbox.Detect, Program: program,
 		Tracked: func(ctx context.Context) []string { return trackedAtTop(ctx, d) }, Merged: func(ctx context.Context) []string { return merged(ctx, d) },
-		Template: d.Checks.Template}
+		Template: d.Checks.Template, GitHome: func(ctx context.Context) wall.GitHome { return gitHome(ctx, d) }}
+}
+
+// gitHome is git's configuration for private home folders.
+func gitHome(ctx context.Context, d *verb.Service) (g wall.GitHome) {
+	if d.Board.Repo != nil {
+		g.Home, g.Project, _ = d.Board.Repo.HomeConfig(ctx, wall.GitProject) // a run without it commits under its own name
+	}
+	return g
 }
 
 // enclose contains the commands of the project that run what agents wrote: setup, checks, hooks, exec tasks and skills.

@@ -236,7 +236,7 @@ func TestTheGitFolderOfARunIsMountedWhereThatCanBe(t *testing.T) {
 	t.Parallel()
 	r := contained(t, "opencode")
 	r.Git = &git.Folder{Git: "/p/.git/liza/folders/x/git", Target: "/p/.git/worktrees/task-1", Read: []string{"/p/.git/objects"}}
-	for level, over := range map[sandbox.Level]int{sandbox.Closed: 2, sandbox.Partial: 0} { // the other one is the program's database
+	for level, over := range map[sandbox.Level]int{sandbox.Closed: 3, sandbox.Partial: 0} { // the others are the program's database and the cache
 		w := r.Compose(level, "why")
 		s := w.Spec
 		if len(s.Over) != over || slices.Contains(s.Write, r.Git.Git) != (level == sandbox.Partial) || !slices.Contains(s.Read, "/p/.git/objects") || slices.Contains(s.Read, r.Project.GitDir) || w.Reason != "why" {
@@ -394,5 +394,90 @@ func TestWhatAProgramHasKeptGoesWithTheTask(t *testing.T) {
 	}
 	if got := strings.Join(left, " "); got != "code_reviewer+now coder+here planner+" {
 		t.Errorf("left are %s", got)
+	}
+}
+
+// A test that makes a repository commits there as the person would; a check finds the remotes of the project, and no password.
+func TestAPrivateHomeHasGitsConfiguration(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	r.Home = GitHome{"[user]\n", "[remote]\n"}
+	for _, c := range []struct {
+		level  sandbox.Level
+		own    bool
+		shown  []string
+		copied int
+	}{{sandbox.Closed, false, nil, 2}, {sandbox.Closed, true, nil, 1}, {sandbox.Partial, false, nil, 1}, {sandbox.Closed, false, []string{"~/.gitconfig"}, 0}} {
+		r.Git, r.Settings.Allow.Read = nil, c.shown
+		if c.own {
+			r.Git = &git.Folder{}
+		}
+		w := r.Compose(c.level, "")
+		if len(w.Texts) != c.copied || c.copied > 0 && w.Texts[0] != (sandbox.Mount{Source: "[user]\n", Target: filepath.Join(w.Spec.Home, ".gitconfig")}) {
+			t.Errorf("%+v: got %v", c, w.Texts)
+		}
+	}
+}
+
+// A compiler's cache holds for the paths that it has seen: those of packages are the same wherever a run of the project builds.
+func TestWhatOnePlaceHasBuiltIsNotBuiltAgain(t *testing.T) {
+	t.Parallel()
+	agents := contained(t, "claude")
+	review, merge := agents, agents
+	review.Job, merge.Job = true, true
+	merge.Dir = filepath.Join(agents.Project.Worktrees(), ".check-task-1")
+	sources := map[string]bool{}
+	for _, r := range []Run{agents, review, merge} {
+		w := r.Compose(sandbox.Closed, "")
+		for _, pair := range []string{"GOCACHE=" + cacheInside + "/go/build", "GOMODCACHE=" + cacheInside + "/go/mod"} {
+			if !slices.Contains(w.Env, pair) {
+				t.Errorf("%s has no %s: %v", w.Cache, pair, w.Env)
+			}
+		}
+		i := slices.IndexFunc(w.Spec.Over, func(m sandbox.Mount) bool { return m.Target == cacheInside })
+		if i < 0 || w.Spec.Over[i].Source != w.Cache || !strings.HasPrefix(w.Cache, r.Project.Cache()+"/") || sources[w.Cache] || covers(w.Spec.Write, w.Cache) {
+			t.Errorf("%s is shown: %v", w.Cache, w.Spec.Over)
+		}
+		sources[w.Cache] = true
+		for _, folder := range w.caches {
+			if filepath.Dir(folder) != w.Cache {
+				t.Errorf("%s would be made outside of %s", folder, w.Cache)
+			}
+		}
+		if p := r.Compose(sandbox.Partial, ""); !covers(p.Spec.Write, p.Cache) || !slices.Contains(p.Env, "GOCACHE="+p.Cache+"/go/build") {
+			t.Errorf("at partial: %v", p.Env)
+		}
+	}
+}
+
+func TestACommandOfTheProjectMayInstallHooksThatNothingReads(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	if err := os.MkdirAll(filepath.Join(r.Project.GitDir, "info"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.Project.GitDir, "info/exclude"), []byte("*.o"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.Job = true
+	w := r.Compose(sandbox.Closed, "")
+	for _, name := range []string{"hooks", "info"} {
+		if shown := (sandbox.Mount{Source: filepath.Join(r.Private, name), Target: filepath.Join(r.Project.GitDir, name)}); !slices.Contains(w.Spec.Over, shown) {
+			t.Errorf("%s: %v", name, w.Spec.Over)
+		}
+	}
+	_, remove, err := w.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(r.Private, "info/exclude")); err != nil || string(text) != "*.o" {
+		t.Errorf("info/exclude: %q, %v", text, err)
+	}
+	if err := remove(); err != nil {
+		t.Error(err)
+	}
+	r.Job = false
+	if w := r.Compose(sandbox.Closed, ""); slices.ContainsFunc(w.Spec.Over, func(m sandbox.Mount) bool { return filepath.Base(m.Target) == "hooks" }) {
+		t.Errorf("an agent has hooks: %v", w.Spec.Over)
 	}
 }

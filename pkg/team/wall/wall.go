@@ -43,6 +43,7 @@ type Maker struct {
 	Facts   func(ctx context.Context) sandbox.Capabilities
 	Tracked func(ctx context.Context) []string     // what git tracks at the top of the main checkout
 	Merged  func(ctx context.Context) []string     // the files of the integration branch
+	GitHome func(ctx context.Context) GitHome      // of a private home folder; may be nil
 	Program func(name string) (agent.Needs, error) // what an agent program needs; nil: there are only commands
 
 	Template func(ctx context.Context, service, commit string) (dir string, err error) // the data with which a service begins (Use.DataOf)
@@ -130,6 +131,9 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 	}
 	if m.Spawn != nil {
 		r.Spawn = m.Spawn()
+	}
+	if m.GitHome != nil && !r.Look {
+		r.Home = m.GitHome(ctx)
 	}
 	if u.Program != "" {
 		r.Needs, err = m.Program(u.Program)
