@@ -122,20 +122,26 @@ func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 	}
 }
 
-// said adds what the board says by itself; short leaves out all but what people decide about checks.
+// atStart are the checks of the doctor of which the start of a team says what the board says.
+var atStart = []string{"checks", "settings", "filters"}
+
+// said adds what the board says by itself; short leaves out all but what people decide before a team works.
 func (x *Doctor) said(short bool) func(context.Context, *project.Project) {
 	return func(ctx context.Context, _ *project.Project) {
 		if x.State == nil {
 			return
 		}
-		f := findings.Observation{State: x.State, Now: x.Now(), Process: x.Service.Board.Facts()}
+		f := findings.Observation{State: x.State, Now: x.Now(), Process: x.Service.Board.Facts(), SettingsHeld: x.Service.Board.Config().Held()}
+		if repo, tip := x.Service.Board.Repo, x.State.Tip(); repo != nil && tip != "" {
+			f.FiltersOff, _ = repo.FiltersOff(ctx, tip) // what cannot be found out is not said
+		}
 		if x.Service.Board.Repo != nil && !short {
 			if tip, err := x.Service.Integration.TipOf(ctx, x.State); err == nil {
 				f.Tip = &tip
 			}
 		}
 		for _, one := range findings.Examined(f) {
-			if !short || one.Check == "checks" {
+			if !short || slices.Contains(atStart, one.Check) {
 				x.Found = append(x.Found, one)
 			}
 		}
