@@ -75,7 +75,7 @@ func gitHome(ctx context.Context, d *verb.Service) (g wall.GitHome) {
 func (e *Environment) enclose(d *verb.Service) review.Enclose {
 	walls := sync.OnceValue(func() *wall.Maker { return e.Walls(d, nil) })
 	return func(ctx context.Context, c *review.Command) (done func(), err error) {
-		r := wall.Use{Name: "job+" + cmp.Or(c.Name, filepath.Base(c.Dir)), Dir: c.Dir, Write: !c.ReadOnly, Read: c.Reads, Also: c.Writes, Look: c.Output != nil,
+		r := wall.Use{Name: "job+" + cmp.Or(c.Name, filepath.Base(c.Dir)), Dir: c.Dir, Write: !c.ReadOnly, Git: c.Git, Read: c.Reads, Also: c.Writes, Look: c.Output != nil,
 			Services: c.Services != "", Fills: c.Fills, Data: c.Data, DataOf: c.DataOf, Printed: func(service string, end []byte) { d.Board.KeepPrinted(c.Services, service, "a command", end) }}
 		for _, pair := range c.Env { // of an exec task or a skill: exactly what it may see
 			name, _, _ := strings.Cut(pair, "=")
