@@ -35,7 +35,6 @@ func Build(s *blackboard.State, f Input) View {
 	v.Agents, v.Hosts = b.agents(), b.hosts()
 	waits, warnings := b.board()
 	v.Waiting, v.Warnings = waits, append(v.Warnings, warnings...)
-	v.Forecast = b.forecast(v)
 	v.Requests = b.requests(nil)
 	v.GaveUp, v.Wrong = b.gaveUp(), append(slices.Clone(f.Wrong), findings.UnknownStatuses(b.s)...)
 	if len(v.Wrong) > 0 { // no verb is taken before the board is mended
