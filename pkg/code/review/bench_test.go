@@ -103,6 +103,24 @@ func work() *review.Submission {
 	return submission(change("M", "a.go", []string{"x"}, []string{"y"}), change("M", "a_test.go", []string{"x"}, []string{"y"}))
 }
 
+// A command of a list has what those before it in the list have built, which are run once in the worktree.
+func TestACheckHasWhatTheCommandsBeforeItHaveBuilt(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{"the first is a check, too": "one", "it is none": ""} {
+		p := newPlace(t, nil, "one", "two")
+		b, s := p.bench(), work()
+		b.Program = func(command string) []string {
+			return map[string][]string{"one": {"one"}, "two": {"one", "two"}}[command]
+		}
+		s.Settings.Checks[review.Lint] = review.Setting{Enabled: first != "", Severity: review.Error, Command: first}
+		s.Settings.Checks[review.Tests] = review.Setting{Enabled: true, Severity: review.Error, Command: "two"}
+		got := p.run(s, b)
+		if calls := strings.Join(p.calls(), " "); calls != "one two" || got[review.Tests].Check.Status != review.Passed {
+			t.Errorf("%s: the commands were %s, the check is %+v", name, calls, got[review.Tests].Check)
+		}
+	}
+}
+
 // N-19: the commands of each line of the table, run with tools of that name; the same
 // commit is not run twice.
 func TestTheCommandsOfEachKindOfProject(t *testing.T) {

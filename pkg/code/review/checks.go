@@ -442,7 +442,7 @@ func (s *Submission) scope() Result {
 		add(atMost(s.severity(Scope), Warning), g.Sources[0], fmt.Sprintf("is code, and the task's type is %s", s.Task.Type))
 	}
 	if len(allowed) == 0 && len(r.Findings) == 0 {
-		return skipped("neither the task nor the intent names files")
+		return skipped("neither `files` of the task nor the intent lists paths; what the scope says in words is for the reviewer")
 	}
 	return r
 }

@@ -49,8 +49,10 @@ type Environment struct {
 	Changed  func(ctx context.Context, dir string) (map[string]string, error) // returns its tracked files that differ from the commit; nil: they are not compared
 	// Evidence returns the evidence that is kept of the commit under the rules, or keeps what was made of it; nil: there is none.
 	Evidence  func(ctx context.Context, rules []Rule, made *Gathered) (*Evidence, error)
-	Enclose   Enclose // contains each command; may be nil
+	Enclose   Enclose                       // contains each command; may be nil
+	Program   func(command string) []string // a command after those that come before it in its list; nil: each stands alone
 	worktree  string
+	ran       []string          // commands that were run there
 	expected  map[string]string // changes that setup made
 	setupTold bool
 	setup     error // error of setup
@@ -71,7 +73,7 @@ func (s *Submission) Run(ctx context.Context, b *Environment) ([]Result, error) 
 	// It may have been a neighbour: what was found in a disturbed worktree decides nothing.
 	b.say("tracked files changed while the checks ran: " + namesOf(changed) + "; they run once more in a fresh checkout")
 	again := *b
-	again.worktree, again.expected, again.setup, again.setupEnd, again.setupTold, again.Before = "", nil, nil, Ran{}, false, nil
+	again.worktree, again.ran, again.expected, again.setup, again.setupEnd, again.setupTold, again.Before = "", nil, nil, nil, Ran{}, false, nil
 	if results, err = s.runAll(ctx, &again); err != nil {
 		return nil, err
 	}
@@ -222,11 +224,26 @@ func (s *Submission) runCheck(ctx context.Context, b *Environment, name string, 
 	b.say("check " + name + ": " + strings.Join(commands, "; "))
 	total := blackboard.Check{Name: name, Status: Passed, Log: log}
 	for _, command := range commands {
-		if err := s.runCommand(ctx, b, name, command, &total); err != nil {
-			return Result{}, err
+		for _, each := range b.program(command) {
+			if err := s.runCommand(ctx, b, name, each, &total); err != nil {
+				return Result{}, err
+			}
 		}
 	}
 	return s.resultOf(total), nil
+}
+
+// program are the commands that come before a command in its list and have not been run in the worktree yet, and the command.
+func (b *Environment) program(command string) (commands []string) {
+	if b.Program == nil {
+		return []string{command}
+	}
+	for _, each := range b.Program(command) {
+		if each == command || !slices.Contains(b.ran, each) {
+			commands, b.ran = append(commands, each), append(b.ran, each)
+		}
+	}
+	return commands
 }
 
 // prepare makes the worktree ready for a check and begins its log. Where it cannot, the result is that of the check.

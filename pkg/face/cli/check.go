@@ -120,6 +120,8 @@ func (e *Env) tryProject(ctx context.Context, root string) (lines []string, diff
 			switch {
 			case c.Cut:
 				lines = append(lines, fmt.Sprintf("%q did not end within %s; next: liza check", c.Command, checks.TryTime))
+			case c.Late:
+				lines = append(lines, fmt.Sprintf("%q was not begun within %s; next: liza check", c.Command, checks.TryTime))
 			case c.Result != nil:
 				lines = append(lines, fmt.Sprintf("%q: %s", c.Command, checks.CheckEnd{End: c.Result.End}.Text())+why(c.Result))
 			}

@@ -103,6 +103,10 @@ func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 				x.Add("checks", findings.Info, c.Check, runsChecks, "", "%q did not end within %s on %.9s: whether it is green here is not known", c.Command, checks.TryTime, head)
 				continue
 			}
+			if c.Late {
+				x.Add("checks", findings.Info, c.Check, runsChecks, "", "%q was not begun on %.9s: those before it took the %s", c.Command, head, checks.TryTime)
+				continue
+			}
 			if c.Result == nil {
 				open++
 				continue

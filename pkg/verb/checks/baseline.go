@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,12 +55,19 @@ func (e CheckEnd) Text() string {
 		return "cannot run here: " + e.End.Unable
 	case !e.End.Failed:
 		return "green here"
+	case e.End.After != "":
+		return fmt.Sprintf("no result here: %q, which comes before it, has not passed", e.End.After)
 	case e.End.GreenInCheckout:
 		return "red here, green in your checkout: that has " + lacks
 	}
 	text := fmt.Sprintf("red here, with exit code %d", e.End.ExitCode)
-	if e.End.TimedOut {
+	switch {
+	case e.End.TimedOut:
 		text = "red here, without an end within its time limit"
+	case e.End.ExitCode == 0: // see review.Failure
+		text = "red here: it found no tests"
+	case e.End.ExitCode < 0:
+		text = "red here: it was killed"
 	}
 	if lacks != "" {
 		text += "; your checkout has, and the worktree has not: " + lacks
@@ -68,7 +76,7 @@ func (e CheckEnd) Text() string {
 }
 
 // RedBaseline lists the checks that fail without any change of an agent, as far as they have
-// been run: what is mended on the integration branch is left out.
+// been run: what is mended on the integration branch is left out, and what comes after a red command.
 func (c *Checks) RedBaseline(ctx context.Context) []BaseResult {
 	var red []BaseResult
 	known, err := c.readBaseline()
@@ -86,7 +94,7 @@ func (c *Checks) RedBaseline(ctx context.Context) []BaseResult {
 			continue
 		}
 		seen[r.Command] = true
-		if !r.End.Failed {
+		if !r.End.Failed || r.End.After != "" {
 			continue
 		}
 		if head == "" {
@@ -117,7 +125,9 @@ func (c *Checks) OnBase(ctx context.Context, secrets []string, base, check, comm
 	if base == "" || !c.board.Config().Review.Baseline {
 		return review.End{}, nil
 	}
-	r, err := c.lookAtBase(ctx, secrets, base, check, command)
+	ran := map[string]BaseResult{}
+	err := c.lookAtBase(ctx, secrets, base, review.Step{Check: check, Command: command}, c.program(command), ran)
+	r := ran[command]
 	if err != nil {
 		if ctx.Err() != nil {
 			return r.End, err
@@ -128,70 +138,140 @@ func (c *Checks) OnBase(ctx context.Context, secrets []string, base, check, comm
 	return r.End, nil
 }
 
-// baseKey names a command on the tree of a commit.
+// list are the commands of a merge in their order. They are one program: each may need what those before it have built.
+func (c *Checks) list() []string {
+	return slices.Concat(c.board.Config().Integration.Checks, c.board.Config().Hooks.PreMerge)
+}
+
+// listed reports whether a command is one of the list.
+func (c *Checks) listed(command string) bool { return slices.Contains(c.list(), command) }
+
+// program are the commands of the list up to a command, which ends it. A command that is not in the list stands alone.
+func (c *Checks) program(command string) []string {
+	list := c.list()
+	return append(slices.Clone(list[:max(0, slices.Index(list, command))]), command)
+}
+
+// together are the commands that are run in one tree when those of all steps are: the list up to its last one, or a command that
+// stands alone.
+func (c *Checks) together(steps []review.Step, command string) []string {
+	last := command
+	for _, s := range steps {
+		if c.listed(command) && slices.Index(c.list(), s.Command) > slices.Index(c.list(), last) {
+			last = s.Command
+		}
+	}
+	return c.program(last)
+}
+
+// baseKey names a command on the tree of a commit, after those that come before it.
 func (c *Checks) baseKey(ctx context.Context, commit, command string) (string, error) {
 	tree, err := c.board.Repo.TreeOf(ctx, commit)
-	sum := sha256.Sum256([]byte(strings.Join(append([]string{tree, command}, c.board.Config().Worktree.Setup...), "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join(slices.Concat([]string{tree}, c.program(command), c.board.Config().Worktree.Setup), "\x00")))
 	return hex.EncodeToString(sum[:8]), err
 }
 
-func (c *Checks) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
-	key, err := c.baseKey(ctx, base, command)
+// lookAtBase puts into ran what the command of a step gives on a commit: as it is known, or after commands were run there, of which it is one.
+func (c *Checks) lookAtBase(ctx context.Context, secrets []string, base string, step review.Step, commands []string, ran map[string]BaseResult) error {
+	key, err := c.baseKey(ctx, base, step.Command)
 	if err != nil {
-		return BaseResult{}, err
+		return err
 	}
 	unlock, err := c.lockBaseline(ctx)
 	if err != nil {
-		return BaseResult{}, err
+		return err
 	}
 	defer func() { _ = unlock() }()
 	known, err := c.readBaseline()
 	if err != nil {
-		return BaseResult{}, err
+		return err
 	}
 	if i := slices.IndexFunc(known, func(r BaseResult) bool { return r.Key == key }); i >= 0 {
 		_, err := os.Lstat(known[i].End.Log)
 		if !known[i].End.Failed || err == nil { // what failed is compared with its log
-			return known[i], nil
+			ran[step.Command] = known[i]
+			return nil
 		}
 	}
-	c.board.Progressf("check %s: runs %q on the base %.9s", check, command, base)
-	return c.runAndKeep(ctx, secrets, base, check, command)
+	return c.runAndKeep(ctx, secrets, base, step, commands, ran)
 }
 
-// runAndKeep runs a command on a base and remembers what it gave. The caller has the lock.
-func (c *Checks) runAndKeep(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
-	r, err := c.runBase(ctx, secrets, "", base, check, command)
-	if err != nil || !r.End.Ran() || command == "" {
-		return r, err // what could not run says nothing of the tree
-	}
-	return r, c.keepBase(ctx, r)
+// runAndKeep runs commands on a base, puts into ran what each gave, and remembers it. The caller has the lock.
+func (c *Checks) runAndKeep(ctx context.Context, secrets []string, base string, step review.Step, commands []string, ran map[string]BaseResult) error {
+	c.board.Progressf("check %s: runs %q on the base %.9s", step.Check, step.Command, base)
+	return c.runProgram(ctx, secrets, "", base, step.Check, commands, func(r BaseResult) error {
+		if ran[r.Command] = r; !r.End.Ran() || r.Command == "" {
+			return nil // what could not run says nothing of the tree
+		}
+		return c.keepBase(ctx, r)
+	})
 }
 
 // Now runs a command of a check on a base, whatever is known of it: what could not run with the work is looked at here and now
 // without it. "" only sets the place up. A base that cannot be checked out prevents the command, too.
 func (c *Checks) Now(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
-	r, err := c.tryNow(ctx, secrets, base, review.Step{Check: check, Command: command})
+	ran := map[string]BaseResult{}
+	err := c.tryNow(ctx, secrets, base, review.Step{Check: check, Command: command}, c.program(command), ran)
 	if err != nil && ctx.Err() == nil {
 		return review.End{Unable: err.Error()}, nil
 	}
-	return r.End, err
+	return ran[command].End, err
 }
 
-// runBase runs a command on the tree of a commit, which has the work of task in it; "": that of no task.
-func (c *Checks) runBase(ctx context.Context, secrets []string, task, base, check, command string) (BaseResult, error) {
-	key, err := c.baseKey(ctx, base, command)
-	if err != nil {
-		return BaseResult{}, err
+// runProgram runs commands one after the other in one tree of a commit, which has the work of task in it ("": that of no task), and
+// gives done what each gave. After one that is red the others are run as well, as a merge does. What is red then has no result of
+// its own. check is the name of a command that stands alone.
+func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base, check string, commands []string, done func(BaseResult) error) error {
+	limit := c.board.Config().Limits.CheckTimeout
+	if c.listed(commands[0]) {
+		check = IntegrationCheck
 	}
-	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now()), Where: where()}
-	if r.End, err = c.runOnBase(ctx, secrets, task, base, check, command, c.board.Project.BaselineLog(key)); err != nil {
-		return r, err
+	if check == IntegrationCheck {
+		limit = c.integrationTimeout(ctx)
 	}
-	if r.End.Failed || !r.End.Ran() {
-		r.Tail = review.TailOf(r.End.Log)
+	var p *Place
+	defer func() {
+		if p == nil {
+			return
+		}
+		if err := p.Close(ctx); err != nil {
+			c.board.Progressf("cannot remove the worktree of the baseline: %v", err)
+		}
+	}()
+	red := ""
+	for _, command := range commands {
+		key, err := c.baseKey(ctx, base, command)
+		if err != nil {
+			return err
+		}
+		log := c.board.Project.BaselineLog(key)
+		if p == nil {
+			p, err = c.openPlace(ctx, secrets, placeName(".base", task), base, log, limit) // no task can have this name
+		} else if err = os.Remove(log); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now()), Where: where(), End: review.End{Log: p.log, Setup: p.Setup}}
+		if p.Setup == "" && command != "" { // a setup that fails says nothing about the command
+			p.log = log
+			if r.End, err = c.runIn(ctx, p, check, command); err != nil {
+				return err
+			}
+		}
+		if r.End.Failed || !r.End.Ran() {
+			r.Tail = review.TailOf(r.End.Log)
+		}
+		if r.End.Failed || r.End.Unable != "" {
+			r.End.After = red
+			red = cmp.Or(red, command)
+		}
+		if err := done(r); err != nil {
+			return err
+		}
 	}
-	return r, nil
+	return nil
 }
 
 // keepBase remembers a result in the place of an older one of the same command and tree. The caller has the lock.
@@ -244,34 +324,20 @@ func asGreen(known []BaseResult, command, commit string, at blackboard.Time) []B
 	return append(slices.DeleteFunc(known, green), BaseResult{Key: greenKey(command), Commit: commit, At: at, Where: where()})
 }
 
-// runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
-// there says nothing about the command.
-func (c *Checks) runOnBase(ctx context.Context, secrets []string, task, base, check, command, log string) (end review.End, err error) {
-	limit := c.board.Config().Limits.CheckTimeout
-	if check == IntegrationCheck {
-		limit = c.integrationTimeout(ctx)
-	}
-	p, err := c.openPlace(ctx, secrets, placeName(".base", task), base, log, limit) // no task can have this name
-	defer func() {
-		if err := p.Close(ctx); err != nil {
-			c.board.Progressf("cannot remove the worktree of the baseline: %v", err)
-		}
-	}()
-	if err != nil || p.Setup != "" || command == "" {
-		return review.End{Log: log, Setup: p.Setup}, err
-	}
+// runIn runs a command in a place.
+func (c *Checks) runIn(ctx context.Context, p *Place, check, command string) (end review.End, err error) {
 	shell := p.command(command)
 	shell.Services = p.name
 	ran := shell.RunIn(ctx, c.board.Enclose)
 	if ctx.Err() != nil {
 		return review.End{}, context.Cause(ctx)
 	}
-	output := review.OutputOf(log, command)
-	end = review.End{ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: log, Unable: ran.Unable(output)}
+	output := review.OutputOf(p.log, command)
+	end = review.End{ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: p.log, Unable: ran.Unable(output)}
 	if end.Unable != "" {
 		return end, nil
 	}
-	if end.Failed = ran.Failed() || review.Failure(check, command, ran, output, limit) != ""; end.Failed {
+	if end.Failed = ran.Failed() || review.Failure(check, command, ran, output, p.limit) != ""; end.Failed {
 		c.compareCheckout(ctx, p, command, &end)
 	}
 	return end, nil
@@ -411,6 +477,7 @@ type BaseCheck struct {
 	review.Step
 	Result *BaseResult // nil: it has not been run there
 	Cut    bool        // it was tried, and did not end within TryTime
+	Late   bool        // it was not begun within TryTime
 }
 
 // TryTime bounds what trying the checks may take before work begins.
@@ -423,26 +490,42 @@ func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseChec
 	if err != nil {
 		return checks, head, err
 	}
-	bounded, cancel := context.WithTimeout(ctx, TryTime)
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(c.Try, TryTime))
 	defer cancel()
+	var steps []review.Step
+	for _, check := range checks {
+		steps = append(steps, check.Step)
+	}
+	ran := map[string]BaseResult{}
+	cut, stuck := false, false // a command was stopped that has no check yet; one of the list does not end, which keeps those after it from beginning
 	for i := range checks {
 		check := &checks[i]
+		listed := c.listed(check.Command)
+		stuck = stuck || check.Cut && listed
 		known := check.Result != nil && (check.Result.Where == where() || !check.Result.End.Ran()) && canStart(check.Command)
-		if known || check.Cut || c.GreenHere(check.Command) {
+		_, done := ran[check.Command]
+		if known || check.Cut || !done && c.GreenHere(check.Command) {
 			continue
 		}
-		r, err := c.tryNow(bounded, s.Secrets, head, check.Step)
-		switch {
-		case err == nil:
-			check.Result = &r
-		case ctx.Err() != nil:
-			return checks, head, ctx.Err()
-		case bounded.Err() != nil:
-			check.Cut = true
-		default:
-			return checks, head, err
+		if !done && !(stuck && listed) && bounded.Err() == nil {
+			err := c.tryNow(bounded, s.Secrets, head, check.Step, c.together(steps, check.Command), ran)
+			if ctx.Err() != nil {
+				return checks, head, ctx.Err()
+			}
+			if cut = err != nil; cut && bounded.Err() == nil {
+				return checks, head, err
+			}
 		}
-		if check.Cut || check.Result.End.Setup != "" {
+		r, done := ran[check.Command]
+		switch {
+		case done:
+			check.Result = &r
+		case cut:
+			check.Cut, cut, stuck = true, false, stuck || listed
+		default:
+			check.Late = true
+		}
+		if check.Cut || done && r.End.Setup != "" {
 			if err := c.tried(ctx, head, *check); err != nil {
 				return checks, head, err
 			}
@@ -451,15 +534,14 @@ func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseChec
 	return checks, head, nil
 }
 
-// tryNow runs a command of a check on a base, whatever is known of it.
-func (c *Checks) tryNow(ctx context.Context, secrets []string, base string, step review.Step) (BaseResult, error) {
+// tryNow runs commands on a base, whatever is known of that of the step.
+func (c *Checks) tryNow(ctx context.Context, secrets []string, base string, step review.Step, commands []string, ran map[string]BaseResult) error {
 	unlock, err := c.lockBaseline(ctx)
 	if err != nil {
-		return BaseResult{}, err
+		return err
 	}
 	defer func() { _ = unlock() }()
-	c.board.Progressf("check %s: runs %q on the base %.9s", step.Check, step.Command, base)
-	return c.runAndKeep(ctx, secrets, base, step.Check, step.Command)
+	return c.runAndKeep(ctx, secrets, base, step, commands, ran)
 }
 
 // triedPrefix begins the key under which it is kept that a command was tried on a tree and gave no result.
@@ -515,11 +597,18 @@ func (c *Checks) CheckNow(ctx context.Context, s *blackboard.State, task string)
 	for _, hook := range c.board.Config().Hooks.PreMerge {
 		steps = append(steps, review.Step{Check: IntegrationCheck, Command: hook})
 	}
+	ran := map[string]BaseResult{}
 	for _, step := range steps {
-		r, err := c.runBase(ctx, s.Secrets, task, out.Commit, step.Check, step.Command)
-		if err != nil {
-			return out, err
+		if _, done := ran[step.Command]; !done {
+			err := c.runProgram(ctx, s.Secrets, task, out.Commit, step.Check, c.together(steps, step.Command), func(r BaseResult) error {
+				ran[r.Command] = r
+				return nil
+			})
+			if err != nil {
+				return out, err
+			}
 		}
+		r := ran[step.Command]
 		out.Ends = append(out.Ends, CheckEnd{Check: step.Check, Command: step.Command, End: r.End, Tail: r.Tail})
 		for _, l := range r.End.Lacks {
 			if !slices.Contains(out.Lacks, l) {
@@ -550,7 +639,8 @@ func (c *Checks) BaseChecks(ctx context.Context, s *blackboard.State, run bool) 
 	if err != nil {
 		return nil, head, err
 	}
-	for _, step := range c.steps(ctx, head, files) {
+	steps, ran := c.steps(ctx, head, files), map[string]BaseResult{}
+	for _, step := range steps {
 		check := BaseCheck{Step: step}
 		key, err := c.baseKey(ctx, head, step.Command)
 		if err != nil {
@@ -563,10 +653,12 @@ func (c *Checks) BaseChecks(ctx context.Context, s *blackboard.State, run bool) 
 				check.Result = &known[i]
 			}
 		} else if run {
-			r, err := c.lookAtBase(ctx, s.Secrets, head, step.Check, step.Command)
-			if err != nil {
-				return checks, head, err
+			if _, done := ran[step.Command]; !done {
+				if err := c.lookAtBase(ctx, s.Secrets, head, step, c.together(steps, step.Command), ran); err != nil {
+					return checks, head, err
+				}
 			}
+			r := ran[step.Command]
 			check.Result = &r
 		}
 		checks = append(checks, check)

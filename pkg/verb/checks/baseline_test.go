@@ -45,9 +45,12 @@ func TestHowACheckEndedHere(t *testing.T) {
 	for want, end := range map[string]review.End{
 		"green here":             {},
 		"cannot run here: no go": {ExitCode: 127, Unable: "no go"},
-		`cannot run here: worktree.setup fails: "npm ci"`:                                                 {Setup: "npm ci", Failed: true, ExitCode: 1},
-		"red here, with exit code 2":                                                                      {Failed: true, ExitCode: 2},
-		"red here, without an end within its time limit":                                                  {Failed: true, TimedOut: true},
+		`cannot run here: worktree.setup fails: "npm ci"`:               {Setup: "npm ci", Failed: true, ExitCode: 1},
+		"red here, with exit code 2":                                    {Failed: true, ExitCode: 2},
+		"red here, without an end within its time limit":                {Failed: true, TimedOut: true},
+		"red here: it found no tests":                                   {Failed: true},
+		"red here: it was killed":                                       {Failed: true, ExitCode: -1},
+		`no result here: "make", which comes before it, has not passed`: {Failed: true, ExitCode: 2, After: "make"},
 		"red here, with exit code 1; your checkout has, and the worktree has not: .env (ignored), ../lib": {Failed: true, ExitCode: 1, Lacks: []string{".env (ignored)", "../lib"}},
 		"red here, green in your checkout: that has .env":                                                 {Failed: true, ExitCode: 1, GreenInCheckout: true, Lacks: []string{".env"}},
 	} {

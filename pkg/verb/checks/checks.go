@@ -34,12 +34,16 @@ import (
 
 // Checks runs the commands of a project on trees, and remembers what they gave.
 type Checks struct {
+	Try time.Duration // what TryChecks may take; 0: TryTime
+
 	board  *board.Session
 	branch *integration.Branch
 }
 
 // New returns the checks of the project of a session.
-func New(b *board.Session, branch *integration.Branch) *Checks { return &Checks{b, branch} }
+func New(b *board.Session, branch *integration.Branch) *Checks {
+	return &Checks{board: b, branch: branch}
+}
 
 // ErrorsFound names the errors among findings, "" for none.
 func ErrorsFound(findings []*blackboard.Finding) string {
@@ -154,7 +158,7 @@ func (c *Checks) checkEnvironment(ctx context.Context, s *blackboard.State, t *b
 	cfg := c.board.Config()
 	b := &review.Environment{Tree: c.treeAt(ctx, t.ReviewCommit, files), Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
 		Log: func(check string) string { return c.board.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: c.board.Secrets.Mask,
-		Enclose: c.board.Enclose, MaskLog: func(w io.Writer) io.WriteCloser { return c.board.Secrets.Writer(w) },
+		Enclose: c.board.Enclose, Program: c.program, MaskLog: func(w io.Writer) io.WriteCloser { return c.board.Secrets.Writer(w) },
 		Say:      func(text string) { c.board.Progressf("%s: %s", t.ID, text) },
 		Worktree: func(ctx context.Context) (string, error) { return c.openReview(ctx, t) }, Changed: c.board.Repo.Changed}
 	b.Evidence = func(ctx context.Context, rules []review.Rule, made *review.Gathered) (*review.Evidence, error) {
@@ -588,7 +592,11 @@ func (c *Checks) again(ctx context.Context, t *blackboard.Task, check string) (v
 		if step.Check != check {
 			continue
 		}
-		r, err := c.runBase(ctx, s.Secrets, t.ID, t.ReviewCommit, step.Check, step.Command)
+		var r BaseResult // the last one is that of the command
+		err := c.runProgram(ctx, s.Secrets, t.ID, t.ReviewCommit, step.Check, c.program(step.Command), func(one BaseResult) error {
+			r = one
+			return nil
+		})
 		if err == nil && !r.End.Ran() {
 			err = c.Unable(ctx, check, cmp.Or(r.End.Unable, r.End.Setup))
 		}
