@@ -228,7 +228,7 @@ const (
 	AlertPlannerStuck          AlertKind = "PLANNER_STUCK"
 	AlertNoAgent               AlertKind = "NO_AGENT"
 	AlertRoleUnusable          AlertKind = "ROLE_UNUSABLE"
-	AlertCrashLoop             AlertKind = "CRASH_LOOP"
+	AlertGaveUp                AlertKind = "GAVE_UP"
 	AlertHeldBySystem          AlertKind = "HELD_BY_SYSTEM"
 	AlertBreaker               AlertKind = "BREAKER"
 	AlertCheckpointOpen        AlertKind = "CHECKPOINT_OPEN"

@@ -119,7 +119,7 @@ var blockByIterations = Effect{"halt iteration; E-BLOCK kind max_iterations with
 	if last == "" {
 		last = "no error was recorded"
 	}
-	m.block(blackboard.BlockedByIterations, fmt.Sprintf("%d of %d iterations used without approval", t.Iteration, limit),
+	m.block(blackboard.BlockedByIterations, fmt.Sprintf("%d of %d iterations used without a merge", t.Iteration, limit),
 		blackboard.List{fmt.Sprintf("What makes %d iterations fail: %s?", t.Iteration, strings.TrimRight(last, "?. "))}, nil)
 	m.halted(blackboard.Halt{Kind: "iteration", Value: blackboard.Amount(t.Iteration), Limit: limit, At: blackboard.TimeOf(m.now)})
 	m.fail(cmp.Or(t.AssignedTo, t.LastClaimant()))

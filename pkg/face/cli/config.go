@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	urfave "github.com/urfave/cli/v3"
 	"gopkg.in/yaml.v3"
@@ -391,9 +392,11 @@ func inlineYAML(value any) (string, error) {
 func settingGroups(count int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "All %d settings, by group (liza config list GROUP):\n", count)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, g := range config.Groups {
-		fmt.Fprintf(&b, "  %-10s%s\n", g.Name, g.About)
+		fmt.Fprintf(w, "  %s\t%s\n", g.Name, g.About)
 	}
+	w.Flush()
 	b.WriteString("\nnext: liza config set KEY VALUE\n")
 	return b.String()
 }

@@ -38,7 +38,7 @@ var Kinds = []Kind{
 	{blackboard.AlertPlannerStuck, Error, "a trigger does not wake the planner any more", "planner_retries", plannerStuck, form{alert | warn, "", ""}},
 	{blackboard.AlertNoAgent, Warning, "there is work for a role, but no live agent of it for", "120", noAgent, alerted},
 	{blackboard.AlertRoleUnusable, Error, "a task that is not over, or the planner or reviewer, has a role that cannot be used", "", roleUnusable, alerted},
-	{blackboard.AlertCrashLoop, Error, "a supervisor gave up", "crash_limit", crashLoop, alerted},
+	{blackboard.AlertGaveUp, Error, "a supervisor gave up", "crash_limit", gaveUp, alerted},
 	{blackboard.AlertHeldBySystem, Warning, "a task is on hold by system", "", heldBySystem, form{alert | wait, "hold", ""}},
 	{blackboard.AlertBreaker, Error, "the circuit breaker is TRIGGERED", "", breakerTriggered, form{alert | wait, "breaker", ""}},
 	{blackboard.AlertCheckpointOpen, Warning, "the sprint waits at a checkpoint for a person", "", checkpointOpen, alerted},

@@ -100,7 +100,7 @@ func TestWhatAnAlertSays(t *testing.T) {
 			f.State.Discovered = []*blackboard.Discovery{{ID: "d-1", Urgency: "immediate", Description: "A leak"}}
 		},
 			`warning d-1: not decided (low, found during no task): A leak; next: liza convert d-1 --task ID, or liza defer d-1 --reason "TEXT"`},
-		{blackboard.AlertCrashLoop, func(f *Observation) {
+		{blackboard.AlertGaveUp, func(f *Observation) {
 			f.GaveUp = []GaveUp{{Agent: "coder-1", At: ago(0), Next: "liza doctor"}}
 			f.State.Defaults = blackboard.Settings{"crash_limit": 5}
 		},

@@ -131,7 +131,7 @@ var situations = []situation{
 		add(f, blackboard.Task{Status: blackboard.Unclaimed, Created: at(2 * minute)})
 		delete(f.State.Agents, "coder-1")
 	}},
-	{kind: "CRASH_LOOP", subject: "coder-3", message: "exit code 3: segmentation fault", make: func(f *findings.Observation) {
+	{kind: "GAVE_UP", subject: "coder-3", message: "exit code 3: segmentation fault", make: func(f *findings.Observation) {
 		f.GaveUp = []findings.GaveUp{{Agent: "coder-3", Why: "exit code 3: segmentation fault", At: blackboard.TimeOf(now)}}
 	}},
 	{kind: "HELD_BY_SYSTEM", subject: "task-1", message: "liza unhold task-1", make: func(f *findings.Observation) { // P-091, its alert

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/exitcmd"
@@ -118,8 +120,11 @@ func blockedForPerson(ctx context.Context, d *verb.Service, task, reason, questi
 	return out, err
 }
 
-// PlanningFailed is what people are told when no answer of the planner could be used.
+// PlanningFailed is what people are told when no answer of the planner could be used: it could not be read, or its plan was refused.
 func PlanningFailed(answers int, problem string) string {
+	if strings.HasPrefix(problem, exitcmd.NotApplied) {
+		return fmt.Sprintf("Planning failed: the plan was refused after %s. %s", prose.Count(answers, "attempt"), problem)
+	}
 	return fmt.Sprintf("Planning failed: could not parse planner response after %d attempts. %s", answers, problem)
 }
 

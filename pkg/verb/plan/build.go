@@ -314,7 +314,7 @@ func Decided(p *exitcmd.Plan) []string {
 }
 
 func (b *planBuild) refusal() error {
-	err := exitcmd.InvalidPlan("the plan cannot be applied: %s%s", exitcmd.AllOf(b.problems), exampleFor(b.problems))
+	err := exitcmd.InvalidPlan(exitcmd.NotApplied+"%s%s", exitcmd.AllOf(b.problems), exampleFor(b.problems))
 	if b.circular {
 		return &CircularError{Refusal: err.(*transition.Refusal)}
 	}

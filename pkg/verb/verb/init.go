@@ -119,6 +119,10 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		return out, board.Refuse("git branch -m "+taskBranches+" OTHER", "there is a branch %s, beside which git can make no branch %s/ID of a task", taskBranches, taskBranches)
 	}
 	start, baseRef, err := startOf(ctx, repo, in)
+	if err == nil && baseRef == in.Branch {
+		return out, board.Refuse("liza init GOAL --branch liza-"+in.Branch,
+			"%s is to get the work, and would be the integration branch too: Liza moves that one, so it has to be another", in.Branch)
+	}
 	if err != nil {
 		return out, err
 	}
