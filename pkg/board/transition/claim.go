@@ -290,7 +290,7 @@ var logExpiry = Effect{"the former holder: an attempt with outcome lapsed, curre
 	blackboard.FreeAgent(m.state, t.AssignedTo, t.ID)
 }}
 
-var countIteration = Effect{"iteration + 1, whoever claims, but not after a quota window", func(m *move) {
+var countIteration = Effect{"iteration + 1, with each coder, but not after a quota window", func(m *move) {
 	if !cutShort(m.task) {
 		m.task.Iteration++
 	}

@@ -49,8 +49,8 @@ func cutShort(t *blackboard.Task) bool {
 	return t.Status == blackboard.Unclaimed && t.Iteration > 0 && last != nil && last.Outcome == "quota" && last.ClaimSeq == t.ClaimSeq
 }
 
-// outOfIterations reports whether a task that waits for a coder gets none any more, because its iterations are used up, whoever
-// had them: then T26 comes instead of the claim (4.4).
+// outOfIterations reports whether a task that waits for a coder gets none any more, because its iterations are used up, with all
+// coders together: then T26 comes instead of the claim (4.4).
 func outOfIterations(s *blackboard.State, t *blackboard.Task, facts blackboard.ProcessFacts, now time.Time) bool {
 	if !IterationsOver(s, t) {
 		return false

@@ -232,7 +232,7 @@ func TestTheCommandsJudge(t *testing.T) {
 	}
 }
 
-// Work that takes the tool of a check away has failed; a tool that is not there without it either is told, and is no failure of the work.
+// Work that takes the tool of a check away has failed; a tool that is not there without it either is told, and the work has not failed.
 func TestAToolThatTheWorkTakesAway(t *testing.T) {
 	t.Parallel()
 	const missing = `"go test ./..." could not run: a program is not found (exit code 127: sh: gotool: not found)`

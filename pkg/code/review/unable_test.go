@@ -9,7 +9,7 @@ import (
 	"liza/pkg/code/review"
 )
 
-// An error of the place where a command runs is no result of the command.
+// An error of the place where a command runs says nothing about the command.
 func TestWhyACommandCouldNotRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

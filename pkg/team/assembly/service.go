@@ -122,6 +122,7 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 	d.Board.Proc.ClockJumped = clockJumps(e.Now, func() time.Duration { return 2 * open.Config().Protocol.HeartbeatInterval })
 	d.Board.Enclose = e.enclose(d)
 	d.Board.BeginCache = func(dir string) bool { return wall.BeginCache(p, dir) }
+	d.Board.Path, d.Board.ProjectSetting = e.Get("PATH"), agent.IsProjectSetting
 	d.Board.Platform = sync.OnceValue(func() string { return toolchain.On(e.homeFolder(), e.Environ).Platform() })
 	if d.Board.Repo != nil && d.Board.Repo.Contain == nil {
 		d.Board.Repo.Contain = d.Board.Help

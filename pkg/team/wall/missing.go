@@ -161,7 +161,7 @@ func (l *looking) wrapper() {
 	if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() || info.Size() > largestWrapper {
 		return
 	}
-	text, err := os.ReadFile(at)
+	text, err := safefile.Read(at)
 	if first, _, _ := strings.Cut(string(text), "\n"); err != nil || !shell().MatchString(first) {
 		return
 	}

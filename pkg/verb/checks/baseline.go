@@ -253,7 +253,7 @@ func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base, c
 		if err != nil {
 			return err
 		}
-		r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now()), Where: where(), End: review.End{Log: p.log, Setup: p.Setup}}
+		r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now()), Where: c.where(), End: review.End{Log: p.log, Setup: p.Setup}}
 		if p.Setup == "" && command != "" { // a setup that fails says nothing about the command
 			p.log = log
 			if r.End, err = c.runIn(ctx, p, check, command); err != nil {
@@ -282,7 +282,7 @@ func (c *Checks) keepBase(ctx context.Context, r BaseResult) error {
 	}
 	known = append(slices.DeleteFunc(known, func(k BaseResult) bool { return k.Key == r.Key || k.Key == triedPrefix+r.Key }), r)
 	if !r.End.Failed {
-		known = asGreen(known, r.Command, r.Commit, r.At)
+		known = c.asGreen(known, r.Command, r.Commit, r.At)
 		c.passes(ctx, r.Command)
 	}
 	return c.writeBaseline(known)
@@ -292,12 +292,12 @@ func (c *Checks) keepBase(ctx context.Context, r BaseResult) error {
 // command's own program is there.
 func (c *Checks) GreenHere(command string) bool {
 	known, err := c.readBaseline()
-	return err == nil && canStart(command) && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) && r.Where == where() })
+	return err == nil && canStart(command) && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) && r.Where == c.where() })
 }
 
 // where names the folders in which commands find programs.
-func where() string {
-	sum := sha256.Sum256([]byte(os.Getenv("PATH")))
+func (c *Checks) where() string {
+	sum := sha256.Sum256([]byte(c.board.Path))
 	return hex.EncodeToString(sum[:4])
 }
 
@@ -315,13 +315,13 @@ func canStart(command string) bool {
 func greenKey(command string) string { return "green: " + command }
 
 // asGreen keeps for good that a command has passed. What waits because it failed may be tried again.
-func asGreen(known []BaseResult, command, commit string, at blackboard.Time) []BaseResult {
+func (c *Checks) asGreen(known []BaseResult, command, commit string, at blackboard.Time) []BaseResult {
 	known = slices.DeleteFunc(known, func(r BaseResult) bool { return r.Candidate && r.Command == command })
 	green := func(r BaseResult) bool { return r.Key == greenKey(command) }
-	if slices.ContainsFunc(known, func(r BaseResult) bool { return green(r) && r.Where == where() }) {
+	if slices.ContainsFunc(known, func(r BaseResult) bool { return green(r) && r.Where == c.where() }) {
 		return known
 	}
-	return append(slices.DeleteFunc(known, green), BaseResult{Key: greenKey(command), Commit: commit, At: at, Where: where()})
+	return append(slices.DeleteFunc(known, green), BaseResult{Key: greenKey(command), Commit: commit, At: at, Where: c.where()})
 }
 
 // runIn runs a command in a place.
@@ -379,7 +379,7 @@ func (c *Checks) Passed(ctx context.Context, commit, command string) {
 				known[i].MendedBy = commit
 			}
 		}
-		return asGreen(known, command, commit, blackboard.TimeOf(c.board.Now()))
+		return c.asGreen(known, command, commit, blackboard.TimeOf(c.board.Now()))
 	})
 	if err != nil && ctx.Err() == nil {
 		c.board.Progressf("%v", err)
@@ -502,7 +502,7 @@ func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseChec
 		check := &checks[i]
 		listed := c.listed(check.Command)
 		stuck = stuck || check.Cut && listed
-		known := check.Result != nil && (check.Result.Where == where() || !check.Result.End.Ran()) && canStart(check.Command)
+		known := check.Result != nil && (check.Result.Where == c.where() || !check.Result.End.Ran()) && canStart(check.Command)
 		_, done := ran[check.Command]
 		if known || check.Cut || !done && c.GreenHere(check.Command) {
 			continue

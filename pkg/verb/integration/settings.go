@@ -9,28 +9,31 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/code/git"
 	"liza/pkg/code/review"
-	"liza/pkg/run/agent"
 )
 
 // Settings are the files of a commit that agent programs take as settings of a project.
 type Settings struct {
 	Files   []git.Listed
+	setting func(file string) bool
 	targets []string // to which links among them lead: what is there is read in their place
 }
 
 // Has reports whether programs take what is at a path as settings of the project.
 func (s Settings) Has(file string) bool {
-	return agent.IsProjectSetting(file) || slices.ContainsFunc(s.targets, func(to string) bool { return file == to || strings.HasPrefix(file, to+"/") })
+	return s.setting(file) || slices.ContainsFunc(s.targets, func(to string) bool { return file == to || strings.HasPrefix(file, to+"/") })
 }
 
 // SettingsAt finds the settings of agent programs in a commit.
 func (i *Branch) SettingsAt(ctx context.Context, commit string) (s Settings, err error) {
+	if s.setting = i.board.ProjectSetting; s.setting == nil {
+		s.setting = func(string) bool { return false }
+	}
 	files, err := i.board.Repo.Files(ctx, commit)
 	if err != nil {
 		return s, err
 	}
 	for _, f := range files {
-		if f.Regular || f.Submodule || !agent.IsProjectSetting(f.Path) {
+		if f.Regular || f.Submodule || !s.setting(f.Path) {
 			continue
 		}
 		to, err := i.board.Repo.ReadFile(ctx, commit, f.Path)
