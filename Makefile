@@ -43,8 +43,8 @@ test: ## what shows that a change is sound: every test once, then the packages w
 	$(RACE) -short $(CONCURRENT)
 
 test-all: ## every test, with short forms of power losses, liveness, growth and faults on several hosts; then the race detector
-	scripts/in-memory go test -shuffle=on -timeout 20m ./...
-	$(RACE) $(CONCURRENT)
+	scripts/in-memory go test -shuffle=on -timeout 40m ./...
+	$(RACE) -timeout 30m $(CONCURRENT)
 
 nightly: crash power model sequences liveness soak hosts-faults fuzz ## the long forms of the harnesses, for hours
 

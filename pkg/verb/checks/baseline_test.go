@@ -194,7 +194,7 @@ func TestTheMemoryOfChecksIsBounded(t *testing.T) {
 	for _, n := range []int{198, 199, 200, 260} {
 		d, _ := verbtest.OnMemory(t, verbtest.Board())
 		var list []string
-		list = append(list, `{"key": "green: make test", "commit": "c"}`)
+		list = append(list, `{"key": "green: make test", "commit": "c", "where": "e3b0c442"}`)
 		for i := range n {
 			list = append(list, fmt.Sprintf(`{"key": "k%d", "command": "c%d", "end": {"failed": true}}`, i, i))
 		}
