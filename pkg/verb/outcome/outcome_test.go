@@ -136,7 +136,7 @@ func TestEvidenceOutsideOfTheWorktreeIsDropped(t *testing.T) {
 	files := `["../../etc/passwd","/etc/passwd","link","dangling","out/outside.txt","inner","./task-1.md","gone.txt","."]`
 	ended(t, d, r, strings.Replace(answer("COMPLETED", "Done.", ""), "[]", files, 1))
 	task := p.State().Task("task-1")
-	if got := fmt.Sprint(task.LastOutcome.EvidenceFiles); got != "[inner task-1.md .]" || anomalies(p) != "evidence_outside_worktree" {
+	if got := fmt.Sprint(task.LastOutcome.EvidenceFiles); got != "[inner task-1.md]" || anomalies(p) != "evidence_outside_worktree" {
 		t.Errorf("kept %s, anomalies %s", got, anomalies(p))
 	}
 	log, err := os.ReadFile(p.Project.Journal())
