@@ -156,3 +156,50 @@ func (l UsageLine) group(by string) string {
 	}
 	return cmp.Or(l.Task, "(planning)")
 }
+
+// Forecast estimates the cost of the rest of a goal: the average cost of a merged task times the number of open tasks, minus
+// their cost so far.
+type Forecast struct {
+	MergedTasks int                `json:"merged_tasks"`
+	OpenTasks   int                `json:"open_tasks"`
+	PerTask     *blackboard.Amount `json:"cost_cents_per_task"` // nil: nothing was merged, or no cost is known
+	Rest        *blackboard.Amount `json:"cost_cents_rest"`
+	Total       *blackboard.Amount `json:"cost_cents_total"`
+	SecondsRest *int               `json:"seconds_rest"` // seconds of agents' work, one after the other
+	Unknown     int                `json:"unknown_cost_runs"`
+}
+
+// ForecastOf makes a forecast from the ledger and the board. The cost of planning is spread over the merged tasks.
+func ForecastOf(lines []UsageLine, s *blackboard.State) Forecast {
+	merged, open := map[string]bool{}, map[string]bool{}
+	for t := range s.Tasks() {
+		switch {
+		case t == nil:
+		case t.Status == blackboard.Merged:
+			merged[t.ID] = true
+		case !t.Status.Terminal():
+			open[t.ID] = true
+		}
+	}
+	var all, spent UsageSum
+	for _, l := range lines {
+		all.Add(l)
+		if open[l.Task] {
+			spent.Add(l)
+		}
+	}
+	f := Forecast{MergedTasks: len(merged), OpenTasks: len(open), Unknown: all.UnknownCostRuns}
+	if len(merged) == 0 {
+		return f
+	}
+	seconds := max(0, (all.Seconds-spent.Seconds)/len(merged)*len(open)-spent.Seconds)
+	f.SecondsRest = &seconds
+	if all.Runs == all.UnknownCostRuns {
+		return f
+	}
+	each := blackboard.AmountOf(float64(all.CostCents-spent.CostCents) / float64(len(merged)))
+	rest := blackboard.AmountOf(float64(max(0, each*blackboard.Amount(len(open))-spent.CostCents)))
+	total := all.CostCents.Plus(rest)
+	f.PerTask, f.Rest, f.Total = &each, &rest, &total
+	return f
+}
