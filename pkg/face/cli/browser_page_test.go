@@ -87,7 +87,7 @@ func (b *tab) fill(selector, words string) {
 		[...document.querySelectorAll("details:not([open]) > summary")].find((e) => %q && e.textContent.startsWith(%q))?.click();
 		return false;
 	})()`, selector, b.unfolded, b.unfolded))
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(selector), words, chromedp.NodeVisible)); err != nil {
 		b.Fatalf("%s cannot be filled: %v", selector, err)

@@ -90,7 +90,7 @@ func (b *tab) text(expression string) string {
 // wait waits until an expression is true.
 func (b *tab) wait(expression string) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(0))); err != nil {
 		b.Fatalf("it does not come: %s (%v); the page says %q", expression, err, b.text("document.body.innerText.slice(0, 3000)"))

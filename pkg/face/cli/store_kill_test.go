@@ -147,7 +147,7 @@ func (m *movable) killedAt(point, to string) {
 // whole looks for each note on the board.
 func (m *movable) whole(point string) {
 	m.Helper()
-	if out := m.must(m.Dir, "validate"); !strings.HasPrefix(out, "VALID") {
+	if out := m.must(m.Dir, "validate"); !strings.Contains("\n"+out, "\nVALID") {
 		m.Errorf("killed at %s: %s", point, out)
 	}
 	board, err := os.ReadFile(filepath.Join(m.Dir, ".liza", "state.yaml"))
