@@ -339,14 +339,6 @@ var others = []attempt{
 	{name: "Apply, a reviewer says nothing", as: "code-reviewer-1", call: applies("code_reviewer", "code-reviewer-1", "reviewed", "bye")},
 	{name: "Apply, a reviewer whose task is gone", as: "code-reviewer-1", call: applies("code_reviewer", "code-reviewer-1", "nothing", answer("STUCK", "I cannot.", ""))},
 	{name: "Apply, a reviewer whose task is another's", as: "code-reviewer-2", call: applies("code_reviewer", "code-reviewer-2", "reviewed", answer("STUCK", "I cannot.", ""))},
-	{name: "Apply, a reviewer that changed it", as: "code-reviewer-1", call: func(ctx context.Context, d *vs) (any, error) {
-		s, err := d.Board.View(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return outcome.Apply(ctx, d, outcome.Run{Kind: "code_reviewer", Task: "reviewed", Before: outcome.MarkOf(d, s, "code-reviewer-1", "reviewed"), Changed: "reviewed.md",
-			Answer: exit("code_reviewer", answer("COMPLETED", "Good.", `,"review":{"status":"ok","reason":"it has a word"}`))})
-	}},
 	{name: "Apply, a planner plans", as: "planner-1", call: applies("planner", "planner-1", "", answer("COMPLETED", "Planned.", `,"plan":`+aPlan))},
 	{name: "Apply, a planner is stuck", as: "planner-1", call: applies("planner", "planner-1", "", answer("STUCK", "No spec.", `,"blocked_questions":["Which spec?"]`))},
 	{name: "Apply, a planner retries", as: "planner-1", call: applies("planner", "planner-1", "", answer("RETRY", "Again.", ""))},
