@@ -83,20 +83,21 @@ args = ["--root", "/no/such/file"]
 	}
 }
 
-// A folder of PATH that a run does not see is told.
+// A folder of PATH that a run does not see is told. Those in the home folder are shown.
 func TestFoldersOfPathThatARunDoesNotSeeAreTold(t *testing.T) {
 	t.Parallel()
 	r := contained(t, "claude")
 	home := r.Person.Home
-	for _, folder := range []string{".own/bin", "seen/bin"} {
-		if err := os.MkdirAll(filepath.Join(home, folder), 0o755); err != nil {
+	hidden, seen := filepath.Join(filepath.Dir(home), "hidden"), filepath.Join(filepath.Dir(home), "seen")
+	for _, folder := range []string{hidden, seen, filepath.Join(home, ".own/bin")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.Settings.Allow.Read = append(r.Settings.Allow.Read, "~/seen/bin")
-	r.Person.Environ = append(slices.Clone(r.Person.Environ), "PATH="+home+"/.own/bin:/usr/bin:"+home+"/seen/bin:"+home+"/gone:bin:")
+	r.Settings.Allow.Read = append(r.Settings.Allow.Read, seen)
+	r.Person.Environ = append(slices.Clone(r.Person.Environ), "PATH="+home+"/.own/bin:/usr/bin:"+hidden+":"+seen+":"+home+"/gone:bin:")
 	found := r.missing(sandbox.Closed, config.Allow{})
-	want := Missing{What: "~/.own/bin is on your PATH; runs do not see it", Next: "liza config set agents.claude.sandbox.allow.read ~/.own/bin"}
+	want := Missing{What: hidden + " is on your PATH; runs do not see it", Next: "liza config set agents.claude.sandbox.allow.read " + hidden}
 	if len(found) != 1 || found[0] != want {
 		t.Errorf("got %+v, want %+v", found, want)
 	}
