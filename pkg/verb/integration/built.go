@@ -16,7 +16,7 @@ type Built struct {
 	Tasks    []string  `json:"tasks"` // merged
 	Work     []Brought `json:"work"`  // what they brought, as far as the base branch lacks it
 	Tip      string    `json:"tip"`
-	Commits  int       `json:"commits"`            // that the base branch lacks; merges are left out where there are at most maxLogged
+	Commits  int       `json:"commits"`            // that the base branch lacks; merges are left out where there are fewer than maxLogged
 	Stat     string    `json:"diffstat,omitempty"` // against the base branch
 	Look     string    `json:"look,omitempty"`     // the command that shows it
 	TakeOver string    `json:"take_over,omitempty"`

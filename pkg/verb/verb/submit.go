@@ -129,9 +129,6 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 			return out, err
 		}
 		event.Submission = &facts
-		if facts.Commit != "" {
-			in.Evidence = v.committed(ctx, in.Task, facts.Commit, in.Evidence)
-		}
 	}
 	now := v.Board.Now()
 	said, err := v.say(ctx, "submit", exitcmd.Completed, in, func(s *blackboard.State, a transition.Actor) error {
@@ -157,12 +154,19 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		return out, err
 	}
 	v.Board.Failpoint("submit.published")
+	var lost []string
+	if facts := event.Submission; facts != nil && facts.Commit != "" {
+		in.Evidence, lost = v.committed(ctx, facts.Commit, in.Evidence)
+	}
 	accept := func(s *blackboard.State, a transition.Actor) error {
 		if err := transition.Submit(s, in.Task, a, event, v.Board.Now()); err != nil {
 			return err
 		}
 		if !published {
 			return errNotPublished
+		}
+		if len(lost) > 0 {
+			s.Record(board.Warning(a, in.Task, blackboard.ActionEvidenceOdd, "git ignores "+strings.Join(lost, ", ")+": it is in no commit, so it is not kept as evidence", v.Board.Now()))
 		}
 		t := s.Task(in.Task)
 		out.Commit = t.ReviewCommit
@@ -187,9 +191,8 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 
 var errNotPublished = errors.New("the commit is not on the remote")
 
-// committed are the files of evidence that a commit has. Nothing keeps the others, which git ignores: their worktree goes.
-func (v *Service) committed(ctx context.Context, task, commit string, files []string) (kept []string) {
-	var lost []string
+// committed are the files of evidence that a commit has. Nothing keeps the lost ones, which git ignores: their worktree goes.
+func (v *Service) committed(ctx context.Context, commit string, files []string) (kept, lost []string) {
 	for _, file := range files {
 		if _, err := v.Board.Repo.ReadFile(ctx, commit, file); errors.Is(err, git.ErrNotFound) {
 			lost = append(lost, file)
@@ -197,10 +200,7 @@ func (v *Service) committed(ctx context.Context, task, commit string, files []st
 			kept = append(kept, file)
 		}
 	}
-	if len(lost) > 0 {
-		v.Board.Warn(ctx, task, blackboard.ActionEvidenceOdd, "git ignores "+strings.Join(lost, ", ")+": it is in no commit, so it is not kept as evidence")
-	}
-	return kept
+	return kept, lost
 }
 
 // SubmissionFacts looks at the worktree and at what the commits change. Work that git cannot read, as a loss of power leaves it, looks like
