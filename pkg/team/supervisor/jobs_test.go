@@ -140,7 +140,7 @@ func TestAFailedCommandThatWritesIsAskedAboutAndNeverReviewed(t *testing.T) {
 	if files := j.Git(j.Dir, "ls-tree", "-r", "--name-only", strings.TrimRight(ref, ".,;)")); !strings.Contains(files, "half.txt") || !strings.Contains(files, "more.txt") {
 		t.Errorf("the attic has %q", files)
 	}
-	j.Sound()
+	j.Sound("x") // a blocked task keeps its worktree
 }
 
 // N-02: what a skill with writes changes is committed by the supervisor, reviewed, and merged;
