@@ -3,6 +3,7 @@ package verb_test
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"liza/pkg/verb/verb"
@@ -22,5 +23,8 @@ func TestEvidenceThatGitIgnoresIsNotNamed(t *testing.T) {
 	p.Must(coder.Submit(t.Context(), verb.SubmitInput{Task: "a", Summary: "It is done", Evidence: []string{"a.md", "measured.log"}}))
 	if got := p.State().Task("a").LastOutcome.EvidenceFiles; !slices.Equal(got, []string{"a.md"}) {
 		t.Errorf("the evidence is %q", got)
+	}
+	if log := verbtest.Read(t, p.Project.Journal()); !strings.Contains(log, "git ignores measured.log") {
+		t.Errorf("the journal does not say what git ignores:\n%s", log)
 	}
 }
