@@ -85,10 +85,10 @@ func TestChangesOfAnUnchangedWorktreeNeedNoHelper(t *testing.T) {
 	work := f.provide(Provide{ID: "t"})
 	base := work.Head
 	asked := 0
-	f.repo.Contain = func(ctx context.Context, h Help) (int, string, error) {
+	f.help(func(ctx context.Context, h Help) (int, string, error) {
 		asked++
 		return f.repo.uncontained(ctx, h)
-	}
+	})
 	look := func(helpers int, want ...string) {
 		t.Helper()
 		asked = 0

@@ -19,10 +19,10 @@ func TestAWorktreeIsKnownToBeUnchanged(t *testing.T) {
 	mustDo(t, os.Symlink("run.sh", work.Path+"/dir/link"))
 	f.commitIn(work.Path, "b.txt", "two\n")
 	asked := 0
-	f.repo.Contain = func(ctx context.Context, h Help) (int, string, error) {
+	f.help(func(ctx context.Context, h Help) (int, string, error) {
 		asked++
 		return f.repo.uncontained(ctx, h)
-	}
+	})
 	look := func() (dirty, helpers int) {
 		asked = 0
 		facts := f.inspect(work.Path)
