@@ -23,7 +23,7 @@ BENCHTIME ?= 1s
 export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 export CGO_ENABLED ?= 0
 # The race detector needs cgo. A program with it sleeps for a second before it ends, and tests start hundreds of them.
-RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory go test -race -shuffle=on
+RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory go test -race -shuffle=on -p 1
 # The packages in which goroutines meet.
 CONCURRENT := $(addprefix ./pkg/,board/store run/broker run/proxy run/agent team/supervisor team/watch)
 

@@ -51,7 +51,7 @@ func TestAKilledRunLeavesNothing(t *testing.T) {
 			k.wait(t)
 			verbtest.Write(t, filepath.Join(k.Dir, "again"), "")
 			if strings.Contains(victim, "supervisor") {
-				pids = append(pids, k.next(t, "run", "--planners", "0", "--coders", "1", "--reviewers", "0", "--timeout", "20s"))
+				pids = append(pids, k.next(t, "run", "--planners", "0", "--coders", "1", "--reviewers", "0"))
 			}
 			if st := k.State().Task("mine"); st.Status != "READY_FOR_REVIEW" {
 				t.Errorf("the task is %s\n%s\n%s", st.Status, k.out.String(), k.output(t, "cat .liza/output/mine.log"))
@@ -79,7 +79,7 @@ func TestAKilledCommandLeavesNothing(t *testing.T) {
 	}
 	k.wait(t)
 	verbtest.Write(t, filepath.Join(k.Dir, "again"), "")
-	pids = append(pids, k.next(t, "run", "--planners", "0", "--coders", "1", "--reviewers", "0", "--timeout", "20s"))
+	pids = append(pids, k.next(t, "run", "--planners", "0", "--coders", "1", "--reviewers", "0"))
 	if st := k.State().Task("mine"); st.Status != "READY_FOR_REVIEW" {
 		t.Errorf("the task is %s\n%s", st.Status, k.out.String())
 	}
@@ -187,14 +187,19 @@ func (k *killed) wait(t *testing.T) {
 	}
 }
 
-// next is the process that goes on; it returns its pid.
+// next is the process that goes on, until the task can be reviewed; it returns its pid.
 func (k *killed) next(t *testing.T, args ...string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, k.liza, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = k.Dir, append(k.environ(), "XDG_RUNTIME_DIR="+k.base), &k.out, &k.out
-	if err := cmd.Run(); err != nil {
+	must(t, nil, cmd.Start())
+	for ctx.Err() == nil && k.State().Task("mine").Status != "READY_FOR_REVIEW" {
+		<-time.After(50 * time.Millisecond)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
 		t.Logf("%v: %v", args, err)
 	}
 	return cmd.Process.Pid

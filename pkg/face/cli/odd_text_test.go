@@ -58,11 +58,11 @@ func TestWhatAgentsWriteDoesNothingToATerminal(t *testing.T) {
 	s.AddTask("task-1")
 	s.AddTask("asks")
 	var said bytes.Buffer
-	team := s.command(t.Context(), &said, "run", "--plain", "--planners", "0", "--coders", "1", "--reviewers", "1", "--timeout", "60s")
+	team := s.command(t.Context(), &said, "run", "--plain", "--planners", "0", "--coders", "1", "--reviewers", "1", "--timeout", "200s")
 	if err := team.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); time.Since(began) < 50*time.Second; <-time.After(20 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < 3*time.Minute; <-time.After(20 * time.Millisecond) {
 		if st := s.State(); st.Task("asks").Status == blackboard.Blocked && st.Task("task-1").Hold != nil {
 			break
 		}

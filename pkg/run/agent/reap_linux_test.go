@@ -92,7 +92,11 @@ func TestABackgroundServerAndAnMCPChildAreGoneAfterTheRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, dir := leaving(t, c.then)
-			res := Run(t.Context(), a, Spec{Reaper: reaperOfTests, Stall: 300 * time.Millisecond, Activity: until(dir + "/server.pid"), KillGrace: 200 * time.Millisecond})
+			stall := time.Minute
+			if c.want == Stalled {
+				stall = 300 * time.Millisecond
+			}
+			res := Run(t.Context(), a, Spec{Reaper: reaperOfTests, Stall: stall, Activity: until(dir + "/server.pid"), KillGrace: 200 * time.Millisecond})
 			if res.Outcome != c.want || res.Final != "ping\n" || len(res.Left) > 0 {
 				t.Errorf("got %+v, want %s", res, c.want)
 			}

@@ -107,7 +107,7 @@ func TestAProgramThatNeverEndsIsStoppedAtItsTimeLimit(t *testing.T) {
 func TestAProgramThatWritesForEverIsStoppedAtItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	mark := testMark(t)
-	res := Run(t.Context(), script("while :; do echo working; sleep 0.02; done"), Spec{Env: []string{mark}, Timeout: 300 * time.Millisecond, Stall: 200 * time.Millisecond})
+	res := Run(t.Context(), script("while :; do echo working; sleep 0.02; done"), Spec{Env: []string{mark}, Timeout: 3 * time.Second, Stall: 2 * time.Second})
 	if res.Outcome != TimedOut {
 		t.Errorf("got %+v, want timeout", res)
 	}
@@ -232,7 +232,7 @@ func TestActivityElsewhereRestartsTheStallClock(t *testing.T) {
 
 func TestOutputKeepsAProgramAlive(t *testing.T) {
 	t.Parallel()
-	res := Run(t.Context(), script("for i in 1 2 3 4 5 6 7 8; do printf .; sleep 0.1; done"), Spec{Stall: 500 * time.Millisecond})
+	res := Run(t.Context(), script("for i in 1 2 3 4 5 6 7 8; do printf .; sleep 0.4; done"), Spec{Stall: 2 * time.Second})
 	if res.Outcome != Finished || res.Final != "........" {
 		t.Errorf("got %+v, want finished", res)
 	}
