@@ -27,7 +27,7 @@ RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory g
 # The packages in which goroutines meet.
 CONCURRENT := $(addprefix ./pkg/,board/store run/broker run/proxy run/agent team/supervisor team/watch)
 
-.PHONY: help demo test test-all nightly check words build race bench bench-hosts bench-store bench-worktree fuzz crash power load model sequences e2e-agents e2e-gitea e2e-services mcp-inspector hosts-faults liveness soak figures generate install uninstall release release-check man
+.PHONY: help demo test test-all nightly check words build race bench bench-hosts bench-store bench-tokens bench-worktree fuzz crash power load model sequences e2e-agents e2e-gitea e2e-services mcp-inspector hosts-faults liveness soak figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,8 +39,8 @@ demo: ## a whole sprint on a fresh example repository, with scripted agents (DEM
 	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
 test: ## what shows that a change is sound: every test once, then the packages with goroutines with the race detector
-	scripts/in-memory go test -shuffle=on -short -timeout 40m ./...
-	$(RACE) -short -timeout 30m $(CONCURRENT)
+	scripts/in-memory go test -shuffle=on -short ./...
+	$(RACE) -short $(CONCURRENT)
 
 test-all: ## every test, with short forms of power losses, liveness, growth and faults on several hosts; then the race detector
 	scripts/in-memory go test -shuffle=on -timeout 40m $$(go list ./... | grep -vE '/pkg/face/(cli|power)$$')
@@ -143,6 +143,9 @@ sequences: ## random sequences of verbs, crashes and clock changes (SEQUENCES=10
 
 e2e-agents: ## real agent programs against a scripted model server: whole sprints, failures (AGENTS="claude codex")
 	@scripts/e2e-agents $(AGENTS)
+
+bench-tokens: ## tokens of a sprint of two tasks beside the bare program, with real programs and a scripted model server (AGENTS="claude codex")
+	@scripts/e2e-agents --tokens $(or $(AGENTS),claude codex)
 
 e2e-gitea: ## landing on a real Gitea server, which is built first: red CI, its fix, green, merged, killed at each step
 	@scripts/e2e-gitea

@@ -32,6 +32,8 @@ func kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
 		return "a folder"
+	case mode&fs.ModeSymlink != 0:
+		return "a link"
 	case mode&fs.ModeNamedPipe != 0:
 		return "a named pipe"
 	case mode&fs.ModeSocket != 0:

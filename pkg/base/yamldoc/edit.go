@@ -271,9 +271,9 @@ func (e *Edit) applyWhole() (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	after := copyTree(root)
+	after, restore := copyTree(root), func() {}
 	if e.doc.aliases {
-		flatten(after) // else a change here would show at every alias
+		restore = spellOut(after) // else a change here would show at every alias
 	}
 	for _, change := range e.sections {
 		if at := keyIndex(after, change.key); at >= 0 {
@@ -282,7 +282,12 @@ func (e *Edit) applyWhole() (*Document, error) {
 			after.Content = insertSection(after, change)
 		}
 	}
+	flat := copyTree(after)
+	restore()
 	text, err := splice(e.doc.whole, root, after)
+	if e.doc.aliases && (err != nil || !saysAs(text, flat)) {
+		text, err = splice(e.doc.whole, root, flat)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -292,6 +297,19 @@ func (e *Edit) applyWhole() (*Document, error) {
 	}
 	e.doc.reader.keep(next)
 	return next, nil
+}
+
+// saysAs reports whether a text says the same as a tree without aliases.
+func saysAs(text string, flat *yaml.Node) bool {
+	root, err := parseTree(text)
+	if err != nil {
+		return false
+	}
+	if _, broken := check(root); broken != nil {
+		return false
+	}
+	flatten(root)
+	return sameTree(root, flat, true)
 }
 
 func insertSection(root *yaml.Node, change sectionEdit) []*yaml.Node {

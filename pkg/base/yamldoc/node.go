@@ -14,6 +14,9 @@ import (
 // Node parses a file with one YAML document into a tree whose nodes know their lines. It returns nil
 // for an empty file, and a *SyntaxError for other text than YAML and for several documents.
 func Node(data []byte) (*yaml.Node, error) {
+	if err := inUTF8(data); err != nil {
+		return nil, err
+	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	root, err := parseTree(text)
 	switch {

@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -176,6 +177,15 @@ func (r *Reader) Parse(data []byte) (*Document, error) {
 	return doc, nil
 }
 
+// inUTF8 refuses a file in UTF-16, as some editors and shells write it. The library would read it, but no line of it could be
+// changed.
+func inUTF8(data []byte) error {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return &SyntaxError{Line: 1, Column: 1, Reason: "the file is in UTF-16; write it in UTF-8 with iconv -f UTF-16 -t UTF-8"}
+	}
+	return nil
+}
+
 func (r *Reader) keep(doc *Document) {
 	r.mu.Lock()
 	r.last = doc
@@ -185,6 +195,9 @@ func (r *Reader) keep(doc *Document) {
 func (r *Reader) parse(data []byte, last *Document) (*Document, error) {
 	if len(data) > MaxSize {
 		return nil, &SyntaxError{Reason: fmt.Sprintf("the file has %d MB, more than %d", len(data)>>20, MaxSize>>20)}
+	}
+	if err := inUTF8(data); err != nil {
+		return nil, err
 	}
 	text, marks := unmark(string(data))
 	if doc := r.parsePieces(text, last); doc != nil && (!marks.open || doc.endsPlainly()) {

@@ -128,9 +128,10 @@ const (
 	QuestionExpired   QuestionStatus = "expired"
 )
 
-// The kind of the question whether to merge work that a check has not verified, and its answers.
+// The kinds of the questions whether to merge work that a check has not verified, or that a check could not run on, and their answers.
 const (
 	QuestionUnverified = "unverified"
+	QuestionUnable     = "unable"
 	QuestionPrompted   = "prompted"
 	AnswerGoOn         = "go on"
 	AnswerStop         = "stop"
@@ -144,8 +145,12 @@ const (
 	CheckPassed  CheckStatus = "passed"
 	CheckFailed  CheckStatus = "failed"
 	CheckSkipped CheckStatus = "skipped"
+	CheckUnable  CheckStatus = "unable" // it could not run, so that it says nothing of the work
 	CheckExempt  CheckStatus = "exempt"
 )
+
+// CheckSettings is the check of findings about files that agent programs take as settings of a project: only a person lets their change through.
+const CheckSettings = "agent_settings"
 
 var (
 	Urgencies  = []string{"deferred", "immediate"}
@@ -208,6 +213,8 @@ const (
 	AlertHypothesisExhausted   AlertKind = "HYPOTHESIS_EXHAUSTED"
 	AlertIntegrationFailed     AlertKind = "INTEGRATION_FAILED"
 	AlertIntegrationCheckedOut AlertKind = "INTEGRATION_CHECKED_OUT"
+	AlertSettingsHeld          AlertKind = "SETTINGS_HELD"
+	AlertFiltersOff            AlertKind = "FILTERS_OFF"
 	AlertIntegrationMoved      AlertKind = "INTEGRATION_MOVED"
 	AlertBaselineRed           AlertKind = "BASELINE_RED"
 	AlertIntegrationStale      AlertKind = "INTEGRATION_STALE"
@@ -221,7 +228,7 @@ const (
 	AlertPlannerStuck          AlertKind = "PLANNER_STUCK"
 	AlertNoAgent               AlertKind = "NO_AGENT"
 	AlertRoleUnusable          AlertKind = "ROLE_UNUSABLE"
-	AlertCrashLoop             AlertKind = "CRASH_LOOP"
+	AlertGaveUp                AlertKind = "GAVE_UP"
 	AlertHeldBySystem          AlertKind = "HELD_BY_SYSTEM"
 	AlertBreaker               AlertKind = "BREAKER"
 	AlertCheckpointOpen        AlertKind = "CHECKPOINT_OPEN"

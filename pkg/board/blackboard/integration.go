@@ -60,16 +60,19 @@ func DecideTip(tip string) string {
 	return "liza integration accept, or liza integration restore"
 }
 
-// UnverifiedQuestion returns the question whether to merge work that command has not verified, or nil if it was not asked, or
-// the command has passed since.
-func (s *State) UnverifiedQuestion(command string) *Question {
+// CheckQuestion returns the question of a kind (QuestionUnverified, QuestionUnable) about a command of a check, or nil if it was not
+// asked, or is over.
+func (s *State) CheckQuestion(kind, command string) *Question {
 	for _, q := range s.Questions {
-		if q.Kind == QuestionUnverified && q.Check == command && (q.Status == QuestionOpen || q.Status == QuestionAnswered) {
+		if q.Kind == kind && q.Check == command && (q.Status == QuestionOpen || q.Status == QuestionAnswered) {
 			return q
 		}
 	}
 	return nil
 }
+
+// OfCheck reports whether the question is about a command of a check, so that a person alone answers it.
+func (q *Question) OfCheck() bool { return q.Kind == QuestionUnverified || q.Kind == QuestionUnable }
 
 // UnverifiedText returns how many merges of the tasks no check verified, or "" if none.
 func UnverifiedText(tasks []*Task) string {

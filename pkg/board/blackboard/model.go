@@ -115,7 +115,7 @@ type Task struct {
 	MaxIterations   int       `yaml:"max_iterations,omitempty"`   // limit of its own | create, resubmit | that of the project holds
 	Limits          Settings  `yaml:"limits,omitempty"`           // other limits of its own, by key of the project's limits | create, resubmit | those of the project hold
 
-	ReviewCyclesCurrent int `yaml:"review_cycles_current,omitempty"` // rejections of the current coder | reject (+1); another coder, unblock: 0
+	ReviewCyclesCurrent int `yaml:"review_cycles_current,omitempty"` // rejections since the task began or was unblocked | reject (+1); unblock: 0
 	ReviewCyclesTotal   int `yaml:"review_cycles_total,omitempty"`   // all rejections, never reset | reject (+1)
 	MaxReviewCycles     int `yaml:"max_review_cycles,omitempty"`     // limit of its own | create, resubmit | that of the project holds
 	ReviewFailures      int `yaml:"review_failures,omitempty"`       // reviews that ended without a verdict, since the last one | failed, lapsed and repeated reviews (+1); verdict, unhold: 0
@@ -139,7 +139,7 @@ type Task struct {
 	MergeApproval   *MergeApproval `yaml:"merge_approval,omitempty"`   // a person's part in the merge | approve, approve-merge, reject-merge | no person has to decide
 	MergeIntent     *MergeIntent   `yaml:"merge_intent,omitempty"`     // the merge that is about to move the branch | merge, step M7; merged clears it | no merge is under way
 	MergeCommit     string         `yaml:"merge_commit,omitempty"`     // the commit on the integration branch that has the work | merge | not merged
-	Unverified      List           `yaml:"unverified,omitempty"`       // checks that were red before and after the merge, so that they say nothing of the work | merge | not merged, or all passed
+	Unverified      List           `yaml:"unverified,omitempty"`       // checks that were red before and after the merge, or could not run, so that they say nothing of the work | merge | not merged, or all passed
 	Seal            *Seal          `yaml:"seal,omitempty"`             // proof that a verb approved or merged it | the store, in the write of the verb | neither APPROVED nor MERGED
 
 	BlockedReason    string      `yaml:"blocked_reason,omitempty"`    // why it is BLOCKED | block, limits, replan | not BLOCKED
@@ -208,7 +208,7 @@ type Rejection struct {
 // Written by: supervisor before a review.
 type Check struct {
 	Name     string      `yaml:"name"`                // of the check
-	Status   CheckStatus `yaml:"status"`              // passed, failed, skipped or exempt
+	Status   CheckStatus `yaml:"status"`              // passed, failed, skipped, unable or exempt
 	Severity string      `yaml:"severity,omitempty"`  // of its findings: error, warning or info
 	ExitCode int         `yaml:"exit_code,omitempty"` // of its command
 	Seconds  int         `yaml:"seconds,omitempty"`   // how long it took, in seconds

@@ -8,7 +8,8 @@
 // where an effective value comes from.
 //
 // The struct types are the schema. A field's tags are its name in the file (key),
-// what its value must be (is), and the unit that a duration has in the file (unit);
+// what its value must be (is), the unit that a duration has in the file (unit), and
+// what makes a setting that gates or limits a team weaker (gate, see Hold);
 // a map tagged closed has no other names than those of its default.
 //
 // The package knows no command line and no blackboard. Settings, Overrides and
@@ -59,6 +60,7 @@ type Config struct {
 	aliases map[string]string // keys that the file sets by their alias
 
 	set, overrides map[string]any // results of Settings and Overrides
+	held           []string       // see Hold
 }
 
 // Names maps one name to another.
@@ -91,13 +93,13 @@ type Protocol struct {
 	ReassignAfter            time.Duration `key:"reassign_after" is:"0.." unit:"s" about:"Time that a rejected task is kept for its coder."`
 	AgingStep                time.Duration `key:"aging_step" is:"1.." unit:"s" about:"Waiting time for which a task gains one step of priority."`
 	KillGrace                time.Duration `key:"kill_grace" is:"0.." unit:"s" about:"Time between TERM and KILL."`
-	MaxHandoffs              int           `key:"max_handoffs" is:"0.." about:"Handoffs per attempt."`
-	CrashLimit               int           `key:"crash_limit" is:"1.." about:"Crashes within crash_window until a supervisor gives up."`
+	MaxHandoffs              int           `key:"max_handoffs" gate:"limit" is:"0.." about:"Handoffs per attempt."`
+	CrashLimit               int           `key:"crash_limit" gate:"limit" is:"1.." about:"Crashes within crash_window until a supervisor gives up."`
 	CrashWindow              time.Duration `key:"crash_window" is:"1.." unit:"s" about:"Time over which crashes are counted."`
-	PlannerRetries           int           `key:"planner_retries" is:"1.." about:"Launches of the planner per unchanged reason."`
-	PreExecutionCheckpoint   string        `key:"pre_execution_checkpoint" is:"required|warn|off" about:"Whether a coder must write down its intent before the first edit."`
-	Overlap                  string        `key:"overlap" is:"tell|wait|off" about:"What happens when two tasks in work change the same files. tell: the later one is told what the other changes; wait: besides, a task whose files are in work is not claimed yet, for an hour at most; off: nothing is compared."`
-	TestsRequired            bool          `key:"tests_required" about:"Changed code needs a changed test, or a waiver with its reason; false, or review.checks.test_coverage.enabled: false, turns off both the rule of submit and the check."`
+	PlannerRetries           int           `key:"planner_retries" gate:"limit" is:"1.." about:"Launches of the planner per unchanged reason."`
+	PreExecutionCheckpoint   string        `key:"pre_execution_checkpoint" gate:"required|warn|off" is:"required|warn|off" about:"Whether a coder must write down its intent before the first edit."`
+	Overlap                  string        `key:"overlap" is:"tell|wait|off" about:"What happens when two tasks in work change the same files. tell: the later one is told which they are; wait: besides, a task whose files are in work is not claimed yet, for an hour at most; off: nothing is compared."`
+	TestsRequired            bool          `key:"tests_required" gate:"true" about:"Changed code needs a changed test, or a waiver with its reason; false, or review.checks.test_coverage.enabled: false, turns off both the rule of submit and the check."`
 	IntegrationCheckTimeout  time.Duration `key:"integration_check_timeout" is:"1.." unit:"s" about:"Time for all checks of a merge candidate together."`
 	AlertCheckpointStale     time.Duration `key:"alert_checkpoint_stale" is:"0.." unit:"s" about:"Age of a checkpoint at which people are warned."`
 	AlertCheckpointStuck     time.Duration `key:"alert_checkpoint_stuck" is:"0.." unit:"s" about:"Age of a checkpoint at which it is reported as an error."`
@@ -155,6 +157,7 @@ type CustomAgent struct {
 	MCP           []string   `key:"mcp"`
 	Schema        []string   `key:"schema"`
 	Budget        []string   `key:"budget"`
+	Off           Names      `key:"off"` // tool → why it is off; an empty reason turns one of the catalogue on
 	RootEnv       Names      `key:"root_env"`
 	Unset         []string   `key:"unset"`
 	Version       []string   `key:"version"`
@@ -212,7 +215,7 @@ type Context struct {
 // Plan has the conditions for applying a plan.
 type Plan struct {
 	FinalMsg    string `key:"final_msg" is:"require|append|off" about:"A plan must end with a message to the user; append adds one."`
-	HumanReview bool   `key:"human_review" about:"Tasks of a planner stay drafts until a person finalizes them."`
+	HumanReview bool   `key:"human_review" gate:"true" about:"Tasks of a planner stay drafts until a person finalizes them."`
 }
 
 // Exit has the settings of exit commands; Strict forbids text around them.
@@ -223,14 +226,14 @@ type Exit struct {
 
 // Review has the settings of the gate between a submission and its merge.
 type Review struct {
-	Mode             string           `key:"mode" is:"|strict|normal|yolo|disabled" about:"Empty: a reviewer's approval merges. strict, normal: a person releases. yolo: no release is needed. disabled: no reviewer, a person decides."`
-	AutoMerge        bool             `key:"auto_merge" about:"In mode normal: merge without a person when there is no error."`
+	Mode             string           `key:"mode" gate:"strict|normal|disabled||yolo" is:"|strict|normal|yolo|disabled" about:"Empty: a reviewer's approval merges. strict, normal: a person releases. yolo: no release is needed. disabled: no reviewer, a person decides."`
+	AutoMerge        bool             `key:"auto_merge" gate:"false" about:"In mode normal: merge without a person when there is no error."`
 	SkipAgentOnError bool             `key:"skip_agent_on_error" about:"Reject by the checks alone, without starting a reviewer."`
-	Baseline         bool             `key:"baseline" about:"Run a failed check on the base of the work too: a failure there does not count against the change."`
+	Baseline         bool             `key:"baseline" gate:"false" about:"Run a failed check on the base of the work too: a failure there does not count against the change."`
 	TestPaths        []string         `key:"test_paths" about:"Further globs of files that count as tests."`
 	UserFacingPaths  []string         `key:"user_facing_paths" about:"Globs of files whose change asks for an end-to-end test."`
 	E2EPaths         []string         `key:"e2e_paths" about:"Globs of files that are end-to-end tests."`
-	Quorum           []QuorumRule     `key:"quorum" about:"Rules for changes that need several reviewers: {paths, reviewers, programs: any|different}. Of the rules whose paths a change touches the strictest part of each holds."`
+	Quorum           []QuorumRule     `key:"quorum" gate:"more" about:"Rules for changes that need several reviewers: {paths, reviewers, programs: any|different}. Of the rules whose paths a change touches the strictest part of each holds."`
 	Checks           map[string]Check `key:"checks" closed:"true" about:"Deterministic checks of the submitted commit, by name."`
 	Evidence         Exhibits         `key:"evidence" about:"Commands that make files to look at, such as screenshots, by a glob of paths: {command, files}. One runs on the work and on its base when the change touches such a path."`
 }
@@ -247,9 +250,9 @@ type QuorumRule struct {
 
 // Check is one deterministic check. An empty Command is detected.
 type Check struct {
-	Enabled  bool   `key:"enabled" about:"Whether the check runs."`
-	Severity string `key:"severity" is:"|error|warning|info" about:"Severity of its findings; empty: that of the check."` // "" = the default of the check, see Review.Severity
-	Command  string `key:"command" about:"Shell command instead of the detected one."`
+	Enabled  bool   `key:"enabled" gate:"true" about:"Whether the check runs."`
+	Severity string `key:"severity" gate:"error||warning|info" is:"|error|warning|info" about:"Severity of its findings; empty: that of the check."` // "" = the default of the check, see Review.Severity
+	Command  string `key:"command" gate:"same" about:"Shell command instead of the detected one."`
 }
 
 // Exhibits are the commands that make evidence, by a glob of the paths whose change asks for it.
@@ -263,29 +266,29 @@ type Exhibit struct {
 
 // Limits has the limits of work (specs/roles-and-knowledge.md#8.1).
 type Limits struct {
-	MaxIterations      int           `key:"max_iterations" is:"0.." about:"Iterations of one coder on one task."`
-	MaxAgentRuns       int           `key:"max_agent_runs" is:"0.." about:"Runs of agents for one task."`
-	MaxReviewCycles    int           `key:"max_review_cycles" is:"0.." about:"Rejections until a task is blocked."`
-	MaxReviewRetries   int           `key:"max_review_retries" is:"0.." about:"Further reviews after one that failed."`
-	MaxPlanRetries     int           `key:"max_plan_retries" is:"0.." about:"RETRY of a planner until it waits for a person."`
-	MaxReplanDepth     int           `key:"max_replan_depth" is:"0.." about:"Plans in one chain."`
-	MaxParseRetries    int           `key:"max_parse_retries" is:"0.." about:"Times that an unreadable answer is asked for again."`
-	TaskCrashes        int           `key:"task_crashes" is:"0.." about:"Crashes, stalls and timeouts of the agent program in a row, and failures of worktree.setup and services, until a task is blocked; 0: never."`
-	OnReviewDepth      string        `key:"on_review_depth" is:"escalate|proceed" about:"What follows the last rejection: a person decides, or output that is not code is accepted."`
-	CostCents          int           `key:"cost_cents" is:"0.." about:"Cost of one task."`
-	Time               time.Duration `key:"time_minutes" is:"0.." unit:"m" about:"Time of agents at work on one task."`
-	Tokens             int           `key:"tokens" is:"0..1000000000000" about:"Tokens of one task."`
-	SprintCostCents    int           `key:"sprint_cost_cents" is:"0.." about:"Cost of a sprint."`
-	SprintTime         time.Duration `key:"sprint_time_minutes" is:"0.." unit:"m" about:"Time of agents at work in a sprint."`
-	SprintTokens       int           `key:"sprint_tokens" is:"0..1000000000000" about:"Tokens of a sprint."`
-	DayCostCents       int           `key:"day_cost_cents" is:"0.." about:"Cost of a UTC day."`
+	MaxIterations      int           `key:"max_iterations" gate:"limit" is:"0.." about:"Iterations of one coder on one task."`
+	MaxAgentRuns       int           `key:"max_agent_runs" gate:"limit" is:"0.." about:"Runs of agents for one task."`
+	MaxReviewCycles    int           `key:"max_review_cycles" gate:"limit" is:"0.." about:"Rejections until a task is blocked."`
+	MaxReviewRetries   int           `key:"max_review_retries" gate:"limit" is:"0.." about:"Further reviews after one that failed."`
+	MaxPlanRetries     int           `key:"max_plan_retries" gate:"limit" is:"0.." about:"RETRY of a planner until it waits for a person."`
+	MaxReplanDepth     int           `key:"max_replan_depth" gate:"limit" is:"0.." about:"Plans in one chain."`
+	MaxParseRetries    int           `key:"max_parse_retries" gate:"limit" is:"0.." about:"Times that an unreadable answer is asked for again."`
+	TaskCrashes        int           `key:"task_crashes" gate:"limit" is:"0.." about:"Crashes, stalls and timeouts of the agent program in a row, and failures of worktree.setup and services, until a task is blocked; 0: never."`
+	OnReviewDepth      string        `key:"on_review_depth" gate:"escalate|proceed" is:"escalate|proceed" about:"What follows the last rejection: a person decides, or output that is not code is accepted."`
+	CostCents          int           `key:"cost_cents" gate:"limit" is:"0.." about:"Cost of one task."`
+	Time               time.Duration `key:"time_minutes" gate:"limit" is:"0.." unit:"m" about:"Time of agents at work on one task."`
+	Tokens             int           `key:"tokens" gate:"limit" is:"0..1000000000000" about:"Tokens of one task."`
+	SprintCostCents    int           `key:"sprint_cost_cents" gate:"limit" is:"0.." about:"Cost of a sprint."`
+	SprintTime         time.Duration `key:"sprint_time_minutes" gate:"limit" is:"0.." unit:"m" about:"Time of agents at work in a sprint."`
+	SprintTokens       int           `key:"sprint_tokens" gate:"limit" is:"0..1000000000000" about:"Tokens of a sprint."`
+	DayCostCents       int           `key:"day_cost_cents" gate:"limit" is:"0.." about:"Cost of a UTC day."`
 	Timeout            Timeouts      `key:"timeout_minutes" about:"Time of one run, by kind."`
-	Stall              time.Duration `key:"stall_minutes" is:"0.." unit:"m" about:"Time without output, change of state and change in the worktree after which a run is stopped."`
-	ExecTimeout        time.Duration `key:"exec_timeout_seconds" is:"0.." unit:"s" about:"Time of an exec or skill task without a limit of its own."`
-	CheckTimeout       time.Duration `key:"check_timeout_seconds" is:"0.." unit:"s" about:"Time of one review check, and of one setup command."`
+	Stall              time.Duration `key:"stall_minutes" gate:"limit" is:"0.." unit:"m" about:"Time without output, change of state and change in the worktree after which a run is stopped."`
+	ExecTimeout        time.Duration `key:"exec_timeout_seconds" gate:"limit" is:"0.." unit:"s" about:"Time of an exec or skill task without a limit of its own."`
+	CheckTimeout       time.Duration `key:"check_timeout_seconds" gate:"limit" is:"0.." unit:"s" about:"Time of one review check, and of one setup command."`
 	Heavy              int           `key:"heavy" is:"0.." about:"Commands of worktree.setup, checks and hooks that run at one time on this host, first come, first served; 0: as many as it has processors."`
 	MaxOutputBytes     int           `key:"max_output_bytes" is:"0.." about:"Kept output of an exec or skill task."`
-	MaxPlanTasks       int           `key:"max_plan_tasks" is:"0.." about:"Tasks of one plan."`
+	MaxPlanTasks       int           `key:"max_plan_tasks" gate:"limit" is:"0.." about:"Tasks of one plan."`
 	MaxFacts           int           `key:"max_facts" is:"0.." about:"Facts above which the summarizer makes fewer of them."`
 	SummarizeThreshold int           `key:"summarize_threshold" is:"0.." about:"Entries above which the summarizer shortens them."`
 	WarnPercent        int           `key:"warn_percent" is:"0..100" about:"Part of a limit at which people are warned."`
@@ -293,11 +296,11 @@ type Limits struct {
 
 // Timeouts has the limits of one run by kind of agent.
 type Timeouts struct {
-	Planner      time.Duration `key:"planner" is:"0.." unit:"m" about:"Time of one run of a planner."`
-	Coder        time.Duration `key:"coder" is:"0.." unit:"m" about:"Time of one run of a coder."`
-	CodeReviewer time.Duration `key:"code_reviewer" is:"0.." unit:"m" about:"Time of one run of a code reviewer."`
-	Messenger    time.Duration `key:"messenger" is:"0.." unit:"m" about:"Time of one run of a messenger."`
-	Summarizer   time.Duration `key:"summarizer" is:"0.." unit:"m" about:"Time of one run of a summarizer."`
+	Planner      time.Duration `key:"planner" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a planner."`
+	Coder        time.Duration `key:"coder" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a coder."`
+	CodeReviewer time.Duration `key:"code_reviewer" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a code reviewer."`
+	Messenger    time.Duration `key:"messenger" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a messenger."`
+	Summarizer   time.Duration `key:"summarizer" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a summarizer."`
 }
 
 // Price of a model in USD per million tokens.
@@ -308,7 +311,7 @@ type Price struct {
 
 // Facts has the approval of learned facts by a person.
 type Facts struct {
-	Review bool `key:"review" about:"Facts from a reviewer wait for the approval of a person."`
+	Review bool `key:"review" gate:"true" about:"Facts from a reviewer wait for the approval of a person."`
 }
 
 // Messenger has the writer of texts for people.
@@ -335,7 +338,7 @@ type Secrets struct {
 
 // Exec has the settings of tasks of kind exec.
 type Exec struct {
-	EnvAllow        []string `key:"env_allow" about:"Further variables of the environment that commands receive."`
+	EnvAllow        []string `key:"env_allow" gate:"fewer" about:"Further variables of the environment that commands receive."`
 	RerunAfterCrash bool     `key:"rerun_after_crash" about:"A command whose supervisor died is run again."`
 }
 
@@ -367,9 +370,9 @@ type Service struct {
 
 // Integration has the commands (sh -c) that run on a merge candidate.
 type Integration struct {
-	Checks []string `key:"checks" about:"Shell commands that run on the merge candidate before the branch moves; empty: scripts/integration-test.sh, if there is one."`
+	Checks []string `key:"checks" gate:"more" about:"Shell commands that run on the merge candidate before the branch moves; empty: scripts/integration-test.sh, if there is one."`
 
-	Unverified string `key:"unverified" is:"ask|allow|refuse" about:"Merges whose failing check fails without the work too, with the same failures: ask a person, once, while the check has never passed here; allow all; refuse all. Work that is refused, or waits for the answer, stays APPROVED."`
+	Unverified string `key:"unverified" gate:"refuse|ask|allow" is:"ask|allow|refuse" about:"Merges whose failing check fails without the work too, with the same failures: ask a person, once, until the check passes; allow all; refuse all. Work that is refused, or waits for the answer, stays APPROVED."`
 }
 
 // Merge has the number of approved tasks that are checked at a time, and the handling of a failure.
@@ -389,8 +392,8 @@ type Land struct {
 	Base     string `key:"base" about:"Branch of the remote into which requests are merged; empty: the name of base_ref, else main."`
 	Per      string `key:"per" is:"goal|task" about:"One request for the goal, or one for each merged task."`
 	Draft    bool   `key:"draft" about:"Requests are drafts until their checks have passed."`
-	Auto     bool   `key:"auto" about:"liza run lands by itself, watches the requests, and goes on when CI or people ask for changes."`
-	Merge    string `key:"merge" is:"none|forge|liza" about:"Who merges: people (none), the forge's own queue once its conditions are met (forge), or Liza when the checks have passed (liza)."`
+	Auto     bool   `key:"auto" gate:"false" about:"liza run lands by itself, watches the requests, and goes on when CI or people ask for changes."`
+	Merge    string `key:"merge" gate:"none|forge|liza" is:"none|forge|liza" about:"Who merges: people (none), the forge's own queue once its conditions are met (forge), or Liza when the checks have passed (liza)."`
 	Method   string `key:"method" is:"merge|squash|rebase" about:"How a request is merged."`
 	Sync     string `key:"sync" is:"off|merge|rebase" about:"The remote's base branch is merged into the integration branch before a run and before landing; rebase: and requests have one commit for each task on top of it. A conflict becomes a task. A request that conflicts with it is brought up to date also when this is off."`
 	MaxFixes int    `key:"max_fixes" is:"1.." about:"Most tasks that failed CI and reviews may make for one request before a person has to look."`
@@ -407,28 +410,28 @@ type Import struct {
 
 // Hooks are commands of the project around a review and a merge.
 type Hooks struct {
-	PreReview []string `key:"pre_review" about:"Shell commands before a review."`
-	PreMerge  []string `key:"pre_merge" about:"Shell commands before a merge."`
+	PreReview []string `key:"pre_review" gate:"more" about:"Shell commands before a review."`
+	PreMerge  []string `key:"pre_merge" gate:"more" about:"Shell commands before a merge."`
 }
 
 // Git has the settings of Liza's own git commands.
 type Git struct {
 	Remote        string        `key:"remote" about:"Name of the git remote over which work travels: the supervisor pushes submitted and merged work there. Empty: nothing is pushed, but on a board in a database it is origin."`
 	RemoteTimeout time.Duration `key:"remote_timeout" is:"1.." unit:"s" about:"Longest time of a git command that talks to the remote."`
-	Sign          bool          `key:"sign" about:"Merges, and commits of requests, are signed with your key, as your git's gpg.format and user.signingkey say. Commits of agents never are."`
+	Sign          bool          `key:"sign" gate:"true" about:"Merges, and commits of requests, are signed with your key, as your git's gpg.format and user.signingkey say. Commits of agents never are."`
 	Filters       []string      `key:"filters" about:"Names of the filters (of .gitattributes: filter=NAME) that may run, such as lfs. No other filter, merge driver or diff driver of a configuration does."`
 }
 
 // Policy has the rights of people and agents.
 type Policy struct {
 	Callers          Names    `key:"callers" is:"admin|user" about:"Name of a person to admin or user."`
-	UserKinds        []string `key:"user_kinds" is:"code|exec|msg|skill" about:"Kinds of tasks that the plan of a user may have."`
-	AllowSudo        bool     `key:"allow_sudo" about:"Commands may use sudo."`
+	UserKinds        []string `key:"user_kinds" gate:"fewer" is:"code|exec|msg|skill" about:"Kinds of tasks that the plan of a user may have."`
+	AllowSudo        bool     `key:"allow_sudo" gate:"false" about:"Commands may use sudo."`
 	MinFreeMB        int      `key:"min_free_mb" is:"0.." about:"Free space below which no program is started and no worktree is made."`
-	Push             bool     `key:"push" about:"Agents may push; otherwise their git refuses to. It stops accidents; it is not a sandbox."`
-	ReviewerOtherCLI bool     `key:"reviewer_other_cli" about:"Work is reviewed by another program than the one that wrote it, and of another provider."`
-	Deny             []string `key:"deny" is:"regexp" about:"Commands that no exec task may run (RE2). It stops accidents; it is not a sandbox."`
-	Allow            []string `key:"allow" is:"regexp" about:"Commands that are allowed although the built-in list denies them (RE2)."`
+	Push             bool     `key:"push" gate:"false" about:"Agents may push; otherwise their git refuses to. It stops accidents; it is not a sandbox."`
+	ReviewerOtherCLI bool     `key:"reviewer_other_cli" gate:"true" about:"Work is reviewed by another program than the one that wrote it, and of another provider."`
+	Deny             []string `key:"deny" gate:"more" is:"regexp" about:"Commands that no exec task may run (RE2). It stops accidents; it is not a sandbox."`
+	Allow            []string `key:"allow" gate:"fewer" is:"regexp" about:"Commands that are allowed although the built-in list denies them (RE2)."`
 }
 
 // Notify has the settings of the webhook (specs/roles-and-knowledge.md#9.1); empty Events mean all.
@@ -448,29 +451,29 @@ func (c *Config) IsSet(key string) bool { return c.origins[key] != Origin{} }
 
 // Sandbox has the containment of programs and commands, and additions to the resources that they need.
 type Sandbox struct {
-	Level   string        `key:"level" is:"auto|closed|partial|open" about:"Strength of containment: closed (namespaces), partial (files and system calls only), open (not at all); auto takes the strongest that works on this machine."`
-	Require string        `key:"require" is:"|closed|partial" about:"Nothing is started at a weaker level; empty: the level that auto finds is enough."`
-	Wrap    []string      `key:"wrap" about:"A command of your own that is put before each program instead, at level auto: [docker, run, …]."`
+	Level   string        `key:"level" gate:"closed|auto|partial|open" is:"auto|closed|partial|open" about:"Strength of containment: closed (namespaces), partial (files and system calls only), open (not at all); auto takes the strongest that works on this machine."`
+	Require string        `key:"require" gate:"closed|partial|" is:"|closed|partial" about:"Nothing is started at a weaker level; empty: the level that auto finds is enough."`
+	Wrap    []string      `key:"wrap" gate:"same" about:"A command of your own that is put before each program instead, at level auto: [docker, run, …]."`
 	Allow   Allow         `key:"allow" about:"Resources that programs may use besides those that they need."`
 	Limits  SandboxLimits `key:"limits" about:"Limits of one run; 0 means no limit."`
 }
 
 // Allow lists resources that programs may use besides those that they need. Path resolves its paths.
 type Allow struct {
-	Read       []string `key:"read" is:"path" about:"Files and folders that may be read. A path begins with / or with ~/ (your home folder); any other is in the project."`
-	Write      []string `key:"write" is:"path" about:"Files and folders that may be written as well."`
-	Copy       []string `key:"copy" is:"path" about:"Files and folders below ~/ of which each run has a copy of its own, that is removed when it ends."`
-	Hosts      []string `key:"hosts" is:"host" about:"Hosts that may be reached: api.example.com, *.example.com, with a port when it is not 80 or 443. A host of this machine or of a private network has to be named with its port."`
-	Env        []string `key:"env" is:"variable" about:"Variables of your environment that programs receive; a * at the end of a name matches any ending."`
-	Registries bool     `key:"registries" about:"Agent programs may reach the package registries of the languages in use; setup and checks may those of what the integration branch is built with, and with this also those of what a task adds."`
+	Read       []string `key:"read" gate:"fewer" is:"path" about:"Files and folders that may be read. A path begins with / or with ~/ (your home folder); any other is in the project."`
+	Write      []string `key:"write" gate:"fewer" is:"path" about:"Files and folders that may be written as well."`
+	Copy       []string `key:"copy" gate:"fewer" is:"path" about:"Files and folders below ~/ of which each run has a copy of its own, that is removed when it ends."`
+	Hosts      []string `key:"hosts" gate:"fewer" is:"host" about:"Hosts that may be reached: api.example.com, *.example.com, with a port when it is not 80 or 443. A host of this machine or of a private network has to be named with its port."`
+	Env        []string `key:"env" gate:"fewer" is:"variable" about:"Variables of your environment that programs receive; a * at the end of a name matches any ending."`
+	Registries bool     `key:"registries" gate:"false" about:"Agent programs may reach the package registries of the languages in use; setup and checks may those of what the integration branch is built with, and with this also those of what a task adds."`
 }
 
 // SandboxLimits has the limits of one run; 0 means none.
 type SandboxLimits struct {
-	Processes int `key:"processes" is:"0.." about:"Processes and threads at one time."`
-	MemoryMB  int `key:"memory_mb" is:"0.." about:"Memory."`
-	DiskMB    int `key:"disk_mb" is:"0.." about:"Size of each private folder of a run, of an agent as of a check, and growth of its worktree and its caches."`
-	FileMB    int `key:"file_mb" is:"0.." about:"Size of one file."`
+	Processes int `key:"processes" gate:"limit" is:"0.." about:"Processes and threads at one time."`
+	MemoryMB  int `key:"memory_mb" gate:"limit" is:"0.." about:"Memory."`
+	DiskMB    int `key:"disk_mb" gate:"limit" is:"0.." about:"Size of each private folder of a run, of an agent as of a check, and growth of its worktree and its caches."`
+	FileMB    int `key:"file_mb" gate:"limit" is:"0.." about:"Size of one file."`
 }
 
 // A Group is a list of related sections.

@@ -25,11 +25,12 @@ type kind struct {
 	typ    reflect.Type
 	is     string
 	unit   string
+	gate   string
 	closed bool
 }
 
 func kindOf(f reflect.StructField) kind {
-	return kind{typ: f.Type, is: f.Tag.Get("is"), unit: f.Tag.Get("unit"), closed: f.Tag.Get("closed") == "true"}
+	return kind{typ: f.Type, is: f.Tag.Get("is"), unit: f.Tag.Get("unit"), gate: f.Tag.Get("gate"), closed: f.Tag.Get("closed") == "true"}
 }
 
 // of is the same demand on an element of a list or map.

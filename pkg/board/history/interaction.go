@@ -86,6 +86,7 @@ type RunFacts struct {
 	CommitAfter  string             `json:"commit_after,omitempty"`
 	Epoch        int                `json:"epoch"`
 	ID           string             `json:"id,omitempty"`            // id of the run, also in the journal
+	Session      string             `json:"session,omitempty"`       // conversation of the program, which a later run may resume
 	RefusedHosts []string           `json:"refused_hosts,omitempty"` // hosts that it tried to reach and may not
 }
 

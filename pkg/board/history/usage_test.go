@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"liza/pkg/board/blackboard"
 )
 
 const ledger = `{"at":"2026-01-19T14:00:00Z","run":1,"agent":"planner-1","kind":"planner","task":"","adapter":"claude","cost_cents":10,"tokens_in":100,"seconds":20}
@@ -40,24 +38,6 @@ func TestTheLedgerIsSummedAndUnknownCostIsNotZero(t *testing.T) {
 	}
 	if clis := SumUsage(lines, "cli"); len(clis) != 2 || clis[0].Name != "claude" || clis[0].Runs != 3 {
 		t.Errorf("by program: %+v", clis)
-	}
-}
-
-func TestAForecastNeedsAMergedTaskAndAKnownCost(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "usage.jsonl")
-	if err := os.WriteFile(path, []byte(ledger), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	lines, _ := ReadUsage(path)
-	s := (&blackboard.State{}).With([]*blackboard.Task{{ID: "a", Status: blackboard.Merged}, {ID: "b", Status: blackboard.Claimed}, {ID: "c", Status: blackboard.Unclaimed}}...)
-	f := ForecastOf(lines, s)
-	// 40 cents for one merged task with the planning; two are open, of which one has cost 5.
-	if f.PerTask == nil || *f.PerTask != 40 || *f.Rest != 75 || *f.Total != 120 || f.Unknown != 1 || *f.SecondsRest != 110 {
-		t.Errorf("the forecast is %+v", f)
-	}
-	if f := ForecastOf(lines, &blackboard.State{}); f.PerTask != nil || f.SecondsRest != nil {
-		t.Errorf("without a merged task: %+v", f)
 	}
 }
 

@@ -25,7 +25,7 @@ var ErrNoFolder = errors.New("cannot find the folder for keys: neither XDG_STATE
 type NoKeyError struct{ ID, Folder string }
 
 func (e *NoKeyError) Error() string {
-	return fmt.Sprintf("cannot use the seals of this project: its key %s is not in %s", e.ID, e.Folder)
+	return fmt.Sprintf("cannot use the seals of this project: its key %s is not in %s, which HOME and XDG_STATE_HOME name", e.ID, e.Folder)
 }
 
 // Next returns the next command for a person.

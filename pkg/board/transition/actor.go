@@ -214,7 +214,7 @@ func via(a Actor) map[string]any {
 
 // start sets status, lease and times of a new registration.
 func start(a *blackboard.Agent, now time.Time) {
-	a.Status, a.Child, a.ProviderWait = blackboard.AgentStarting, nil, nil
+	a.Status, a.Child, a.Said, a.ProviderWait = blackboard.AgentStarting, nil, nil, nil
 	if a.CurrentTask != "" {
 		a.Status = blackboard.AgentWorking
 		if a.Role == blackboard.RoleReviewer {

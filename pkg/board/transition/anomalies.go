@@ -61,7 +61,7 @@ func ReportAnomaly(s *blackboard.State, task string, kind blackboard.AnomalyKind
 	if old := recordedLoop(s, task, kind); old != nil && by.party&ByReviewer != 0 {
 		return nil, refuse("G03", ExitRefused, "liza show "+task, "a retry_loop of %s is recorded already, as %s; a reviewer records the first one only", task, old.ID)
 	}
-	if err := roomForNote(s, task, "report anomalies", by, sizeOf(details)); err != nil {
+	if err := roomForNote(s, task, "report anomalies", by); err != nil {
 		return nil, err
 	}
 	admit(s, a, by, now)
@@ -161,32 +161,25 @@ func describe(v any) string {
 	return oneLine(fmt.Sprint(v))
 }
 
-// roomForNote refuses an agent's note of size bytes when the task has too many discoveries and anomalies, or too much text in
-// them. People have no such limit.
-func roomForNote(s *blackboard.State, task, verb string, by caller, size int) error {
+// roomForNote refuses an agent's note when the task has too many discoveries and anomalies. People have no such limit. How much text they
+// have is bounded with all other text (TextBound).
+func roomForNote(s *blackboard.State, task, verb string, by caller) error {
 	if by.party&ByAny == 0 {
 		return nil
 	}
 	count := 1
 	for _, d := range s.Discovered {
 		if d.During == task {
-			count, size = count+1, size+len(d.Description)+len(d.Recommendation)
+			count++
 		}
 	}
 	for _, a := range s.Anomalies {
 		if a.Task == task {
-			count, size = count+1, size+sizeOf(a.Details)
+			count++
 		}
 	}
-	if count > mostNotes || size > mostNoteBytes {
-		return refuse("G03", ExitRefused, "liza show "+task, "agents may not %s any more about %s: at most %d discoveries and anomalies, and 1 MiB of text, are kept for a task", verb, task, mostNotes)
+	if count > mostNotes {
+		return refuse("G03", ExitRefused, "liza show "+task, "agents may not %s any more about %s: at most %d discoveries and anomalies are kept for a task", verb, task, mostNotes)
 	}
 	return nil
-}
-
-func sizeOf(details blackboard.Settings) (n int) {
-	for key, value := range details {
-		n += len(key) + len(fmt.Sprint(value))
-	}
-	return n
 }

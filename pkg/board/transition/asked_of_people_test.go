@@ -82,3 +82,56 @@ func TestThePlannerPlansAgainAfterTheCheckpointAtWhichItWasStuck(t *testing.T) {
 		want(t, cause+": it is woken again", len(due) == 1, again)
 	}
 }
+
+// A limit is a person's to raise; a block that came back for the same reason after the planner let the task go on twice is, too.
+func TestAPersonIsAskedAboutLimitsAndAboutWhatComesBack(t *testing.T) {
+	t.Parallel()
+	b := newBoard(t, "planner-1", "coder-1")
+	b.add("x")
+	b.must(HaltTask(b.State, "x", system, Input{Halt: &blackboard.Halt{Kind: "cost", Value: 3, Limit: 2}}, b.now))
+	if due, _ := DueTriggers(b.State, TriggerFacts{}, b.now); len(due) != 0 || len(AskedOfPeople(b.State)) != 1 {
+		t.Errorf("after a limit the planner is woken for %v, people are asked about %v", due, AskedOfPeople(b.State))
+	}
+	b = newBoard(t, "planner-1", "coder-1")
+	b.blocked("y")
+	for n := 1; ; n++ {
+		due, _ := DueTriggers(b.State, TriggerFacts{}, b.now)
+		if woken := len(due) == 1; woken != (n <= 2) || woken == (len(AskedOfPeople(b.State)) == 1) {
+			t.Errorf("block %d: the planner is woken for %v, people are asked about %v", n, due, AskedOfPeople(b.State))
+		}
+		if n == 3 {
+			break
+		}
+		reason, question := b.Task("y").BlockedReason, b.Task("y").BlockedQuestions
+		b.must(Unblock(b.State, "y", supervisorOf("planner-1"), Input{Reason: "try again"}, b.now))
+		b.after(time.Minute)
+		b.must(Claim(b.State, "y", supervisorOf("coder-1"), claimed("y"), b.now))
+		b.must(Block(b.State, "y", programOf("coder-1"), Input{Reason: reason, Questions: question}, b.now))
+	}
+	b.must(Unblock(b.State, "y", person, Input{Reason: "it is there now"}, b.now))
+	b.must(Claim(b.State, "y", supervisorOf("coder-1"), claimed("y"), b.now))
+	b.must(Block(b.State, "y", programOf("coder-1"), Input{Reason: "again", Questions: blackboard.List{"Which?"}}, b.now))
+	if due, _ := DueTriggers(b.State, TriggerFacts{}, b.now); len(due) != 1 {
+		t.Error("after a person let it go on, a block does not wake the planner")
+	}
+}
+
+// A failed integration wakes the planner only when no coder takes it up.
+func TestAFailedIntegrationIsLeftToCodersFirst(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.failed("x", 2)
+	if due, next := DueTriggers(b.State, TriggerFacts{}, b.now); len(due) != 0 || !next.Equal(b.now.Add(2*time.Minute)) {
+		t.Errorf("the planner is woken for %v, next at %v", due, next)
+	}
+	claimed := board{t: t, now: b.now, State: b.State.Clone()}
+	claimed.must(Claim(claimed.State, "x", supervisorOf("coder-2"), kept("x"), claimed.now))
+	for name, c := range map[string]struct {
+		board board
+		wakes int
+	}{"nobody claims it": {*b, 1}, "a coder has claimed it": {claimed, 0}} {
+		if due, _ := DueTriggers(c.board.State, TriggerFacts{}, b.now.Add(2*time.Minute)); len(due) != c.wakes {
+			t.Errorf("%s: the planner is woken for %v", name, due)
+		}
+	}
+}

@@ -78,12 +78,9 @@ var holderOrSystem = Guard{"G31", "while the task is CLAIMED, the calling agent 
 	return holdsClaim.Check(m)
 }}
 
-var iterationsUsedUp = Guard{"", "the iterations are used up; while UNCLAIMED, also no other live coder may try", func(m *move) error {
-	switch {
-	case !IterationsOver(m.state, m.task):
+var iterationsUsedUp = Guard{"", "the iterations are used up", func(m *move) error {
+	if !IterationsOver(m.state, m.task) {
 		return m.no("G23", ExitRefused, "task %s has used %d of %d iterations", m.task.ID, m.task.Iteration, maxIterations(m.state, m.task))
-	case m.task.Status == blackboard.Unclaimed && !outOfIterations(m.state, m.task, m.actor.Facts, m.now):
-		return m.no("G23", ExitRefused, "task %s can still be tried by another coder than %s", m.task.ID, m.task.LastClaimant())
 	}
 	return nil
 }}
@@ -122,7 +119,7 @@ var blockByIterations = Effect{"halt iteration; E-BLOCK kind max_iterations with
 	if last == "" {
 		last = "no error was recorded"
 	}
-	m.block(blackboard.BlockedByIterations, fmt.Sprintf("%d of %d iterations used without approval", t.Iteration, limit),
+	m.block(blackboard.BlockedByIterations, fmt.Sprintf("%d of %d iterations used without a merge", t.Iteration, limit),
 		blackboard.List{fmt.Sprintf("What makes %d iterations fail: %s?", t.Iteration, strings.TrimRight(last, "?. "))}, nil)
 	m.halted(blackboard.Halt{Kind: "iteration", Value: blackboard.Amount(t.Iteration), Limit: limit, At: blackboard.TimeOf(m.now)})
 	m.fail(cmp.Or(t.AssignedTo, t.LastClaimant()))
@@ -132,6 +129,7 @@ var blockByHalt = Effect{"halt; E-BLOCK kind halt with one question; handoff_pen
 	t, h := m.task, *m.in.Halt
 	h.At = blackboard.TimeOf(m.now)
 	m.block(blackboard.BlockedByHalt, fmt.Sprintf("%s limit reached: %s", h.Kind, limitOfHalt(m.state, t, &h).figures()), blackboard.List{"Raise the limit, change the task, or drop it?"}, nil)
+	m.askPerson()
 	m.halted(h)
 	t.HandoffPending = t.Worktree != ""
 }}

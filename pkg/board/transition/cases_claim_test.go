@@ -192,7 +192,7 @@ func TestP044P071AnExpiredClaimIsReclaimed(t *testing.T) {
 	want(t, "previous_assignee", taken.PreviousAssignee, "coder-1")
 	want(t, "attic", taken.Attic, "refs/liza/attic/x/1")
 	want(t, "claim_seq", x.ClaimSeq, 2)
-	want(t, "iteration", x.Iteration, 1)
+	want(t, "iteration", x.Iteration, 2)
 	wantList(t, "journal", actions(b.State, "x"), []string{"lease_expired", "claimed"})
 	want(t, "the journal's author of the expiry", b.Entries()[0].Agent, blackboard.System)
 	lapsed := x.Attempts[len(x.Attempts)-1]
@@ -307,9 +307,9 @@ func TestP048AnotherCoderBeginsAfreshAfterARejection(t *testing.T) {
 	want(t, "the event", x.Last().Event, "reassigned_after_rejection")
 	want(t, "previous_assignee", x.Last().PreviousAssignee, "coder-1")
 	want(t, "attic", x.Last().Attic, "refs/liza/attic/x/1")
-	want(t, "iteration", x.Iteration, 1)
+	want(t, "iteration", x.Iteration, 2)
 	want(t, "base_commit", x.BaseCommit, commitOf(50))
-	want(t, "review_cycles_current", x.ReviewCyclesCurrent, 0)
+	want(t, "review_cycles_current", x.ReviewCyclesCurrent, 1)
 	want(t, "review_cycles_total", x.ReviewCyclesTotal, 1)
 	if x.RejectionReason == nil {
 		t.Error("the reason of the rejection is forgotten")
@@ -361,7 +361,7 @@ func TestP050AnIntegrationFailureIsClaimedForAFix(t *testing.T) {
 	want(t, "base_commit", x.BaseCommit, integrationHead)
 	want(t, "approved_by", x.ApprovedBy, "")
 	want(t, "approved_commit", x.ApprovedCommit, commitOf(2))
-	want(t, "iteration", x.Iteration, 1)
+	want(t, "iteration", x.Iteration, 2)
 	b.valid()
 
 	t.Run("P-069 and contains the head that it was to be merged with", func(t *testing.T) {

@@ -55,13 +55,27 @@ func TestP100TheIterationsAreLimited(t *testing.T) {
 			b.valid()
 		})
 	}
-	t.Run("another coder begins with 1", func(t *testing.T) {
+	t.Run("whoever works", func(t *testing.T) {
 		t.Parallel()
 		b := team(t)
-		b.rejected("x", 2).MaxIterations = 1
-		b.refused("G23", ExitRefused, "1 of 1 iterations of x are used", func() error { return Claim(b.State, "x", supervisorOf("coder-1"), kept("x"), b.now) })
+		x := b.rejected("x", 2)
+		x.MaxIterations = 1
 		b.after(time.Hour)
-		b.must(Claim(b.State, "x", supervisorOf("coder-2"), claimed("x"), b.now))
+		for _, coder := range []string{"coder-1", "coder-2"} {
+			b.refused("G23", ExitRefused, "1 of 1 iterations of x are used", func() error { return Claim(b.State, "x", supervisorOf(coder), kept("x"), b.now) })
+		}
+		b.must(LimitIterations(b.State, "x", system, Input{Reason: "no test"}, b.now))
+		b.status("x", blackboard.Blocked)
+	})
+	t.Run("given back", func(t *testing.T) {
+		t.Parallel()
+		b := team(t)
+		b.add("x").MaxIterations = 1
+		b.claim("x", "coder-1")
+		b.releaseX()
+		b.refused("G23", ExitRefused, "1 of 1 iterations of x are used", func() error { return Claim(b.State, "x", supervisorOf("coder-2"), kept("x"), b.now) })
+		b.must(LimitIterations(b.State, "x", system, Input{Reason: "no test"}, b.now))
+		b.status("x", blackboard.Blocked)
 	})
 }
 
@@ -74,17 +88,17 @@ func TestIterationsAreCountedAsProtocol44Says(t *testing.T) {
 		want   int
 	}{
 		{"a release and the same coder", func(b *board) { b.releaseX() }, "coder-1", 4},
-		{"a release and another coder", func(b *board) { b.releaseX() }, "coder-2", 1},
+		{"a release and another coder", func(b *board) { b.releaseX() }, "coder-2", 4},
 		{"an unblock and the same coder", func(b *board) { b.blockX(); b.must(Unblock(b.State, "x", person, Input{Reason: "r"}, b.now)) }, "coder-1", 1},
 		{"an unblock and another coder", func(b *board) { b.blockX(); b.must(Unblock(b.State, "x", person, Input{Reason: "r"}, b.now)) }, "coder-2", 1},
 		{"a halt, a resubmit and the same coder", func(b *board) { b.haltX() }, "coder-1", 4},
-		{"a halt, a resubmit and another coder", func(b *board) { b.haltX() }, "coder-2", 1},
+		{"a halt, a resubmit and another coder", func(b *board) { b.haltX() }, "coder-2", 4},
 		{"an expiry and the same coder", func(b *board) { b.after(2 * time.Hour) }, "coder-1", 4},
-		{"an expiry and another coder", func(b *board) { b.after(2 * time.Hour) }, "coder-2", 1},
+		{"an expiry and another coder", func(b *board) { b.after(2 * time.Hour) }, "coder-2", 4},
 		{"a rejection and the same coder", func(b *board) { b.rejectX() }, "coder-1", 4},
-		{"a rejection and another coder", func(b *board) { b.rejectX(); b.after(time.Hour) }, "coder-2", 1},
+		{"a rejection and another coder", func(b *board) { b.rejectX(); b.after(time.Hour) }, "coder-2", 4},
 		{"an integration failure and the same coder", func(b *board) { b.failX() }, "coder-1", 4},
-		{"an integration failure and another coder", func(b *board) { b.failX() }, "coder-2", 1},
+		{"an integration failure and another coder", func(b *board) { b.failX() }, "coder-2", 4},
 		{"a rerun and the same coder", func(b *board) { b.releaseX(); b.must(Rerun(b.State, "x", person, Input{CleanGit: true}, b.now)) }, "coder-1", 1},
 		{"a restep and the same coder", func(b *board) {
 			b.releaseX()

@@ -104,6 +104,21 @@ func TestSubmitRefusesWhatIsNoFinishedWork(t *testing.T) {
 		b.refused("G38", ExitRefused, "was already rejected", func() error { return Submit(b.State, "x", programOf("coder-1"), submitted("x", commitOf(7)), b.now) })
 		b.submit("x", 8)
 	})
+	t.Run("the commit that failed the checks of its merge, and its files in another commit", func(t *testing.T) {
+		t.Parallel()
+		b := team(t)
+		b.ready("x", 7)
+		b.claimReview("x", "code-reviewer-1")
+		b.approve("x")
+		b.must(FailIntegration(b.State, "x", system, Input{Merge: &MergeFacts{Reason: "checks: \"go test\" ended with exit code 1"}}, b.now))
+		b.must(Claim(b.State, "x", supervisorOf("coder-2"), kept("x"), b.now))
+		same := submitted("x", commitOf(8))
+		same.Submission.SameTree = true
+		for _, in := range []Input{submitted("x", commitOf(7)), same} {
+			b.refused("G38", ExitRefused, "nothing new since commit", func() error { return Submit(b.State, "x", programOf("coder-2"), in, b.now) })
+		}
+		b.must(Submit(b.State, "x", programOf("coder-2"), submitted("x", commitOf(9)), b.now))
+	})
 	t.Run("P-068 unless an answer changed what is asked for", func(t *testing.T) {
 		t.Parallel()
 		b := team(t)

@@ -14,7 +14,7 @@ var claimRules = []Rule{
 		Does:  does(lapseHolder, reserve)},
 	{ID: "T05", Event: evClaim, From: from(blackboard.Unclaimed), To: blackboard.Claimed, Who: SCoder,
 		Needs:   needs(sprintRuns, notHeld, gatesStillPass, specExists, dependenciesMerged, actorFree, notReservedByOther, limitsLeaveRoom, notFailedByActor, notExhausted, diskAndWorktree, roleResolves),
-		Does:    does(forgetOtherCoder, countIteration, grantLease, takeWorktree),
+		Does:    does(countIteration, grantLease, takeWorktree),
 		History: records(blackboard.HistoryClaimed), Log: names(blackboard.ActionClaimed)},
 	{ID: "T06", Event: evClaim, From: from(blackboard.Rejected), To: blackboard.Claimed, Who: SCoder, When: sameCoder,
 		Needs:   needs(sprintRuns, notHeld, specExists, actorFree, notReservedByOther, limitsLeaveRoom, notExhausted, diskAndWorktree, roleResolves),
@@ -22,15 +22,15 @@ var claimRules = []Rule{
 		History: records(blackboard.HistoryReclaimed), Log: names(blackboard.ActionClaimed)},
 	{ID: "T07", Event: evClaim, From: from(blackboard.Rejected), To: blackboard.Claimed, Who: SCoder, When: otherCoder,
 		Needs:   needs(sprintRuns, notHeld, specExists, actorFree, notReservedByOther, limitsLeaveRoom, keptForItsCoder, notFailedByActor, notExhausted, diskAndWorktree, roleResolves, workSaved),
-		Does:    does(nameFormerCoder, forgetOtherCoder, countIteration, grantLease, takeWorktree),
+		Does:    does(nameFormerCoder, countIteration, grantLease, takeWorktree),
 		History: records(blackboard.HistoryReassigned), Log: names(blackboard.ActionClaimed)},
 	{ID: "T08", Event: evClaim, From: from(blackboard.IntegrationFailed), To: blackboard.Claimed, Who: SCoder,
 		Needs:   needs(sprintRuns, notHeld, specExists, actorFree, notReservedByOther, limitsLeaveRoom, notFailedByActor, notExhausted, diskAndWorktree, roleResolves),
-		Does:    does(forgetOtherCoder, countIteration, grantLease, keepWorktree, startFix),
+		Does:    does(countIteration, grantLease, keepWorktree, startFix),
 		History: records(blackboard.HistoryClaimedForFix), Log: names(blackboard.ActionClaimed)},
 	{ID: "T09", Event: evClaim, From: from(blackboard.Claimed), To: blackboard.Claimed, Who: SCoder,
 		Needs:   needs(sprintRuns, notHeld, specExists, actorFree, notReservedByOther, limitsLeaveRoom, notFailedByActor, notExhausted, leaseExpired, childGone, diskAndWorktree, roleResolves, workSaved),
-		Does:    does(lapseHolder, nameFormerCoder, logExpiry, forgetOtherCoder, countIteration, grantLease, takeWorktree),
+		Does:    does(lapseHolder, nameFormerCoder, logExpiry, countIteration, grantLease, takeWorktree),
 		History: records(blackboard.HistoryLeaseExpired, blackboard.HistoryClaimed), Log: names(blackboard.ActionLeaseExpired, blackboard.ActionClaimed)},
 }
 
@@ -170,8 +170,8 @@ func reservationOver(s *blackboard.State, c *blackboard.Claiming, facts blackboa
 }
 
 var limitsLeaveRoom = Guard{"G23", "the limits leave room for another run", func(m *move) error {
-	if used, limit, over := iterationsUsed(m.state, m.task, m.actor.ID); over {
-		return m.no("G23", ExitRefused, "%d of %d iterations of %s are used", used, limit, m.task.ID)
+	if IterationsOver(m.state, m.task) {
+		return m.no("G23", ExitRefused, "%d of %d iterations of %s are used", m.task.Iteration, maxIterations(m.state, m.task), m.task.ID)
 	}
 	if l := reached(m.state, m.task, Spent{}, NextCost(m.task)); l != nil {
 		return m.no("G23", ExitRefused, "task %s has reached a limit: %s", m.task.ID, l)
@@ -290,18 +290,9 @@ var logExpiry = Effect{"the former holder: an attempt with outcome lapsed, curre
 	blackboard.FreeAgent(m.state, t.AssignedTo, t.ID)
 }}
 
-var forgetOtherCoder = Effect{"another coder than the last claimant: review_cycles_current 0", func(m *move) {
-	if m.task.LastClaimant() != m.actor.ID {
-		m.task.ReviewCyclesCurrent = 0
-	}
-}}
-
-var countIteration = Effect{"iteration 1 for another coder than the last claimant, else + 1, but not after a quota window", func(m *move) {
-	switch t := m.task; {
-	case t.LastClaimant() != m.actor.ID:
-		t.Iteration = 1
-	case !cutShort(t):
-		t.Iteration++
+var countIteration = Effect{"iteration + 1, with each coder, but not after a quota window", func(m *move) {
+	if !cutShort(m.task) {
+		m.task.Iteration++
 	}
 }}
 

@@ -81,6 +81,15 @@ func (m *move) block(kind blackboard.BlockedKind, reason string, questions, atte
 	}
 }
 
+// askPerson makes the questions of a block Liza's own: they go to people, and wake no planner.
+func (m *move) askPerson() {
+	for _, q := range m.state.Questions {
+		if q.Task == m.task.ID && q.Status == blackboard.QuestionOpen {
+			q.Agent, q.Synthetic = blackboard.System, true
+		}
+	}
+}
+
 // halted adds the halt to the task and to its history entry.
 func (m *move) halted(h blackboard.Halt) {
 	m.task.Halt = &h

@@ -230,7 +230,7 @@ func Discover(s *blackboard.State, d *blackboard.Discovery, a Actor, now time.Ti
 	case d.Urgency != "" && !slices.Contains(blackboard.Urgencies, d.Urgency):
 		return refuse("G09", ExitUsage, "liza help discover", "--urgency '%s' must be %s", d.Urgency, blackboard.OrList(blackboard.Urgencies))
 	}
-	if err := roomForNote(s, d.During, "discover", by, len(d.Description)+len(d.Recommendation)); err != nil {
+	if err := roomForNote(s, d.During, "discover", by); err != nil {
 		return err
 	}
 	admit(s, a, by, now)
@@ -401,9 +401,5 @@ func TakeNotes(s *blackboard.State, agent string, now time.Time) []*blackboard.N
 	return taken
 }
 
-// The most discoveries and anomalies that agents may record for one task, and their bytes. A board above 200 MB is refused
-// (specs/protocol.md#14, B08), so an agent that writes without end would stop all others.
-const (
-	mostNotes     = 200
-	mostNoteBytes = 1 << 20
-)
+// mostNotes is how many discoveries and anomalies agents may record for one task.
+const mostNotes = 200

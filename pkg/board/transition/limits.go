@@ -49,51 +49,25 @@ func cutShort(t *blackboard.Task) bool {
 	return t.Status == blackboard.Unclaimed && t.Iteration > 0 && last != nil && last.Outcome == "quota" && last.ClaimSeq == t.ClaimSeq
 }
 
-// outOfIterations reports whether a task that waits for a coder gets none any more, because its
-// iterations are used up: then T26 comes instead of the claim (4.4). After a release, or when
-// its holder is gone, it goes to another coder as long as a live one may try it.
+// outOfIterations reports whether a task that waits for a coder gets none any more, because its iterations are used up, with all
+// coders together: then T26 comes instead of the claim (4.4).
 func outOfIterations(s *blackboard.State, t *blackboard.Task, facts blackboard.ProcessFacts, now time.Time) bool {
 	if !IterationsOver(s, t) {
 		return false
 	}
 	switch t.Status {
-	case blackboard.Rejected, blackboard.IntegrationFailed:
+	case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed:
 		return true
 	case blackboard.Claimed:
-		if live, _ := s.ClaimLiveness(t, now, facts); live != blackboard.Expired && live != blackboard.Dead {
-			return false
-		}
-	case blackboard.Unclaimed:
-	default:
-		return false
+		live, _ := s.ClaimLiveness(t, now, facts)
+		return live == blackboard.Expired || live == blackboard.Dead
 	}
-	last, there := t.LastClaimant(), false
-	for _, id := range s.AgentIDs() {
-		live, _ := s.Liveness(id, now, facts)
-		switch role, _, _ := blackboard.ParseAgentID(id); {
-		case role != blackboard.RoleCoder || live != blackboard.Alive:
-		case id == last:
-			there = true
-		case !t.FailedBy.Has(id):
-			return false
-		}
-	}
-	return there
+	return false
 }
 
 // IterationsPast reports whether a claimed task is beyond its last iteration: its next run is not started (4.4).
 func IterationsPast(s *blackboard.State, t *blackboard.Task) bool {
 	return t.Status == blackboard.Claimed && t.Iteration > maxIterations(s, t)
-}
-
-// iterationsUsed reports whether a claim by agent would be an iteration too many: another
-// coder than the last claimant begins with 1.
-func iterationsUsed(s *blackboard.State, t *blackboard.Task, agent string) (used, limit int, over bool) {
-	limit = maxIterations(s, t)
-	if t.LastClaimant() != agent {
-		return 0, limit, false
-	}
-	return t.Iteration, limit, IterationsOver(s, t)
 }
 
 // limitReached is a limit that leaves no room for another run.

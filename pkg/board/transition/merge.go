@@ -174,7 +174,7 @@ var storeIntegrationFailure = Effect{"merge_intent, merge_approval, approved_by,
 	t, f := m.task, m.merge()
 	t.MergeIntent, t.MergeApproval, t.ApprovedBy = nil, nil, ""
 	dropApprovals(t)
-	m.h.Reason, m.h.Files, m.h.Log = f.Reason, clone(f.Files), f.Log
+	m.h.Reason, m.h.Files, m.h.Log, m.h.Commit = f.Reason, clone(f.Files), f.Log, t.ReviewCommit
 	m.detail = f.Reason
 	m.extra = map[string]any{"reason": f.Reason}
 	if len(f.Files) > 0 {

@@ -99,15 +99,15 @@ func EndPlanning(s *blackboard.State, a Actor, launched []Trigger, changed, supp
 // leftToPerson is the outcome of a trigger whose tasks the planner has looked at and left to the person who is asked.
 const leftToPerson = "left"
 
-// LeaveToPeople records that a planner left tasks BLOCKED whose questions to a person are open. They do not wake it again
-// until they change, another task is blocked, or a person writes a note.
+// LeaveToPeople records that a planner left tasks BLOCKED whose questions to a person are open, or reviews on hold. They do not wake
+// it again until they change, another task is blocked, or a person writes a note.
 func LeaveToPeople(s *blackboard.State, launched []Trigger, now time.Time) {
 	for _, t := range launched {
 		r := record(s.Planner, t.Kind)
-		if t.Kind != TriggerBlockedTasks || r == nil || r.Fingerprint != t.Fingerprint || !stillTrue(s, t, now) {
+		if t.Kind != TriggerBlockedTasks && t.Kind != TriggerReviewStuck || r == nil || r.Fingerprint != t.Fingerprint || !stillTrue(s, t, now) {
 			continue
 		}
-		if !slices.ContainsFunc(t.IDs, func(id string) bool { return !hasOpenQuestion(s, id) }) {
+		if t.Kind == TriggerReviewStuck || !slices.ContainsFunc(t.IDs, func(id string) bool { return !hasOpenQuestion(s, id) }) {
 			r.Outcome = leftToPerson
 		}
 	}

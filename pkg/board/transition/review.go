@@ -83,8 +83,15 @@ var onlySupervisor = Guard{"G03", "only the supervisor releases a review without
 	return m.no("G03", ExitRefused, "%s may only end its review with a verdict; the supervisor of %s may release it", m.actor.ID, m.actor.ID)
 }}
 
-var reviewFree = Guard{"G50", "nobody reviews the task, or that lease has expired", func(m *move) error {
+var reviewFree = Guard{"G50", "nobody reviews the task, or that lease has expired, and the run that made the work has ended", func(m *move) error {
 	t := m.task
+	if e := m.state.Agents[t.AssignedTo]; e != nil && e.Role == blackboard.RoleCoder && e.Child != nil && e.Child.Task == t.ID {
+		switch live, _ := m.state.Liveness(t.AssignedTo, m.now, m.actor.Facts); live {
+		case blackboard.Expired, blackboard.Dead:
+		default:
+			return m.refuseNext("liza status", "G50", ExitRefused, "the program of %s still runs on %s; its review begins when that has ended", t.AssignedTo, t.ID)
+		}
+	}
 	if t.ReviewingBy == "" {
 		return nil
 	}

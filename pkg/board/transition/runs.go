@@ -22,7 +22,7 @@ func Spawned(s *blackboard.State, a Actor, c blackboard.Child, now time.Time) er
 		return err
 	}
 	c.Started = blackboard.TimeOf(now)
-	e.Child = &c
+	e.Child, e.Said = &c, nil
 	if t := s.Task(c.Task); t != nil {
 		t.HandoffPending = false
 		if h := s.Handoff[t.ID]; h != nil && h.ConsumedBy == "" && sameRole(h.Agent, a.ID) {
@@ -106,7 +106,7 @@ func endRun(s *blackboard.State, agent string, e *blackboard.Agent, r RunResult,
 	if e.Child != nil {
 		endTexts(s, agent, e.Child.RunID, r.Finished, now)
 	}
-	e.Child, e.ReservedCents, e.ProviderWait = nil, 0, nil
+	e.Child, e.Said, e.ReservedCents, e.ProviderWait = nil, nil, 0, nil
 	e.IterationsTotal++
 	endPauses(s, now)
 	if r.Crashed && firstCrash(s, r) {

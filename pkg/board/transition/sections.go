@@ -114,11 +114,11 @@ func AnswerQuestion(s *blackboard.State, id, text string, a Actor, now time.Time
 	if q == nil {
 		return "", false, refuse("G05", ExitRefused, "liza questions", "no question '%s'", id)
 	}
-	unverified := q.Kind == blackboard.QuestionUnverified
-	if q.Status != blackboard.QuestionOpen && !(unverified && q.Status == blackboard.QuestionAnswered) { // a person may think again
+	check := q.OfCheck()
+	if q.Status != blackboard.QuestionOpen && !(check && q.Status == blackboard.QuestionAnswered) { // a person may think again
 		return "", false, refuse("G06", ExitRefused, "liza questions", "question %s is %s", id, q.Status)
 	}
-	if unverified {
+	if check {
 		if by.party&ByHuman == 0 {
 			return "", false, refuse("G03", ExitRefused, "liza questions", "%s may not answer question %s; a person decides what is merged unchecked", article(a, by.party), id)
 		}
@@ -132,21 +132,22 @@ func AnswerQuestion(s *blackboard.State, id, text string, a Actor, now time.Time
 	return q.Task, answersUnblock(s, q.Task), nil
 }
 
-// AskUnverified asks a person, once for each command, whether to merge work that the command has not verified.
-func AskUnverified(s *blackboard.State, command, text string, now time.Time) *blackboard.Question {
-	if q := s.UnverifiedQuestion(command); q != nil {
+// AskAboutCheck asks a person, once for each command, whether to merge work that the command has not verified (QuestionUnverified),
+// or could not run on (QuestionUnable).
+func AskAboutCheck(s *blackboard.State, kind, command, text string, now time.Time) *blackboard.Question {
+	if q := s.CheckQuestion(kind, command); q != nil {
 		return q
 	}
-	q := &blackboard.Question{Agent: blackboard.System, Kind: blackboard.QuestionUnverified, Type: "choice", Check: command, Text: text,
+	q := &blackboard.Question{Agent: blackboard.System, Kind: kind, Type: "choice", Check: command, Text: text,
 		Options: blackboard.List{blackboard.AnswerGoOn, blackboard.AnswerStop}, Status: blackboard.QuestionOpen, Asked: blackboard.TimeOf(now)}
 	ask(s, q)
 	s.Record(blackboard.Entry{Timestamp: q.Asked, Agent: blackboard.System, Action: blackboard.ActionAsked, Detail: oneLine(q.ID + ": " + text)})
 	return q
 }
 
-// SettleUnverified closes the question about a command that has passed.
-func SettleUnverified(s *blackboard.State, command string) {
-	if q := s.UnverifiedQuestion(command); q != nil {
+// SettleCheck closes a question about a command that has passed, or can run again.
+func SettleCheck(s *blackboard.State, kind, command string) {
+	if q := s.CheckQuestion(kind, command); q != nil {
 		q.Status = blackboard.QuestionExpired
 	}
 }

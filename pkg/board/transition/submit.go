@@ -31,6 +31,7 @@ type SubmissionFacts struct {
 	Commit         string // resolved commit; "" when it does not exist
 	Named          string // as the caller named it
 	EmptyDiff      bool
+	SameTree       bool // as that of the last failure
 	BaseIsAncestor bool
 	HasFixOnto     bool
 	HasMerges      bool
@@ -130,25 +131,35 @@ var baseIsAncestor = Guard{"G37", "the base is an ancestor of the commit", onlyC
 	return nil
 })}
 
-var notRejectedBefore = Guard{"G38", "the commit is not the one that was rejected last", onlyCode(func(m *move) error {
-	if c := lastRejectedCommit(m.task); c != "" && c == m.submission().Commit {
-		return m.no("G38", ExitRefused, "commit %s was already rejected", blackboard.ShortCommit(c))
+var notRejectedBefore = Guard{"G38", "something is new since the last rejection, or since the checks of the merge failed", onlyCode(func(m *move) error {
+	failed, f := LastFailure(m.task), m.submission()
+	switch {
+	case failed == nil || failed.Commit == "" || f.Commit == "":
+		return nil
+	case failed.Event == blackboard.HistoryRejected:
+		if f.Commit != failed.Commit {
+			return nil
+		}
+		return m.no("G38", ExitRefused, "nothing new since commit %s was already rejected: %s", blackboard.ShortCommit(failed.Commit), oneLine(failed.Reason))
 	}
-	return nil
+	if f.Commit != failed.Commit && !f.SameTree || !strings.HasPrefix(failed.Reason, "checks") {
+		return nil
+	}
+	return m.no("G38", ExitRefused, "nothing new since commit %s failed in its merge: %s", blackboard.ShortCommit(failed.Commit), oneLine(failed.Reason))
 })}
 
-// lastRejectedCommit is the commit of the newest rejection that still counts: an unblock
-// or a rerun starts the task again.
-func lastRejectedCommit(t *blackboard.Task) string {
+// LastFailure returns the newest rejection of the task, or failure of its merge, that still counts: an unblock or a rerun starts the
+// task again. Its commit fails in the same way as long as the branch and the checks are the same.
+func LastFailure(t *blackboard.Task) *blackboard.HistoryEntry {
 	for h := range t.Backwards() {
 		switch {
-		case h.Event == blackboard.HistoryRejected:
-			return h.Commit
+		case h.Event == blackboard.HistoryRejected, h.Event == blackboard.HistoryIntegrationFailed:
+			return h
 		case h.Event == blackboard.HistoryUnblocked, h.Event == blackboard.HistoryReleased && h.What == "rerun":
-			return ""
+			return nil
 		}
 	}
-	return ""
+	return nil
 }
 
 var fixContainsIntegration = Guard{"G39", "an integration fix contains the integration head of its claim, and work that merges a commit contains that", onlyCode(func(m *move) error {

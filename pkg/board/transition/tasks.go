@@ -2,6 +2,7 @@ package transition
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +22,10 @@ func past(t blackboard.Time, now time.Time) bool {
 type TaskEdit struct {
 	Priority                            *int
 	Title, Description, DoneWhen, Scope string
+	Limits                              blackboard.Settings // by their names, as resubmit gives them
 }
 
-// EditTask changes priority, title or texts of a task that is not terminal. A run under way keeps the texts that it started
+// EditTask changes priority, title, texts or limits of a task that is not terminal. A run under way keeps the texts that it started
 // with.
 func EditTask(s *blackboard.State, id string, e TaskEdit, a Actor, now time.Time) error {
 	t := s.Task(id)
@@ -52,6 +54,14 @@ func EditTask(s *blackboard.State, id string, e TaskEdit, a Actor, now time.Time
 			*x.value = x.now
 		}
 	}
+	own := blackboard.Settings{"max_iterations": t.MaxIterations, "max_review_cycles": t.MaxReviewCycles}
+	maps.Copy(own, t.Limits)
+	for _, name := range slices.Sorted(maps.Keys(e.Limits)) {
+		if own[name] != e.Limits[name] {
+			changed = append(changed, fmt.Sprintf("limit %s=%v", name, e.Limits[name]))
+		}
+	}
+	applyLimits(t, e.Limits)
 	if len(changed) == 0 {
 		return refuse("G09", ExitNothing, "liza show "+id, "task %s is like that already", id)
 	}

@@ -71,7 +71,7 @@ func Triggers(s *blackboard.State, f TriggerFacts, now time.Time) []Trigger {
 	for _, k := range taskTriggers {
 		var ids, parts []string
 		for _, t := range tasks {
-			if k.holds(t) && !(k.kind == TriggerBlockedTasks && asksPerson(s, t)) {
+			if k.holds(t) && !(k.kind == TriggerBlockedTasks && asksPerson(s, t)) && !(k.kind == TriggerIntegrationFailed && now.Before(leftAlone(t))) {
 				ids = append(ids, t.ID)
 				parts = append(parts, t.ID)
 				parts = append(parts, k.print(s, t)...)
@@ -150,12 +150,43 @@ func wakes(t *blackboard.Task) bool {
 	return false
 }
 
-// asksPerson reports whether Liza blocked the task itself and its question to a person is open: the program crashed or
-// hung, the setup failed, the model refused. A planner cannot answer that, and is not woken for it.
+// asksPerson reports whether a person is being asked about a blocked task: Liza blocked it itself because the program crashed or
+// hung, the setup failed, the model refused, nothing new came or a limit is reached; or a planner let it go on and it is blocked
+// for the same reason again. A planner cannot answer that, and is not woken for it.
 func asksPerson(s *blackboard.State, t *blackboard.Task) bool {
 	return t.Status == blackboard.Blocked && slices.ContainsFunc(s.Questions, func(q *blackboard.Question) bool {
-		return q.Task == t.ID && q.Status == blackboard.QuestionOpen && (q.Synthetic && q.Agent == blackboard.System || q.Kind == blackboard.QuestionPrompted)
+		return q.Task == t.ID && q.Status == blackboard.QuestionOpen &&
+			(q.Synthetic && q.Agent == blackboard.System || q.Kind == blackboard.QuestionPrompted || blockedAlike(t) > mostUnblocked)
 	})
+}
+
+// mostUnblocked is how often a planner may let a task go on that is blocked for the same reason each time.
+const mostUnblocked = 2
+
+// blockedAlike counts how often the task was blocked for the reason that it has now, since a person let it go on.
+func blockedAlike(t *blackboard.Task) int {
+	n := 0
+	for h := range t.Backwards() {
+		switch {
+		case h.Event == blackboard.HistoryUnblocked && h.Agent == blackboard.Human:
+			return n
+		case h.Event == blackboard.HistoryBlocked && h.Kind == t.BlockedKind && h.Reason == oneLine(t.BlockedReason):
+			n++
+		}
+	}
+	return n
+}
+
+// takenUp is how long a failed integration is left to coders before a planner is woken for it.
+const takenUp = 2 * time.Minute
+
+// leftAlone returns until when a failed integration wakes no planner: a coder claims it, as a rule.
+func leftAlone(t *blackboard.Task) time.Time {
+	at, ok := t.TimeOfLast(blackboard.HistoryIntegrationFailed).At()
+	if !ok {
+		return time.Time{}
+	}
+	return at.Add(takenUp)
 }
 
 // AskedOfPeople returns the blocked tasks whose questions go to people, not to the planner.
@@ -213,7 +244,7 @@ func unseenNotes(s *blackboard.State) []string {
 		}
 	}
 	for _, q := range s.Questions {
-		if q.Status == blackboard.QuestionAnswered && q.Kind != blackboard.QuestionUnverified && (q.Task == "" || isPlanner(q.Agent)) {
+		if q.Status == blackboard.QuestionAnswered && !q.OfCheck() && (q.Task == "" || isPlanner(q.Agent)) {
 			ids = append(ids, q.ID)
 		}
 	}
@@ -309,6 +340,11 @@ func DueTriggers(s *blackboard.State, f TriggerFacts, now time.Time) (due []Trig
 		if !ok || !now.Before(at) {
 			due = append(due, t)
 		} else if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	for t := range s.Tasks() {
+		if at := leftAlone(t); t.Status == blackboard.IntegrationFailed && now.Before(at) && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}

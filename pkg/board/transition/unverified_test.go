@@ -11,8 +11,8 @@ import (
 func TestAPersonDecidesAboutWhatNoCheckVerifies(t *testing.T) {
 	t.Parallel()
 	b := newBoard(t, "planner-1")
-	q := AskUnverified(b.State, "make test", "Merge unchecked?", b.now)
-	if again := AskUnverified(b.State, "make test", "Merge unchecked?", b.now); again != q {
+	q := AskAboutCheck(b.State, blackboard.QuestionUnverified, "make test", "Merge unchecked?", b.now)
+	if again := AskAboutCheck(b.State, blackboard.QuestionUnverified, "make test", "Merge unchecked?", b.now); again != q {
 		t.Fatalf("the same check is asked about as %s and %s", q.ID, again.ID)
 	}
 	answer := func(text string, a Actor) error {
@@ -32,8 +32,8 @@ func TestAPersonDecidesAboutWhatNoCheckVerifies(t *testing.T) {
 	if ids := unseenNotes(b.State); len(ids) > 0 {
 		t.Errorf("the planner is woken for %v", ids)
 	}
-	SettleUnverified(b.State, "make test")
-	if next := b.State.UnverifiedQuestion("make test"); next != nil {
+	SettleCheck(b.State, blackboard.QuestionUnverified, "make test")
+	if next := b.State.CheckQuestion(blackboard.QuestionUnverified, "make test"); next != nil {
 		t.Errorf("after the check has passed %s is %s", next.ID, next.Status)
 	}
 }

@@ -108,7 +108,7 @@ func (m *move) errorFindings() []string {
 	}
 	var errs []string
 	for _, f := range all {
-		if f.Severity == "error" {
+		if f.Severity == "error" && f.Check != blackboard.CheckSettings { // that one is for a person, before the merge
 			errs = append(errs, describeFinding(f))
 		}
 	}
@@ -219,14 +219,14 @@ func (m *move) storeReview(status string) *blackboard.Review {
 	return r
 }
 
-var storeApproval = Effect{"approved_by, approved_commit = review_commit; approvals, with review.quorum; rejection_reason, fixes null; review.status ok; review_failures 0; merge_approval by review.mode, required with open comments of people", func(m *move) {
+var storeApproval = Effect{"approved_by, approved_commit = review_commit; approvals, with review.quorum; rejection_reason, fixes null; review.status ok; review_failures 0; merge_approval by review.mode, required with open comments of people and with changed settings of agent programs", func(m *move) {
 	t := m.task
 	r := m.storeReview("ok")
 	m.recordApproval()
 	t.ApprovedBy, t.ApprovedCommit = m.actor.ID, t.ReviewCommit
 	t.RejectionReason, t.Fixes = nil, nil
 	t.MergeApproval = nil
-	if m.in.ReviewMode == blackboard.ReviewStrict || m.in.ReviewMode == blackboard.ReviewNormal && !m.in.AutoMerge || len(m.state.OpenComments(t)) > 0 {
+	if m.in.ReviewMode == blackboard.ReviewStrict || m.in.ReviewMode == blackboard.ReviewNormal && !m.in.AutoMerge || len(m.state.OpenComments(t)) > 0 || changesSettings(r) {
 		t.MergeApproval = &blackboard.MergeApproval{Required: true}
 	}
 	m.detail = "commit " + blackboard.ShortCommit(t.ReviewCommit)
@@ -234,6 +234,11 @@ var storeApproval = Effect{"approved_by, approved_commit = review_commit; approv
 		m.journalWarnings(r)
 	}
 }}
+
+// changesSettings reports whether the work changes what agent programs take as their settings.
+func changesSettings(r *blackboard.Review) bool {
+	return slices.ContainsFunc(r.Findings, func(f *blackboard.Finding) bool { return f.Check == blackboard.CheckSettings })
+}
 
 var takeApprovalBack = Effect{"approved_by, approved_commit, merge_approval null; its own of approvals removed; review.status null; the review claim again, when the reviewer has no other and nobody else has it", func(m *move) {
 	t, a := m.task, m.me()

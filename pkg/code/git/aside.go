@@ -190,7 +190,7 @@ func (r *references) unreadable(ctx context.Context, id string, known []string) 
 		return branch, "", err
 	}
 	if r.adminDir(path) == "" {
-		link, err := safefile.Read(filepath.Join(path, ".git"))
+		link, err := safefile.ReadWithin(path, ".git", mostOfRef)
 		back, _ := safefile.Read(filepath.Join(admin, "gitdir"))
 		if err != nil || !tornLink(link, "gitdir: "+admin) && !tornLink(back, linkTo(path)) {
 			return "", "", nil // a run has put something else there, which is put back

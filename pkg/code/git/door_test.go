@@ -63,9 +63,9 @@ func TestNothingThatAHelperSaysIsBelieved(t *testing.T) {
 		want string // of the refusal
 	}{
 		"no pack":           {func(*run, Help) {}, "gives no pack"},
-		"a link for a pack": {func(x *run, h Help) { mustDo(x.t, os.Symlink("/etc/passwd", h.Folder+"/pack")) }, "not a regular file"},
-		"a pipe for a pack": {func(x *run, h Help) { mustDo(x.t, syscall.Mkfifo(h.Folder+"/pack", 0o600)) }, "not a regular file"},
-		"a folder":          {func(x *run, h Help) { mustDo(x.t, os.Mkdir(h.Folder+"/pack", 0o700)) }, "not a regular file"},
+		"a link for a pack": {func(x *run, h Help) { mustDo(x.t, os.Symlink("/etc/passwd", h.Folder+"/pack")) }, "it is a link, not a file"},
+		"a pipe for a pack": {func(x *run, h Help) { mustDo(x.t, syscall.Mkfifo(h.Folder+"/pack", 0o600)) }, "it is a named pipe, not a file"},
+		"a folder":          {func(x *run, h Help) { mustDo(x.t, os.Mkdir(h.Folder+"/pack", 0o700)) }, "it is a folder, not a file"},
 		"its own folder is a link": {func(x *run, h Help) {
 			mustDo(x.t, errors.Join(os.RemoveAll(h.Folder+"/git"), os.Symlink(x.t.TempDir(), h.Folder+"/git")))
 		}, "gives no pack"},

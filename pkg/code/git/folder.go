@@ -26,7 +26,8 @@ type FolderSpec struct {
 
 	Known    []string // commits that the work may be based on: its base, the integration branch; "" is skipped
 	Redirect bool     // the worktree's .git names the folder until Close; false: the folder is mounted
-	Remotes  bool     // it has the remotes, with their addresses
+	Remotes  bool     // it may push to the remotes
+	Logins   bool     // their addresses have the names and passwords with which the person logs in
 }
 
 // A Folder is the git folder of one run: a plain repository with its own branches, index, configuration and objects, which
@@ -260,7 +261,7 @@ func (s *session) fill(ctx context.Context, f *Folder, spec FolderSpec) error {
 	if spec.Task != "" { // those of the main checkout are at their place
 		alternates = append([]string{objects}, alternates...)
 	}
-	if err := s.layOut(ctx, f.Git, layout{admin: admin, worktree: worktree, remotes: spec.Remotes, head: head, packed: packed, borrowed: alternates}); err != nil {
+	if err := s.layOut(ctx, f.Git, layout{admin: admin, worktree: worktree, remotes: spec.Remotes, logins: spec.Logins, head: head, packed: packed, borrowed: alternates}); err != nil {
 		return err
 	}
 	f.Read = append([]string{objects}, s.alternatesOf(objects)...)
@@ -277,7 +278,8 @@ type layout struct {
 	admin    string // git's folder of the worktree, whose index is copied
 	index    string // copied instead of that index
 	worktree string // "": it has no worktree
-	remotes  bool   // it has the remotes, with their addresses
+	remotes  bool   // it may push to the remotes
+	logins   bool   // their addresses are the person's
 	person   bool   // it ignores the files that the person's git ignores everywhere
 	head     string
 	packed   string // content of packed-refs
@@ -291,7 +293,7 @@ func (r *runner) layOut(ctx context.Context, git string, l layout) error {
 			return err
 		}
 	}
-	config, err := r.folderConfig(ctx, l.admin, l.worktree, l.remotes)
+	config, err := r.folderConfig(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -473,7 +475,7 @@ func (r *Repo) Settle(ctx context.Context, task string, late bool) (taken Taken,
 }
 
 // folderSettings are the settings that the git folder of a run gets from the person's and the repository's configuration,
-// because honest work differs without them. All others are left out: addresses (except with FolderSpec.Remotes; else
+// because honest work differs without them. All others are left out: addresses to push to (except with FolderSpec.Remotes; else
 // noRemote), credentials, and settings that start programs, such as hooks, except the filters in Repo.Filters, which run with
 // the rights of the run.
 var folderSettings = []struct{ key, reason string }{
@@ -510,28 +512,25 @@ var folderSettings = []struct{ key, reason string }{
 	{"blame.ignorerevsfile", "whose line it is"},
 }
 
-// noRemote is in the place of a remote's address where a run has none: git quotes it when it fetches or pushes. Without any
-// remote models add one.
-const noRemote = "/dev/null/liza: runs neither fetch nor push; Liza pushes what is approved"
-
 // folderConfig is the configuration of a git folder of its own.
-func (r *runner) folderConfig(ctx context.Context, admin, worktree string, remotes bool) (string, error) {
-	o, err := r.configured(ctx, admin, r.place.CommonDir)
+func (r *runner) folderConfig(ctx context.Context, l layout) (string, error) {
+	o, err := r.configured(ctx, l.admin, r.place.CommonDir)
 	if err != nil {
 		return "", err
 	}
 	values := o.effective()
+	worktree := l.worktree
+	remotes := remotesOf(values, l.remotes, l.logins)
 	var keys []string
 	for key := range values {
 		name := driverName(key)
 		filter := strings.HasPrefix(key, "filter.") && slices.Contains(r.Filters, name) && values[key] != ""
-		remote := remotes && strings.HasPrefix(key, "remote.") && slices.ContainsFunc([]string{".url", ".pushurl", ".fetch"}, func(end string) bool { return strings.HasSuffix(key, end) })
-		if !remotes && strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".url") {
-			remote, values[key] = true, noRemote
-		}
-		if filter || remote || slices.ContainsFunc(folderSettings, func(s struct{ key, reason string }) bool { return s.key == key }) {
+		if filter || slices.ContainsFunc(folderSettings, func(s struct{ key, reason string }) bool { return s.key == key }) {
 			keys = append(keys, key)
 		}
+	}
+	for key, value := range remotes {
+		keys, values[key] = append(keys, key), value
 	}
 	for key := range values { // without their addresses
 		if name, ok := strings.CutSuffix(key, ".url"); ok && strings.HasPrefix(key, "submodule.") {

@@ -3,6 +3,7 @@ package git
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -332,22 +333,73 @@ func TestWhatARunLeavesElsewhereIsSavedInTheAttic(t *testing.T) {
 	}
 }
 
-// A run that reaches no remote sees that there is one, and why it cannot be used: without one models add it.
-func TestTheRemotesOfARunSayThatItReachesNone(t *testing.T) {
+// A run sees what the remotes are, without what a person logs in with, and that it does not push.
+func TestTheRemotesOfARunHaveNoPasswordAndAreNotPushedTo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.git("remote", "add", "origin", "https://token@example.com/x.git")
+	f.git("remote", "add", "origin", "https://ada:secret@127.0.0.1:1/x.git")
+	f.git("config", "remote.origin.pushurl", "https://secret@127.0.0.1:1/y.git")
 	x := f.run("task-1")
-	if got, want := x.in("remote", "-v"), "origin\t"+noRemote+" (fetch)\norigin\t"+noRemote+" (push)"; strings.TrimSpace(got) != want {
+	if got, want := x.in("remote", "-v"), "origin\thttps://127.0.0.1:1/x.git (fetch)\norigin\t"+noRemote+" (push)"; strings.TrimSpace(got) != want {
 		t.Errorf("git remote -v says %q, want %q", got, want)
 	}
-	for _, args := range [][]string{{"push", "origin", "HEAD"}, {"fetch", "origin"}} {
-		if out, err := x.command(x.dir, args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "runs neither fetch nor push; Liza pushes what is approved") {
-			t.Errorf("git %s: %v, %s", args[0], err, out)
+	if out, err := x.command(x.dir, "push", "origin", "HEAD").CombinedOutput(); err == nil || !strings.Contains(string(out), "runs neither fetch nor push; Liza pushes what is approved") {
+		t.Errorf("git push: %v, %s", err, out)
+	}
+	if config, err := os.ReadFile(filepath.Join(x.folder.Git, "config")); err != nil || strings.Contains(string(config), "secret") {
+		t.Errorf("the run has the password: %v\n%s", err, config)
+	}
+	values := map[string]string{"remote.o.url": "https://ada:secret@h/x", "remote.o.pushurl": "ssh://git:secret@h/x", "remote.o.fetch": "+refs/heads/*:refs/remotes/o/*"}
+	for _, c := range []struct {
+		push, logins bool
+		url, pushurl string
+	}{{false, false, "https://h/x", noRemote}, {true, false, "https://h/x", "ssh://git@h/x"}, {true, true, values["remote.o.url"], values["remote.o.pushurl"]}} {
+		got := remotesOf(values, c.push, c.logins)
+		if got["remote.o.url"] != c.url || got["remote.o.pushurl"] != c.pushurl || got["remote.o.fetch"] != values["remote.o.fetch"] {
+			t.Errorf("%+v: got %v", c, got)
 		}
 	}
-	if config, err := os.ReadFile(filepath.Join(x.folder.Git, "config")); err != nil || strings.Contains(string(config), "example.com") {
-		t.Errorf("the run has the address: %v\n%s", err, config)
+}
+
+func TestAnAddressIsToldWithoutALogin(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://ada:secret@h/x.git": "https://h/x.git", "https://token@h/x.git": "https://h/x.git", "https://h/x.git?private_token=t": "https://h/x.git", "https://h/x.git": "https://h/x.git",
+		"ssh://git:secret@h:22/x": "ssh://git@h:22/x", "git@h:x.git": "git@h:x.git", "/srv/git/x.git": "/srv/git/x.git", "../x": "../x", "ext::sh -c secret": noRemote, "https://h:port/%zz": noRemote,
+	} {
+		if got := openAddress(address); got != want {
+			t.Errorf("%s: got %s, want %s", address, got, want)
+		}
+	}
+}
+
+// A repository that a test makes has the person's name, and none of the project's remotes.
+func TestTheConfigurationOfAHomeFolderKnowsWhoCommitsAndTheRemotes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.git("remote", "add", "origin", "https://ada:secret@127.0.0.1:1/x.git")
+	f.git("config", "user.name", "Ada L.")
+	home, project, err := f.repo.HomeConfig(t.Context(), ".gitconfig.project")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := realTemp(t)
+	writeFile(t, filepath.Join(dir, ".gitconfig"), home)
+	writeFile(t, filepath.Join(dir, ".gitconfig.project"), project)
+	other := realTemp(t)
+	f.gitIn(other, "init", "-q")
+	ask := func(at, key string) string {
+		cmd := exec.CommandContext(t.Context(), "git", "-C", at, "config", "--get-all", key)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+		out, _ := cmd.Output()
+		return strings.TrimSpace(string(out))
+	}
+	if name, url := ask(other, "user.name"), ask(other, "remote.origin.url"); name != "Ada L." || url != "" {
+		t.Errorf("elsewhere: %q, %q", name, url)
+	}
+	f.git("remote", "remove", "origin") // as at closed, where the repository's own configuration is not there
+	if url := ask(f.dir, "remote.origin.url"); url != "https://127.0.0.1:1/x.git" {
+		t.Errorf("here: %q", url)
 	}
 }
 

@@ -134,7 +134,7 @@ var hostile = map[string]struct {
 	}, "HEAD cannot be read"},
 	"HEAD that is a pipe": {func(x *run) {
 		replaceWith(x, "HEAD", func(path string) error { return syscall.Mkfifo(path, 0o600) })
-	}, "not a regular file"},
+	}, "it is a named pipe, not a file"},
 	"HEAD without an end": {func(x *run) {
 		replaceWith(x, "HEAD", func(path string) error { return os.WriteFile(path, make([]byte, 1<<20), 0o600) })
 	}, "larger than"},
@@ -380,8 +380,9 @@ func TestOfACountlessNumberOfObjectsTheCommitsAloneAreTakenOver(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	writeFile(t, filepath.Join(dir, "first"), "x")
 	for n := range 2000 {
-		if err := syscall.Link(filepath.Join(x.folder.Git, "HEAD"), filepath.Join(dir, fmt.Sprintf("%038x", n))); err != nil {
+		if err := syscall.Link(filepath.Join(dir, "first"), filepath.Join(dir, fmt.Sprintf("%038x", n))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -33,9 +33,12 @@ type incoming struct {
 	sound bool // the objects are in the repository; only their history may be wrong
 }
 
+// noFetch keeps git in a partial clone from fetching what a run names. What the person's history lacks is fetched.
+const noFetch = "GIT_NO_LAZY_FETCH=1"
+
 // borrowed lets a git command see the quarantine besides the repository's objects.
 func (in *incoming) borrowed() []string {
-	return []string{mostMemory, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(in.dir)}
+	return []string{mostMemory, noFetch, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(in.dir)}
 }
 
 // An oddError is the reason why the objects of a run are refused.
@@ -182,7 +185,7 @@ func (in *incoming) unpack(ctx context.Context, pack *os.File) (string, error) {
 		args = []string{"unpack-objects", "-q", "--strict"}
 	}
 	_, err := r.run(ctx, call{dir: r.place.Root, in: pack, write: true, config: frugal, args: append(args, fmt.Sprintf("--max-input-size=%d", r.mostTaken())),
-		env: []string{mostMemory, "GIT_OBJECT_DIRECTORY=" + in.dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(r.place.CommonDir, "objects"))}})
+		env: []string{mostMemory, noFetch, "GIT_OBJECT_DIRECTORY=" + in.dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(filepath.Join(r.place.CommonDir, "objects"))}})
 	return unsoundBy(args[0], err)
 }
 
@@ -256,7 +259,7 @@ func (in *incoming) measured(ctx context.Context) (why string, err error) {
 func (in *incoming) names(ctx context.Context) (names []string, err error) {
 	packs, err := filepath.Glob(filepath.Join(in.dir, "pack", "*.idx"))
 	if err != nil || len(packs) > 0 {
-		out, err := in.repo.run(ctx, call{dir: in.repo.place.Root, env: []string{"GIT_OBJECT_DIRECTORY=" + in.dir}, args: []string{"cat-file", "--batch-check=%(objectname)", "--batch-all-objects", "--unordered", "--buffer"}})
+		out, err := in.repo.run(ctx, call{dir: in.repo.place.Root, env: []string{noFetch, "GIT_OBJECT_DIRECTORY=" + in.dir}, args: []string{"cat-file", "--batch-check=%(objectname)", "--batch-all-objects", "--unordered", "--buffer"}})
 		return strings.Fields(out), err
 	}
 	loose, err := filepath.Glob(filepath.Join(in.dir, "[0-9a-f][0-9a-f]", "*"))

@@ -138,12 +138,18 @@ func TestADirtySubmoduleIsNamedAsSuch(t *testing.T) {
 	}
 }
 
-func TestASubmoduleThatCannotBeFetchedIsAWarning(t *testing.T) {
+func TestASubmoduleIsCopiedAndElseFetched(t *testing.T) {
 	t.Parallel()
 	f := newSubmoduleFixture(t)
 	f.git("config", "-f", ".gitmodules", "submodule.lib.url", "/nonexistent")
 	f.git("config", "submodule.lib.url", "/nonexistent")
-	work := f.provide(Provide{ID: "task-1"})
+	if work := f.provide(Provide{ID: "task-1"}); len(work.Warnings) > 0 || readText(t, filepath.Join(work.Path, "lib/lib.txt")) != "lib\n" || f.gitIn(filepath.Join(work.Path, "lib"), "remote", "get-url", "origin") != "/nonexistent" {
+		t.Errorf("the repository has the submodule, and the warnings are %q", work.Warnings)
+	}
+	if err := os.RemoveAll(filepath.Join(f.dir, ".git/modules/lib")); err != nil {
+		t.Fatal(err)
+	}
+	work := f.provide(Provide{ID: "task-2"})
 	if len(work.Warnings) != 1 || !strings.Contains(work.Warnings[0], "submodules are not initialised") {
 		t.Errorf("the warnings are %q", work.Warnings)
 	}

@@ -10,8 +10,9 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"liza/pkg/base/safefile"
 )
 
 // refs calls each for the refs of a folder that have a file of their own.
@@ -69,27 +70,7 @@ func (p private) read(name string, most int64) (string, error) {
 }
 
 // open opens a file that is one, without waiting for anybody.
-func (p private) open(name string) (*os.File, error) {
-	info, err := p.root.Lstat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %w", name, errNoFile)
-	}
-	if err != nil {
-		return nil, err
-	}
-	file, err := p.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	now, err := file.Stat()
-	if err == nil && !os.SameFile(info, now) {
-		err = fmt.Errorf("%s was replaced", name)
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
-}
+func (p private) open(name string) (*os.File, error) { return safefile.OpenIn(p.root, name) }
 
 const (
 	mostOfRef    = 4096
@@ -141,8 +122,6 @@ func (p private) ref(name string) (string, error) {
 	}
 	return "", errors.New("it does not exist")
 }
-
-var errNoFile = errors.New("it is not a regular file")
 
 // The limits of a take-over: a run could fill the disk with the copy.
 const (

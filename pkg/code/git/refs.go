@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -27,7 +27,7 @@ type Head struct {
 // Head reads the HEAD of the main checkout, whatever folder the repository was opened from.
 func (r *references) Head(ctx context.Context) (Head, error) {
 	if repo, err := r.goGit(); err == nil {
-		if head, err := headOf(repo); err == nil {
+		if head, err := r.headIn(ctx, repo); err == nil {
 			return head, nil
 		}
 	}
@@ -55,21 +55,16 @@ func (r *references) headAt(ctx context.Context, checkout string) (head Head, er
 	return head, nil
 }
 
-func headOf(repo *gogit.Repository) (Head, error) {
+func (r *references) headIn(ctx context.Context, repo *gogit.Repository) (Head, error) {
 	ref, err := repo.Reference(plumbing.HEAD, false)
 	if err != nil {
 		return Head{}, err
 	}
-	var head Head
-	if ref.Type() == plumbing.SymbolicReference {
-		head.Branch = strings.TrimPrefix(ref.Target().String(), branches)
+	if ref.Type() != plumbing.SymbolicReference {
+		return Head{Commit: ref.Hash().String()}, nil
 	}
-	ref, err = repo.Reference(plumbing.HEAD, true)
-	if err != nil {
-		return Head{}, err
-	}
-	head.Commit = ref.Hash().String()
-	return head, nil
+	commit, err := r.refValue(ctx, ref.Target().String())
+	return Head{Branch: strings.TrimPrefix(ref.Target().String(), branches), Commit: commit}, err
 }
 
 // HasCommit reports whether HEAD or any ref names a commit.
@@ -166,6 +161,15 @@ func (r *references) refValue(ctx context.Context, name string) (string, error) 
 		if hash, ended := strings.CutSuffix(string(data), "\n"); err == nil && ended && isFullHash(hash) {
 			return hash, nil
 		}
+		if errors.Is(err, fs.ErrNotExist) && r.refsAreFiles() {
+			// After the file: what is packed meanwhile is in the one or in the other.
+			if packed, err := r.packedRefs(); err == nil {
+				if hash, there := packed[name]; there {
+					return hash, nil
+				}
+				return "", ErrNotFound
+			}
+		}
 	}
 	if repo, err := r.goGit(); err == nil {
 		ref, err := repo.Reference(plumbing.ReferenceName(name), true)
@@ -188,6 +192,50 @@ func (r *references) refValue(ctx context.Context, name string) (string, error) 
 	return hash, nil
 }
 
+// packed caches the content of the file packed-refs. Git replaces the file, so that another one has another inode.
+type packed struct {
+	mu   sync.Mutex
+	file string            // size, time and inode
+	refs map[string]string // object by name
+}
+
+// packedRefs returns the refs of the file packed-refs, which the caller must not change. A repository can have many thousands.
+func (r *references) packedRefs() (map[string]string, error) {
+	r.packed.mu.Lock()
+	defer r.packed.mu.Unlock()
+	path := filepath.Join(r.place.CommonDir, "packed-refs")
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	file := fmt.Sprint(info.Size(), info.ModTime().UnixNano(), inode(info))
+	if r.packed.refs != nil && r.packed.file == file {
+		return r.packed.refs, nil
+	}
+	text, err := safefile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "^") { // the form of the file; the target of a tag
+			continue
+		}
+		object, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !isFullHash(object) {
+			return nil, errors.ErrUnsupported
+		}
+		refs[name] = object
+	}
+	if now, err := os.Stat(path); err == nil && fmt.Sprint(now.Size(), now.ModTime().UnixNano(), inode(now)) == file {
+		r.packed.file, r.packed.refs = file, refs
+	}
+	return refs, nil
+}
+
 // refsAreFiles reports whether go-git can see all refs: a repository of another format has a file in the place of the folder.
 func (r *references) refsAreFiles() bool {
 	info, err := os.Lstat(filepath.Join(r.place.CommonDir, "refs", "heads"))
@@ -203,9 +251,10 @@ func (r *references) tip(ctx context.Context, branch string) (string, error) {
 	return hash, err
 }
 
-var fullHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
-
-func isFullHash(rev string) bool { return fullHash().MatchString(rev) }
+// isFullHash reports whether a text is the whole name of an object.
+func isFullHash(rev string) bool {
+	return (len(rev) == 40 || len(rev) == 64) && strings.Trim(rev, "0123456789abcdef") == ""
+}
 
 // plainRevs returns an error for texts that git would not take for names.
 func plainRevs(revs ...string) error {

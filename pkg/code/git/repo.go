@@ -27,6 +27,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,6 +107,7 @@ type objects struct {
 type references struct {
 	objects
 	synced synced
+	packed packed
 }
 
 // Root returns the path of the main checkout.
@@ -197,7 +199,8 @@ func Open(ctx context.Context, dir string, env ...string) (*Repo, error) {
 	place, err := Locate(dir)
 	out := ""
 	if err == nil {
-		out, err = r.read(ctx, place.CommonDir, "rev-parse", "--is-bare-repository")
+		// From the checkout: in the git folder itself safe.bareRepository=explicit refuses.
+		out, err = r.read(ctx, place.Checkout, "rev-parse", "--is-bare-repository")
 	}
 	if old := <-version; old != nil {
 		return nil, old
@@ -304,8 +307,9 @@ func gitDirAt(folder string) (string, error) {
 	case err == nil && info.IsDir() && isGitDir(entry):
 		return filepath.EvalSymlinks(entry)
 	case err == nil && info.Mode().IsRegular():
-		target, err := readGitFile(entry)
-		if err == nil && !isGitDir(target) {
+		text, err := safefile.Read(entry)
+		target, invalid := namedGit(entry, text)
+		if err = cmp.Or(err, invalid); err == nil && !isGitDir(target) {
 			err = fmt.Errorf("it names %s, which is not a git dir", target)
 		}
 		if err != nil {
@@ -329,12 +333,17 @@ func isGitDir(dir string) bool {
 	return exists("commondir") || exists("objects") && exists("refs")
 }
 
-// readGitFile reads the path in a .git file ("gitdir: PATH"), made absolute.
+// readGitFile reads the path in the .git file of a worktree ("gitdir: PATH"), made absolute.
 func readGitFile(path string) (string, error) {
-	data, err := safefile.Read(path)
+	data, err := safefile.ReadWithin(filepath.Dir(path), filepath.Base(path), mostOfRef)
 	if err != nil {
 		return "", err
 	}
+	return namedGit(path, data)
+}
+
+// namedGit is the path that the content of a .git file names.
+func namedGit(path string, data []byte) (string, error) {
 	target, found := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: ")
 	if !found {
 		return "", errors.New("it does not begin with \"gitdir: \"")
@@ -362,6 +371,9 @@ func placeOf(folder, gitDir string) (Place, error) {
 		return Place{}, fmt.Errorf("cannot open %s: %v: %w", folder, err, ErrNoRepository)
 	}
 	core := readCore(common)
+	if core.bare && gitDir != common {
+		return Place{}, fmt.Errorf("cannot use %s, a worktree of the bare repository %s: %w", folder, common, ErrBare)
+	}
 	if core.bare {
 		return Place{}, fmt.Errorf("cannot use %s: %w", common, ErrBare)
 	}

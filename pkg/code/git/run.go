@@ -112,7 +112,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 // ownEnv keeps git from finding a repository above its folder: a folder without its .git must be an error, never a command in
 // the checkout above it.
 func (r *runner) ownEnv(c call) []string {
-	env := []string{"GIT_GRAFT_FILE=" + os.DevNull + "/none", "GIT_NO_LAZY_FETCH=1"} // nobody's parents but those of the commits
+	env := []string{"GIT_GRAFT_FILE=" + os.DevNull + "/none"} // nobody's parents but those of the commits
 	if c.dir != "" {
 		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir), "PWD="+c.dir)
 	}
@@ -169,7 +169,20 @@ func (r *runner) run(ctx context.Context, c call) (string, error) {
 		return "", err
 	}
 	// Never appended to o.env, which all commands of the repository have: they run beside each other, in several worktrees.
-	return r.start(ctx, c, o.options, slices.Concat(o.env, gitFolders(gitDir, common, c.dir)))
+	out, err := r.start(ctx, c, o.options, slices.Concat(o.env, gitFolders(gitDir, common, c.dir)))
+	return out, r.nameCut(err)
+}
+
+// cutOff are git's words for commits that it does not find.
+var cutOff = []string{"unrelated histories", "bad object", "bad revision", "could not read", "unable to read", "not a valid commit"}
+
+// nameCut adds to the error of a command that lacks commits that the history of this clone is cut off.
+func (r *runner) nameCut(err error) error {
+	failed, ok := errors.AsType[*Error](err)
+	if ok && r.shallow() && slices.ContainsFunc(cutOff, func(words string) bool { return strings.Contains(strings.ToLower(failed.Stderr), words) }) {
+		failed.Stderr = strings.TrimRight(failed.Stderr, "\n") + "\nfatal: the history of this clone is cut off; git fetch --unshallow brings the rest\n"
+	}
+	return err
 }
 
 // read runs a git command that changes nothing and returns its output.

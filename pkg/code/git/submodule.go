@@ -110,9 +110,12 @@ func (r *references) updateSubmodules(ctx context.Context, path string) (warning
 	}
 	for _, line := range fields(out) {
 		key, at, _ := strings.Cut(line, "\n")
-		if name := strings.TrimSuffix(key, ".path"); addresses[name+".url"] != "" {
+		name := strings.TrimSuffix(key, ".path")
+		switch address := addresses[name+".url"]; {
+		case address != "" && r.copySubmodule(ctx, path, name, at, address):
+		case address != "":
 			update.args = append(update.args, at)
-		} else {
+		default:
 			warnings = append(warnings, fmt.Sprintf("the submodule %s is not initialised: it is new, and a person decides where code comes from; next: git submodule init, once it is on the integration branch", showPath(at)))
 		}
 	}
@@ -123,6 +126,29 @@ func (r *references) updateSubmodules(ctx context.Context, path string) (warning
 		return append(warnings, fmt.Sprintf("submodules are not initialised: %v", failed)), nil
 	}
 	return warnings, err
+}
+
+// copySubmodule makes a submodule of a worktree from the git folder that the repository has of it, if the commit is there: neither a network nor
+// a login is needed. What comes of it names the same address as any other.
+func (r *references) copySubmodule(ctx context.Context, path, key, at, address string) bool {
+	name := strings.TrimPrefix(key, "submodule.")
+	local := filepath.Join(r.place.CommonDir, "modules", name)
+	if !filepath.IsLocal(name) || strings.Contains(name, "=") || !isGitDir(local) {
+		return false
+	}
+	entry, err := r.read(ctx, path, "ls-tree", "HEAD", "--", at)
+	fields := strings.Fields(entry)
+	if err != nil || len(fields) < 3 {
+		return false
+	}
+	if _, err := r.read(ctx, "", "--git-dir="+local, "cat-file", "-e", fields[2]+"^{commit}"); err != nil {
+		return false
+	}
+	_, err = r.run(ctx, call{dir: path, write: true, env: []string{"GIT_LITERAL_PATHSPECS=1", "GIT_ALLOW_PROTOCOL=file"}, config: []string{"-c", key + ".url=" + local}, args: []string{"submodule", "--quiet", "update", "--", at}})
+	if err == nil {
+		_, err = r.read(ctx, path, "config", "--file", filepath.Join(r.adminDir(path), "modules", name, "config"), "remote.origin.url", address)
+	}
+	return err == nil
 }
 
 // showPath is a path as people and agents may read it: control characters never reach a terminal or split a line.

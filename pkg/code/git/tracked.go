@@ -270,6 +270,17 @@ func howNotCommitted(line string) string {
 	return Modified
 }
 
+// Staged returns the content of a file in the index of the main checkout. tracked is false if it has none, as in a conflict.
+func (r *references) Staged(ctx context.Context, path string) (text []byte, tracked bool, err error) {
+	list, err := r.read(ctx, r.Root(), "ls-files", "-z", "--stage", "--", ":(top,literal)"+path)
+	head, _, _ := strings.Cut(list, "\t")
+	if f := strings.Fields(head); err != nil || len(f) != 3 || f[2] != "0" {
+		return nil, false, err
+	}
+	out, err := r.read(ctx, r.Root(), "cat-file", "blob", strings.Fields(head)[1])
+	return []byte(out), true, err
+}
+
 // SameIn reports whether a commit has the file path, and whether it is the same as in the commit other.
 func (r *objects) SameIn(ctx context.Context, commit, other, path string) (has, same bool, err error) {
 	var objects [2]string
@@ -345,23 +356,24 @@ func (r *references) refFiles(folders []string) (map[string]string, error) {
 		}
 	}
 	// After the files: what is packed meanwhile is in the one or in the other.
-	packed, err := safefile.Read(filepath.Join(r.place.CommonDir, "packed-refs"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	packed, err := r.packedRefs()
+	if err != nil {
 		return nil, err
-	}
-	for line := range strings.Lines(string(packed)) {
-		object, name, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if ok && slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(name, folder) }) && all[name] == "" {
-			all[name] = object
-		}
 	}
 	for name, object := range all {
 		if target, symbolic := strings.CutPrefix(object, "ref: "); symbolic {
-			object = all[target] // a name of something elsewhere, or of nothing: git decides
+			if object = all[target]; object == "" {
+				object = packed[target] // a name of something elsewhere, or of nothing: git decides
+			}
 			all[name] = object
 		}
 		if !isFullHash(object) {
 			return nil, errors.ErrUnsupported
+		}
+	}
+	for name, object := range packed {
+		if _, loose := all[name]; !loose && slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(name, folder) }) {
+			all[name] = object
 		}
 	}
 	return all, nil

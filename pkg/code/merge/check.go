@@ -114,7 +114,7 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 	if info, err := os.Stat(filepath.Join(path, Script)); len(checks) == 0 && err == nil && info.Mode()&0o111 != 0 {
 		checks = []string{"./" + Script}
 	}
-	j.excused, j.unverified = nil, nil
+	j.excused, j.unverified, j.unran, j.passed = nil, nil, nil, nil
 	var waits error
 	end := time.Now().Add(limit)
 	setup := j.Setup
@@ -139,6 +139,18 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		}
 		r := c.RunIn(ctx, j.Enclose)
 		end = end.Add(r.Waited)
+		if why, err := j.prevented(ctx, candidate, shell, log, i < len(setup), r); err != nil {
+			return "", nil, err
+		} else if why != "" {
+			if err := j.Unable(ctx, shell, why); err != nil {
+				return "", nil, err
+			}
+			j.unran = append(j.unran, shell)
+			if i < len(setup) { // a person said that work is merged all the same
+				return "", expected, nil
+			}
+			continue
+		}
 		excused, broken := j.onBase(ctx, i < len(setup), candidate, shell, log, r)
 		if excused {
 			if j.Unverified != nil {
@@ -154,8 +166,47 @@ func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed s
 		case r.ExitCode != 0:
 			return exitOf(shell, r) + broken + r.Unreached(), expected, nil
 		}
+		if i >= len(setup) {
+			j.passed = append(j.passed, shell)
+		}
 	}
 	return "", expected, waits
+}
+
+// prevented returns why a command could not run on the candidate, and cannot run on the branch without the work either; "" if it
+// ran, or the work is the cause. A person is asked about it, no coder.
+func (j *job) prevented(ctx context.Context, candidate, shell, log string, setup bool, r review.Ran) (string, error) {
+	output := review.OutputOf(log, shell)
+	why := r.Unable(output)
+	asked := j.state.CheckQuestion(blackboard.QuestionUnable, shell) != nil
+	switch {
+	case j.Unable == nil || ctx.Err() != nil:
+		return "", nil
+	case why == "" && asked:
+		return "", j.Unable(ctx, shell, "")
+	case why == "" && !(setup && r.Failed()):
+		return "", nil
+	}
+	base, command := cmp.Or(j.base, j.old), shell
+	if setup {
+		command = ""
+	}
+	end, err := j.BaseNow(ctx, base, command, j.state.Secrets)
+	if err != nil {
+		return "", err
+	}
+	changes, err := j.Repo.ChangedFiles(ctx, base, candidate)
+	if err != nil {
+		return "", err
+	}
+	return end.Prevented(r, command, output, pathsOf(changes)), nil
+}
+
+func pathsOf(changes []git.Change) (paths []string) {
+	for _, c := range changes {
+		paths = append(paths, c.Path)
+	}
+	return paths
 }
 
 func exitOf(shell string, r review.Ran) string {
@@ -182,12 +233,8 @@ func (j *job) onBase(ctx context.Context, setup bool, candidate, shell, log stri
 	if err != nil {
 		return false, ""
 	}
-	var files []string
-	for _, c := range changes {
-		files = append(files, c.Path)
-	}
 	output := review.OutputOf(log, shell)
-	red, isNew := end.NewFailures(r, shell, output, files)
+	red, isNew := end.NewFailures(r, shell, output, pathsOf(changes))
 	switch {
 	case len(isNew) > 0:
 		return false, "; it breaks " + review.Names(isNew)

@@ -44,6 +44,11 @@ type Merger struct {
 	Base   func(ctx context.Context, commit, command string, secrets []string) (review.End, error)
 	Passed func(ctx context.Context, commit, command string)
 
+	// BaseNow is Base here and now, whatever is known of the commit, for a command that could not run; "" is the setup alone. Unable
+	// refuses to merge because a command cannot run, for the reason why, with the work and without it; without why it has run. Both may be nil.
+	BaseNow func(ctx context.Context, commit, command string, secrets []string) (review.End, error)
+	Unable  func(ctx context.Context, command, why string) error
+
 	// Unverified refuses to merge a candidate that a check does not verify, because it fails in the same way without the
 	// work; Waits does so before the checks of a candidate run again. Both may be nil.
 	Unverified func(ctx context.Context, candidate, command, log string, exit int) error
@@ -109,6 +114,11 @@ type FailedError struct{ Result Result }
 func (e *FailedError) Error() string {
 	return fmt.Sprintf("cannot merge %s: %s", e.Result.Task, e.Result.detail())
 }
+
+// RedError is returned by Reviewed for a check of the review that could not run then, and fails now.
+type RedError struct{ Check, Log string }
+
+func (e *RedError) Error() string { return "cannot merge: the check of the review fails: " + e.Check }
 
 // detail is the cause with the files of a conflict, or the log of a check.
 func (r Result) detail() string {
@@ -270,6 +280,8 @@ type job struct {
 
 	excused    []string // checks that failed, and fail without the work in the same way
 	unverified []string // their commands
+	unran      []string // commands that could not run, with the work and without it; a person said that it is merged all the same
+	passed     []string // commands that passed
 	reviewed   []string // those of the review, if the merge has no checks
 }
 
@@ -379,7 +391,7 @@ func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 		return j.result, err
 	}
 	j.at("M9")
-	j.result.Unverified = j.unverified
+	j.result.Unverified = j.notVerified()
 	j.result.Status, j.result.MergeCommit, j.result.Drift = blackboard.Merged, commit, j.drift
 	if err := j.remove(ctx, j.task, j.branch, true); err != nil {
 		j.warn("cannot remove the worktree of %s: %v", j.task.ID, err)

@@ -85,7 +85,7 @@ func (v *mover) merged(ctx context.Context, theirs string, forward bool) (string
 			return theirs, err
 		}
 	}
-	candidate, err := v.candidate(ctx, theirs, v.message())
+	candidate, err := v.candidate(ctx, theirs, v.message()+v.announced())
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
 		err = &MoveError{What: v.title, Reason: "conflict", Files: conflict.Files}
 	}
@@ -104,8 +104,8 @@ func (v *mover) move(ctx context.Context, candidate string) (moved string, err e
 	} else if failed != "" {
 		return "", &MoveError{What: v.title, Reason: "checks", Check: failed, Log: log}
 	}
-	if len(v.unverified) > 0 && candidate != v.intent.Base { // a commit of the base branch stays what it is
-		if candidate, err = v.remade(ctx, candidate, v.message()+Unverified+"\n"); err != nil {
+	if candidate != v.intent.Base && v.checkedText() != v.announced() { // a commit of the base branch stays what it is
+		if candidate, err = v.remade(ctx, candidate, v.message()+v.checkedText()); err != nil {
 			return "", err
 		}
 	}

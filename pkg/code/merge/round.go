@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
@@ -67,7 +70,11 @@ func (m *Merger) begun(ctx context.Context, id string) (*job, *transition.MergeF
 	if asked, err := j.askAgain(ctx); err != nil || asked {
 		return j, nil, err
 	}
-	if err := j.lookAtReview(ctx); err != nil {
+	err = j.lookAtReview(ctx)
+	if red, is := errors.AsType[*RedError](err); is {
+		_, err = j.fail(ctx, Result{Reason: "checks", Check: red.Check, Log: red.Log})
+	}
+	if err != nil {
 		return j, nil, err
 	}
 	j.countDrift(ctx, j.old)
@@ -235,9 +242,12 @@ func (j *job) countDrift(ctx context.Context, old string) {
 
 // merge is M3 to M9.
 func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error) {
-	candidate, err := j.candidate(ctx, j.task.ReviewCommit, j.message())
+	candidate, err := j.candidate(ctx, j.task.ReviewCommit, j.message()+j.announced())
 	if conflict, ok := errors.AsType[*git.ConflictError](err); ok {
 		return j.fail(ctx, Result{Reason: "conflict", Files: conflict.Files})
+	}
+	if raw, ok := errors.AsType[*git.UnfilteredError](err); ok {
+		return j.fail(ctx, Result{Reason: "unfiltered", Check: raw.Error()})
 	}
 	if err != nil {
 		return j.result, err
@@ -259,8 +269,8 @@ func (j *job) merge(ctx context.Context, f transition.MergeFacts) (Result, error
 	return j.move(ctx, candidate, f)
 }
 
-// candidate makes the commit that merges theirs into the branch (M2, M3); a conflict is a
-// *git.ConflictError.
+// candidate makes the commit that merges theirs into the branch (M2, M3); a conflict is a *git.ConflictError. A file that its
+// filter would have changed is not merged.
 func (j *job) candidate(ctx context.Context, theirs, message string) (string, error) {
 	j.at("M2")
 	tree, err := j.Repo.MergeTree(ctx, j.old, theirs)
@@ -268,15 +278,51 @@ func (j *job) candidate(ctx context.Context, theirs, message string) (string, er
 		return "", err
 	}
 	j.at("M3")
-	return j.Repo.CommitMerge(ctx, tree, []string{j.old, theirs}, message)
+	candidate, err := j.Repo.CommitMerge(ctx, tree, []string{j.old, theirs}, message)
+	if err == nil && j.task != nil {
+		err = j.Repo.Unfiltered(ctx, j.old, candidate)
+	}
+	if off, ok := errors.AsType[*git.UnfilteredError](err); ok && off.Off {
+		err = &transition.Refusal{Exit: transition.ExitRefused, Next: off.Next(), Message: fmt.Sprintf("task %s is not merged: %v", j.task.ID, off)}
+	}
+	return candidate, err
 }
 
-// marked is the candidate, or the same one with a message that says which checks have not verified it.
+// marked is the candidate, whose message says that its checks have passed, or the same one with what they gave instead.
 func (j *job) marked(ctx context.Context, candidate string) (string, error) {
-	if len(j.unverified) == 0 {
+	if j.checkedText() == j.announced() {
 		return candidate, nil
 	}
-	return j.remade(ctx, candidate, j.message()+Unverified+"\n")
+	return j.remade(ctx, candidate, j.message()+j.checkedText())
+}
+
+// announced are the trailers of a candidate whose checks will all pass.
+func (j *job) announced() string {
+	all := job{passed: slices.Concat(j.Checks, j.Hooks)}
+	return all.checkedText()
+}
+
+// checkedText are the trailers that say what has been checked, and what not.
+func (j *job) checkedText() (text string) {
+	if len(j.passed) > 0 {
+		text += Verified + prose.OneLine(strings.Join(j.passed, "; "), 500) + "\n"
+	}
+	if len(j.unverified) > 0 {
+		text += Unverified + "\n"
+	}
+	if len(j.unran) > 0 {
+		text += Unran + prose.OneLine(strings.Join(j.unran, "; "), 500) + "\n"
+	}
+	return text
+}
+
+// notVerified are the commands that verify nothing of the work.
+func (j *job) notVerified() []string {
+	list := slices.Clone(j.unverified)
+	for _, shell := range j.unran {
+		list = append(list, shell+" (could not run)")
+	}
+	return list
 }
 
 // remade is a commit with the tree of the candidate, on the head of the branch, in the candidate's place.
@@ -295,8 +341,12 @@ func (j *job) remade(ctx context.Context, candidate, message string) (string, er
 	return candidate, j.setCandidate(ctx, candidate)
 }
 
-// Unverified is the trailer of a merge that no check verified.
-const Unverified = "Liza-Checks: red before and after, not verified"
+// The trailers of a merge: what passed, that checks were red before and after, and what could not run.
+const (
+	Verified   = "Liza-Checks: passed: "
+	Unverified = "Liza-Checks: red before and after, not verified"
+	Unran      = "Liza-Checks: could not run, not verified: "
+)
 
 // try runs the checks on the candidate (M4, M5).
 func (j *job) try(ctx context.Context, candidate string) (failed, log string, err error) {
@@ -325,7 +375,7 @@ func (j *job) try(ctx context.Context, candidate string) (failed, log string, er
 
 // move announces the candidate and lets the branch move to it (M7 to M9).
 func (j *job) move(ctx context.Context, candidate string, f transition.MergeFacts) (Result, error) {
-	f.Candidate, f.Old, f.Unverified = candidate, j.old, j.unverified
+	f.Candidate, f.Old, f.Unverified = candidate, j.old, j.notVerified()
 	in := j.input(f)
 	err := j.update(ctx, "merge", func(s *blackboard.State, a transition.Actor) error {
 		if j.Remote != "" && s.Tip() != j.state.Tip() { // another host merged meanwhile

@@ -80,7 +80,7 @@ func (m *Merger) syncOnce(ctx context.Context, from, base string, dry bool) (Syn
 	if out.Commit, err = v.move(ctx, out.Commit); err != nil {
 		return out, err
 	}
-	out.Status, out.Unverified = SyncDone, v.unverified
+	out.Status, out.Unverified = SyncDone, v.notVerified()
 	return out, nil
 }
 
@@ -127,6 +127,6 @@ func (m *Merger) againOnce(ctx context.Context, id string) (Result, error) {
 		return r, err
 	}
 	r.MergeCommit, err = v.move(ctx, r.MergeCommit)
-	r.Unverified = v.unverified
+	r.Unverified = v.notVerified()
 	return r, err
 }

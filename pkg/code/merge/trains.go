@@ -45,6 +45,8 @@ type checked struct {
 	failed, log  string
 	excused      []string
 	unverified   []string
+	unran        []string
+	passed       []string
 	err          error
 }
 
@@ -302,7 +304,7 @@ func (y *journey) build(ctx context.Context, a attempt) (*sight, error) {
 	if a.dry {
 		return &sight{ran: 1, passed: true}, y.Repo.TryMerge(ctx, j.old, j.task.ReviewCommit)
 	}
-	commit, err := j.candidate(ctx, j.task.ReviewCommit, j.message())
+	commit, err := j.candidate(ctx, j.task.ReviewCommit, j.message()+j.announced())
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +339,7 @@ func (y *journey) check(ctx context.Context, a attempt, s *sight) error {
 	go func() {
 		e := checked{task: j.name, commit: commit}
 		e.failed, e.log, e.err = j.checked(ctx, commit)
-		e.excused, e.unverified = j.excused, j.unverified
+		e.excused, e.unverified, e.unran, e.passed = j.excused, j.unverified, j.unran, j.passed
 		y.ended <- e
 	}()
 	return nil
@@ -364,7 +366,7 @@ func (y *journey) end(ctx context.Context, e checked) {
 		if err := y.noteFlaky(ctx, y.jobs[e.task].task, before.failed, before.log, e.log); err != nil {
 			y.warn("cannot record that the checks of %s are flaky: %v", e.task, err)
 		}
-	case c.sight.passed && len(e.excused) == 0 && y.Remember != nil:
+	case c.sight.passed && len(e.excused)+len(e.unran) == 0 && y.Remember != nil:
 		y.Remember(ctx, e.commit)
 	}
 }
@@ -386,11 +388,13 @@ func (y *journey) land(ctx context.Context, d decision) (goOn bool, err error) {
 	if err := j.setCandidate(ctx, commit); err != nil {
 		return false, err
 	}
-	if j.unverified = slices.Concat(y.ends[y.seen[a.name()]].unverified, j.reviewed); len(j.unverified) > 0 {
-		y.remade = true
-		commit, err = j.marked(ctx, commit)
-	} else if y.remade { // the tree is the one that was checked
-		commit, err = j.remade(ctx, commit, j.message())
+	e, ran := y.ends[y.seen[a.name()]]
+	if j.passed = e.passed; !ran { // they passed before on this tree
+		j.passed = slices.Concat(j.Checks, j.Hooks)
+	}
+	j.unverified, j.unran = slices.Concat(e.unverified, j.reviewed), e.unran
+	if y.remade = y.remade || j.checkedText() != j.announced(); y.remade { // the tree is the one that was checked
+		commit, err = j.remade(ctx, commit, j.message()+j.checkedText())
 	}
 	if err != nil {
 		return false, err

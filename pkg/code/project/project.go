@@ -78,7 +78,7 @@ func At(dir string) (*Project, error) {
 	place, err := git.Locate(dir)
 	switch {
 	case errors.Is(err, ErrBare):
-		return nil, &Error{Message: err.Error(), Next: "git clone " + dir, Reason: ErrBare}
+		return nil, &Error{Message: err.Error(), Next: "git clone " + git.ShellWord(dir) + " FOLDER", Reason: ErrBare}
 	case errors.Is(err, ErrNoRepository):
 		return nil, &Error{Message: err.Error(), Next: "git init", Reason: ErrNoRepository}
 	case err != nil:

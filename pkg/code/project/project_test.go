@@ -105,6 +105,8 @@ func TestEachReasonWhyThereIsNoProjectHasItsSentence(t *testing.T) {
 	write(t, filepath.Join(cloned, ".liza/config.yaml"), "version: 1\n")
 	write(t, filepath.Join(cloned, ".liza/.gitignore"), Ignore)
 	gitIn(t, base, "init", "-q", "--bare", "bare.git")
+	gitIn(t, base, "clone", "-q", "--bare", repository(t, filepath.Join(base, "source")), "beside/.bare")
+	gitIn(t, filepath.Join(base, "beside/.bare"), "worktree", "add", "-q", "-b", "work", "../main", "HEAD")
 	write(t, filepath.Join(base, "folder/file"), "")
 	dangling := repository(t, filepath.Join(base, "dangling"))
 	if err := os.Symlink(filepath.Join(base, "nowhere"), filepath.Join(dangling, ".liza")); err != nil {
@@ -120,6 +122,7 @@ func TestEachReasonWhyThereIsNoProjectHasItsSentence(t *testing.T) {
 		{"plain", "Liza is not initialised in ", "liza init GOAL", ErrNotInitialised},
 		{"cloned", "Liza is not initialised in ", "liza init GOAL", ErrNotInitialised},
 		{"bare.git", "a bare repository has no checkout", "git clone ", ErrBare},
+		{"beside/main", "a worktree of the bare repository ", "git clone ", ErrBare},
 		{"dangling", "it is a link to a folder that is not there", "ls -ld ", nil},
 		{"a-file", "it is not a folder", "ls -ld ", nil},
 		{"missing", "no such file or directory", "cd PROJECT", nil},

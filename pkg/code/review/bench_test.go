@@ -103,6 +103,24 @@ func work() *review.Submission {
 	return submission(change("M", "a.go", []string{"x"}, []string{"y"}), change("M", "a_test.go", []string{"x"}, []string{"y"}))
 }
 
+// A command of a list has what those before it in the list have built, which are run once in the worktree.
+func TestACheckHasWhatTheCommandsBeforeItHaveBuilt(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{"the first is a check, too": "one", "it is none": ""} {
+		p := newPlace(t, nil, "one", "two")
+		b, s := p.bench(), work()
+		b.Program = func(command string) []string {
+			return map[string][]string{"one": {"one"}, "two": {"one", "two"}}[command]
+		}
+		s.Settings.Checks[review.Lint] = review.Setting{Enabled: first != "", Severity: review.Error, Command: first}
+		s.Settings.Checks[review.Tests] = review.Setting{Enabled: true, Severity: review.Error, Command: "two"}
+		got := p.run(s, b)
+		if calls := strings.Join(p.calls(), " "); calls != "one two" || got[review.Tests].Check.Status != review.Passed {
+			t.Errorf("%s: the commands were %s, the check is %+v", name, calls, got[review.Tests].Check)
+		}
+	}
+}
+
 // N-19: the commands of each line of the table, run with tools of that name; the same
 // commit is not run twice.
 func TestTheCommandsOfEachKindOfProject(t *testing.T) {
@@ -186,8 +204,8 @@ func TestTheCommandsJudge(t *testing.T) {
 		"disabled":                   {goProject, []string{"go"}, 1, "", with(review.Build, review.Setting{Severity: review.Error}), review.Build, "", ""},
 		"another severity":           {goProject, []string{"go"}, 1, "", with(review.Build, review.Setting{Enabled: true, Severity: review.Info}), review.Build, review.Failed, `info build_passes :0 "go build ./..." ended with exit code 1`},
 		"documents only":             {goProject, []string{"go"}, 1, "", func(s *review.Submission) { s.Changes = []review.Changed{added("README.md", "x")} }, review.Tests, review.ExemptStatus, ""},
-		"a missing tool":             {goProject, nil, 0, "", nil, review.Tests, review.Skipped, ""},
-		"exit code 127":              {goProject, []string{"go"}, 127, "", nil, review.Tests, review.Skipped, ""},
+		"a missing tool":             {goProject, nil, 0, "", nil, review.Tests, review.CannotRun, `warning tests_pass :0 "go test ./..." could not run: tool not found: go; it verifies nothing of this change`},
+		"exit code 127":              {goProject, []string{"go"}, 127, "", nil, review.Tests, review.CannotRun, `warning tests_pass :0 "go test ./..." could not run: a program is not found (exit code 127: without a word); it verifies nothing of this change`},
 		"no command":                 {map[string]string{"a.txt": ""}, []string{"go"}, 1, "", nil, review.Tests, review.Skipped, ""},
 		"a command of the project":   {goProject, []string{"go"}, 1, "", with(review.Build, review.Setting{Enabled: true, Severity: review.Error, Command: "cd . && exit 0"}), review.Build, review.Passed, ""},
 		"it fails":                   {goProject, []string{"go"}, 0, "", with(review.Lint, review.Setting{Enabled: true, Severity: review.Warning, Command: "exit 3"}), review.Lint, review.Failed, `warning lint_passes :0 "exit 3" ended with exit code 3`},
@@ -214,24 +232,33 @@ func TestTheCommandsJudge(t *testing.T) {
 	}
 }
 
-// Work that takes the tool of a check away does not skip the check.
+// Work that takes the tool of a check away has failed; a tool that is not there without it either is told, and the work has not failed.
 func TestAToolThatTheWorkTakesAway(t *testing.T) {
 	t.Parallel()
+	const missing = `"go test ./..." could not run: a program is not found (exit code 127: sh: gotool: not found)`
 	for name, x := range map[string]struct {
-		base review.End
-		want blackboard.CheckStatus
+		now    *review.End
+		status blackboard.CheckStatus
+		want   string
 	}{
-		"it passes without the work":     {review.End{Log: "base.log"}, review.Failed},
-		"it is not there either":         {review.End{Log: "base.log", ExitCode: 127}, review.Skipped},
-		"nothing is known of the base":   {review.End{}, review.Skipped},
-		"the base could not be prepared": {review.End{Log: "base.log", Setup: "npm ci"}, review.Skipped},
+		"it passes without the work":     {&review.End{Log: "base.log"}, review.Failed, `"go test ./..." ended with exit code 127: sh: gotool: not found`},
+		"it is not there either":         {&review.End{Log: "base.log", ExitCode: 127, Unable: "a program is not found"}, review.CannotRun, `"go test ./..." could not run: a program is not found`},
+		"there is no base":               {nil, review.CannotRun, missing},
+		"the base could not be prepared": {&review.End{Log: "base.log", Setup: "npm ci"}, review.CannotRun, `"go test ./..." could not run: worktree.setup fails: "npm ci"`},
 	} {
 		p := newPlace(t, map[string]string{"go.mod": ""}, "go")
 		p.fails("go", 127, "sh: gotool: not found\n")
 		b := p.bench()
-		b.Base = func(context.Context, string, string) (review.End, error) { return x.base, nil }
-		if got := p.run(work(), b)[review.Tests].Check; got.Status != x.want || x.want == review.Failed && got.Message != `"go test ./..." ended with exit code 127, and passes without the work: sh: gotool: not found` {
-			t.Errorf("%s: %+v, want %s", name, got, x.want)
+		b.Base = func(context.Context, string, string) (review.End, error) { return review.End{Log: "known.log"}, nil } // it was green once
+		if x.now != nil {
+			b.Now = func(context.Context, string, string) (review.End, error) { return *x.now, nil }
+		}
+		got := p.run(work(), b)[review.Tests]
+		if got.Check.Status != x.status || got.Check.Message != x.want || len(got.Findings) != 1 {
+			t.Errorf("%s: %+v with %d findings, want %s %q and one finding", name, got.Check, len(got.Findings), x.status, x.want)
+		}
+		if x.status == review.CannotRun && (got.Findings[0].Severity != review.Warning || got.Findings[0].Message != x.want+"; it verifies nothing of this change") {
+			t.Errorf("%s: the finding is %+v", name, got.Findings[0])
 		}
 	}
 }

@@ -48,6 +48,7 @@ const (
 	Passed       = blackboard.CheckPassed
 	Failed       = blackboard.CheckFailed
 	Skipped      = blackboard.CheckSkipped
+	CannotRun    = blackboard.CheckUnable
 	ExemptStatus = blackboard.CheckExempt
 )
 
@@ -109,6 +110,14 @@ type Result struct {
 // files are the changed files as the test gate sees them.
 func (s *Submission) files() []File { return Files(s.Changes) }
 
+// paths are those of the changed files.
+func (s *Submission) paths() (paths []string) {
+	for _, c := range s.Changes {
+		paths = append(paths, c.Path)
+	}
+	return paths
+}
+
 func (s *Submission) gate() Gate { return CountGate(s.files(), s.Task.Type, s.Settings.TestPaths) }
 
 func (s *Submission) kind(file string) Kind { return Classify(file, s.Settings.TestPaths) }
@@ -134,7 +143,9 @@ func (r Result) settled(severity string) Result {
 		r.Check.Severity = severity
 	}
 	if len(r.Findings) > 0 {
-		r.Check.Status = Failed
+		if r.Check.Status != CannotRun {
+			r.Check.Status = Failed
+		}
 		r.Check.Severity = worst(r.Findings)
 		if first := r.Findings[0]; r.Check.Message == "" {
 			r.Check.Message = strings.TrimPrefix(first.File+": "+first.Message, ": ")
@@ -431,7 +442,7 @@ func (s *Submission) scope() Result {
 		add(atMost(s.severity(Scope), Warning), g.Sources[0], fmt.Sprintf("is code, and the task's type is %s", s.Task.Type))
 	}
 	if len(allowed) == 0 && len(r.Findings) == 0 {
-		return skipped("neither the task nor the intent names files")
+		return skipped("neither `files` of the task nor the intent lists paths; what the scope says in words is for the reviewer")
 	}
 	return r
 }

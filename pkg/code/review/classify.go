@@ -149,7 +149,7 @@ var signs = []sign{
 	{[]string{"go.mod"}, always("go build ./..."), goLint, always("go test ./...")},
 	{[]string{"package.json"}, script("build"), script("lint"), script("test")},
 	{[]string{"Cargo.toml"}, always("cargo build --quiet"), always("cargo clippy --quiet -- -D warnings"), always("cargo test --quiet")},
-	{[]string{"pyproject.toml", "setup.py", "requirements.txt"}, always("python3 -m compileall -q ."), ruff, always("python3 -m pytest -q")},
+	{[]string{"pyproject.toml", "setup.py", "requirements.txt"}, always("python3 -m compileall -q ."), ruff, always(`PATH="$PWD/.venv/bin:$PATH" python3 -m pytest -q`)},
 	{[]string{"pom.xml"}, always("mvn -q -DskipTests compile"), always(""), always("mvn -q test")},
 	{[]string{"build.gradle", "build.gradle.kts"}, always("./gradlew -q classes"), always(""), always("./gradlew -q test")},
 	{[]string{"*.sln", "*.csproj"}, always("dotnet build -clp:ErrorsOnly"), always("dotnet format --verify-no-changes"), always("dotnet test")},

@@ -14,6 +14,7 @@ import (
 
 	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
+	"liza/pkg/code/git"
 	"liza/pkg/run/agent"
 )
 
@@ -30,10 +31,11 @@ type Command struct {
 	// Mask masks secrets in the written log; nil: nothing is masked. Its result is closed before Run returns.
 	Mask func(log io.Writer) io.WriteCloser
 
-	ReadOnly bool     // Dir is the main checkout, which it only reads; it is not started without a sandbox that prevents writes
-	Reads    []string // further paths that it may read
-	Writes   []string // further folders that it may write
-	Project  string   // root of its project, for JobVariable: its calls of Liza act for no agent and no person
+	ReadOnly bool        // Dir is the main checkout, which it only reads; it is not started without a sandbox that prevents writes
+	Reads    []string    // further paths that it may read
+	Writes   []string    // further folders that it may write
+	Git      *git.Folder // its own git folder, in which it may commit; nil: it may only read git
+	Project  string      // root of its project, for JobVariable: its calls of Liza act for no agent and no person
 
 	Services string // name under which what the project's services print is kept; they run beside the command. "": they do not
 	Fills    string // the service whose data it makes, in the folder Data, which is among Writes: names in Argv are resolved. "": none

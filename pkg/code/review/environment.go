@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,17 +27,19 @@ const NotRun = "not run yet"
 
 // Environment has the settings and resources for the commands of the checks.
 type Environment struct {
-	Tree     Tree
-	Log      func(check string) string                       // returns the file for the output of a check
-	Timeout  time.Duration                                   // time limit of each command
-	Hide     []string                                        // variables that no command gets
-	Environ  []string                                        // environment of the commands; nil: that of this process
-	Setup    []string                                        // commands that make a fresh worktree usable
-	Seed     func(ctx context.Context, dir, log string) bool // does what Setup would do; false: Setup runs. nil: it always runs
-	Hooks    []string                                        // commands after the checks
-	Mask     func(text string) string                        // masks a quoted output; nil: nothing is masked
-	MaskLog  func(w io.Writer) io.WriteCloser
-	Base     func(ctx context.Context, check, command string) (End, error)    // returns the result without the change; nil: there are no baselines
+	Tree    Tree
+	Log     func(check string) string                       // returns the file for the output of a check
+	Timeout time.Duration                                   // time limit of each command
+	Hide    []string                                        // variables that no command gets
+	Environ []string                                        // environment of the commands; nil: that of this process
+	Setup   []string                                        // commands that make a fresh worktree usable
+	Seed    func(ctx context.Context, dir, log string) bool // does what Setup would do; false: Setup runs. nil: it always runs
+	Hooks   []string                                        // commands after the checks
+	Mask    func(text string) string                        // masks a quoted output; nil: nothing is masked
+	MaskLog func(w io.Writer) io.WriteCloser
+	Base    func(ctx context.Context, check, command string) (End, error) // returns the result without the change; nil: there are no baselines
+	// Now is Base for a command that could not run, on the base as it is here and now, whatever is known of it; "" is worktree.setup alone. nil: there is no base.
+	Now      func(ctx context.Context, check, command string) (End, error)
 	Passed   func(command string)                                             // called for each command that passed; may be nil
 	BaseLog  func(stored string) string                                       // returns the path of a log of the base that is in a check
 	Before   []*blackboard.Check                                              // results that may be of the same commit
@@ -46,11 +49,14 @@ type Environment struct {
 	Changed  func(ctx context.Context, dir string) (map[string]string, error) // returns its tracked files that differ from the commit; nil: they are not compared
 	// Evidence returns the evidence that is kept of the commit under the rules, or keeps what was made of it; nil: there is none.
 	Evidence  func(ctx context.Context, rules []Rule, made *Gathered) (*Evidence, error)
-	Enclose   Enclose // contains each command; may be nil
+	Enclose   Enclose                       // contains each command; may be nil
+	Program   func(command string) []string // a command after those that come before it in its list; nil: each stands alone
 	worktree  string
+	ran       []string          // commands that were run there
 	expected  map[string]string // changes that setup made
 	setupTold bool
 	setup     error // error of setup
+	setupEnd  Ran   // how it ended
 }
 
 // Run runs all checks of a submission, in their order. It returns an error, and no result, if they could not be run, if
@@ -67,7 +73,7 @@ func (s *Submission) Run(ctx context.Context, b *Environment) ([]Result, error) 
 	// It may have been a neighbour: what was found in a disturbed worktree decides nothing.
 	b.say("tracked files changed while the checks ran: " + namesOf(changed) + "; they run once more in a fresh checkout")
 	again := *b
-	again.worktree, again.expected, again.setup, again.setupTold, again.Before = "", nil, nil, false, nil
+	again.worktree, again.ran, again.expected, again.setup, again.setupEnd, again.setupTold, again.Before = "", nil, nil, nil, Ran{}, false, nil
 	if results, err = s.runAll(ctx, &again); err != nil {
 		return nil, err
 	}
@@ -173,6 +179,9 @@ func joined(results []Result, r Result, name, severity string) []Result {
 	if r.Check.Status == Skipped && len(r.Findings) == 0 {
 		r.Check.Status = "" // looking was enough
 	}
+	if r.Check.Status == CannotRun && len(seen.Findings) > 0 {
+		r.Check.Status = "" // looking has found something
+	}
 	r.Check.Severity = ""
 	results[i] = r.settled(severity)
 	return results
@@ -213,13 +222,28 @@ func (s *Submission) runCheck(ctx context.Context, b *Environment, name string, 
 		return r, err
 	}
 	b.say("check " + name + ": " + strings.Join(commands, "; "))
-	total := blackboard.Check{Name: name, Status: Skipped, Message: "tool not found", Log: log}
+	total := blackboard.Check{Name: name, Status: Passed, Log: log}
 	for _, command := range commands {
-		if err := s.runCommand(ctx, b, name, command, &total); err != nil {
-			return Result{}, err
+		for _, each := range b.program(command) {
+			if err := s.runCommand(ctx, b, name, each, &total); err != nil {
+				return Result{}, err
+			}
 		}
 	}
 	return s.resultOf(total), nil
+}
+
+// program are the commands that come before a command in its list and have not been run in the worktree yet, and the command.
+func (b *Environment) program(command string) (commands []string) {
+	if b.Program == nil {
+		return []string{command}
+	}
+	for _, each := range b.Program(command) {
+		if each == command || !slices.Contains(b.ran, each) {
+			commands, b.ran = append(commands, each), append(b.ran, each)
+		}
+	}
+	return commands
 }
 
 // prepare makes the worktree ready for a check and begins its log. Where it cannot, the result is that of the check.
@@ -232,6 +256,9 @@ func (s *Submission) prepare(ctx context.Context, b *Environment, name, log stri
 			return skipped("worktree.setup failed"), false, nil
 		}
 		b.setupTold = true // the first check says it
+		if why, err := s.prevented(ctx, b, name, "", outputFrom(b.Log("setup"), 0), b.setupEnd); why != "" || err != nil {
+			return s.resultOf(blackboard.Check{Name: name, Status: CannotRun, Log: b.Log("setup"), Message: why}), false, err
+		}
 		return s.resultOf(blackboard.Check{Name: name, Status: Failed, ExitCode: 1, Log: log, Message: b.setup.Error()}), false, nil
 	}
 	if err := os.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -247,8 +274,14 @@ func (b *Environment) command(s *Submission, shell, log string) Command {
 
 // runCommand runs one command of a check and adds its end to the result.
 func (s *Submission) runCommand(ctx context.Context, b *Environment, name, command string, total *blackboard.Check) error {
-	if tool := toolOf(command); tool != "" && !b.hasTool(tool) {
+	unable := func(why string) {
+		if total.Status != Failed {
+			total.Status, total.Message = CannotRun, fmt.Sprintf("%q could not run: %s", command, b.quote(why))
+		}
+	}
+	if tool := ToolOf(command); tool != "" && !b.hasTool(tool) {
 		Note(total.Log, "$ "+command+"\ntool not found: "+tool+"\n")
+		unable("tool not found: " + tool)
 		return nil
 	}
 	size := sizeOf(total.Log)
@@ -259,12 +292,12 @@ func (s *Submission) runCommand(ctx context.Context, b *Environment, name, comma
 	output := outputFrom(total.Log, size)
 	total.Seconds += ran.Seconds
 	failure := Failure(name, command, ran, output, b.Timeout)
-	if ran.ExitCode == 127 && !ran.TimedOut {
-		passes, err := b.passesOnBase(ctx, name, command)
-		if err != nil || !passes { // the tool is not there
-			return err
-		}
-		failure = fmt.Sprintf("%q ended with exit code 127, and passes without the work", command)
+	if why, err := s.prevented(ctx, b, name, command, output, ran); err != nil {
+		return err
+	} else if why != "" {
+		total.ExitCode = cmp.Or(total.ExitCode, ran.ExitCode)
+		unable(why)
+		return nil
 	}
 	if ran.ExitCode > 0 && failure != "" {
 		failure += after(": ", b.quote(lastLine(output)))
@@ -277,21 +310,23 @@ func (s *Submission) runCommand(ctx context.Context, b *Environment, name, comma
 		failure += "; " + b.quote("it breaks "+Names(isNew))
 	}
 	switch {
-	case failure == "" && total.Status != Failed:
-		total.Status, total.Message = Passed, ""
 	case failure != "" && (total.Status != Failed || total.Baseline != "" && base == ""):
 		total.Status, total.ExitCode, total.Message, total.Baseline = Failed, ran.ExitCode, failure, base
 	}
 	return nil
 }
 
-// passesOnBase reports whether a command is found and passes without the work.
-func (b *Environment) passesOnBase(ctx context.Context, check, command string) (bool, error) {
-	if b.Base == nil {
-		return false, nil
+// prevented returns why a command of a check could not run, with the work and without it; "" if it ran, or can run without the work.
+func (s *Submission) prevented(ctx context.Context, b *Environment, check, command, output string, ran Ran) (string, error) {
+	why := ran.Unable(output)
+	if why == "" && command != "" || b.Now == nil {
+		return why, nil
 	}
-	end, err := b.Base(ctx, check, command)
-	return end.Log != "" && !end.Failed && end.ExitCode == 0 && end.Setup == "", err
+	end, err := b.Now(ctx, check, command)
+	if err != nil {
+		return "", err
+	}
+	return end.Prevented(ran, command, output, s.paths()), nil
 }
 
 // onBase returns the log of the base of the work if all failures occur there too, else "": such failures do not count against
@@ -307,11 +342,7 @@ func (s *Submission) onBase(ctx context.Context, b *Environment, check, command,
 	if err != nil {
 		return "", nil, err
 	}
-	var files []string
-	for _, c := range s.Changes {
-		files = append(files, c.Path)
-	}
-	red, isNew := end.NewFailures(ran, command, output, files)
+	red, isNew := end.NewFailures(ran, command, output, s.paths())
 	if !red || len(isNew) > 0 {
 		return "", isNew, nil
 	}
@@ -322,6 +353,9 @@ func (s *Submission) onBase(ctx context.Context, b *Environment, check, command,
 func (s *Submission) resultOf(c blackboard.Check) Result {
 	r := Result{Check: c}
 	r.Check.Severity = ""
+	if c.Status == CannotRun {
+		r.Findings = []*blackboard.Finding{{Severity: atMost(s.severity(c.Name), Warning), Message: c.Message + "; it verifies nothing of this change", Output: TailOf(c.Log)}}
+	}
 	if c.Status == Failed {
 		f := &blackboard.Finding{Severity: s.severity(c.Name), Message: c.Message}
 		f.File, f.Line = s.placeIn(outputFrom(c.Log, 0))
@@ -396,6 +430,7 @@ func (b *Environment) open(ctx context.Context) (err error) {
 		case ran.Err != nil:
 			return fmt.Errorf("cannot run worktree.setup (%q): %w", command, ran.Err)
 		case ran.Failed():
+			b.setupEnd = ran
 			b.setup = fmt.Errorf("worktree.setup: %q ended with exit code %d, so nothing could be checked%s", command, ran.ExitCode, ran.Unreached())
 			return nil
 		}
@@ -421,8 +456,8 @@ func (b *Environment) disturbed(ctx context.Context) (map[string]string, error) 
 	return git.Disturbed(b.expected, now), err
 }
 
-// toolOf is the program that a detected command begins with, "" when the shell has to say.
-func toolOf(command string) string {
+// ToolOf is the program that a detected command begins with, "" when the shell has to say.
+func ToolOf(command string) string {
 	word, _, _ := strings.Cut(command, " ")
 	if strings.ContainsAny(command, "|&;()<>$`'\"=") || slices.Contains([]string{"cd", "exit", "test", "true", "false", "export", "exec", "set", "if", "for", "while", "[", ".", "!"}, word) {
 		return ""

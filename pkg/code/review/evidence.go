@@ -3,7 +3,6 @@ package review
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	_ "image/jpeg" // decoders of Compare
@@ -15,11 +14,11 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
 	"liza/pkg/base/prose"
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 )
 
@@ -134,14 +133,11 @@ func read(root *os.Root, name string, most int64) ([]byte, error) {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
 		return nil, fmt.Errorf("the name %q has odd characters", name)
 	}
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := safefile.OpenIn(root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", name))
-	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = fmt.Errorf("the files have more than %d MB", mostBytes>>20)

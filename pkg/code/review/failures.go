@@ -404,8 +404,6 @@ func Failure(check, command string, ran Ran, output string, limit time.Duration)
 	switch {
 	case ran.TimedOut:
 		return fmt.Sprintf("%q did not end within %s", command, limit)
-	case ran.ExitCode == 127:
-		return "" // the tool is not there
 	case ran.ExitCode != 0:
 		return fmt.Sprintf("%q ended with exit code %d", command, ran.ExitCode)
 	case check == Tests && noTests(output):
@@ -419,12 +417,17 @@ type End struct {
 	Failed   bool   `json:"failed"`
 	ExitCode int    `json:"exit_code"`
 	TimedOut bool   `json:"timed_out,omitempty"`
-	Setup    string `json:"setup,omitempty"` // the command of worktree.setup that failed, so that nothing was run
+	Setup    string `json:"setup,omitempty"`  // the command of worktree.setup that failed, so that nothing was run
+	Unable   string `json:"unable,omitempty"` // why it could not run here; it is neither failed nor passed then
+	After    string `json:"after,omitempty"`  // a command before it in the list that is red: what failed has no result of its own
 	Log      string `json:"log"`
 
 	Lacks           []string `json:"lacks,omitempty"`             // files of the person's checkout that the worktree lacks
 	GreenInCheckout bool     `json:"green_in_checkout,omitempty"` // the same command passes there
 }
+
+// Ran reports whether the command ran, so that its end says something of the tree.
+func (e End) Ran() bool { return e.Setup == "" && e.Unable == "" }
 
 // noTests recognises runs of Go, pytest, cargo and jest that ended well without a test.
 func noTests(output string) bool {

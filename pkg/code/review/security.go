@@ -210,6 +210,9 @@ func (s *Submission) kindsIn(c Changed, add func(severity, file string, line int
 	case !slices.Contains([]string{"100644", "100755", modeLink, git.ModeGitlink, ""}, c.Mode):
 		add(Error, c.Path, 0, "has the mode "+c.Mode+", which is neither a file nor a link", "")
 	}
+	if strings.EqualFold(path.Base(c.Path), ".gitattributes") {
+		attributesIn(c, add)
+	}
 	if path.Base(c.Path) != ".gitmodules" {
 		return
 	}
@@ -219,6 +222,43 @@ func (s *Submission) kindsIn(c Changed, add func(severity, file string, line int
 		}
 	}
 }
+
+// attributesIn reports attributes by which a diff does not show what is committed, or a checkout has something else than the commit: what is
+// reviewed is not what is built then. So these are errors, whatever the severity of the check.
+func attributesIn(c Changed, add func(severity, file string, line int, message, fix string)) {
+	const fix = "take it out; a person decides which files a diff does not show and a checkout changes"
+	if c.Binary || c.Unread || c.OldPath != "" && !strings.EqualFold(path.Base(c.OldPath), ".gitattributes") {
+		add(Error, c.Path, 0, "gives files attributes, and cannot be read as a change of lines", fix)
+		return
+	}
+	for _, l := range c.added() {
+		if name := hiding(l.Text); name != "" {
+			add(Error, c.Path, l.N, "sets the attribute "+name+": a diff, or a checkout, has something else than the commit then", fix)
+		}
+	}
+}
+
+// hiding is the first attribute of a line that hides or changes content; "" for none.
+func hiding(line string) string {
+	line = strings.TrimLeft(line, " \t\r")
+	if strings.HasPrefix(line, "#") {
+		return ""
+	}
+	if quoted, is := strings.CutPrefix(line, `"`); is { // a pattern with blanks
+		if end := endOfQuote.FindStringIndex(quoted); end != nil {
+			line = "x" + quoted[end[1]:]
+		}
+	}
+	words := strings.Fields(line)
+	for _, word := range words[min(1, len(words)):] {
+		if name, _, _ := strings.Cut(word, "="); slices.Contains([]string{"-diff", "binary", "working-tree-encoding", "filter", "ident"}, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+var endOfQuote = regexp.MustCompile(`^(?:[^"\\]|\\.)*"`)
 
 // moduleURL finds the address of a submodule, or the command that makes it.
 var moduleURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(^|\])\s*(url|update)\s*(=|$)`) })

@@ -76,7 +76,11 @@ func checkArguments(c *urfave.Command) error {
 	case len(given) > most && most == 0:
 		return usagef(helpCommand(c), "%s takes no argument, but '%s' was given", c.FullName(), given[0])
 	case len(given) > most:
-		return usagef(helpCommand(c), "'%s' is one argument too many; the command is `%s` (quote a text of several words)", given[most], usageLine(c))
+		hint := " (quote a text of several words)"
+		if slices.ContainsFunc(given, func(word string) bool { return strings.ContainsAny(word, " \t\n") }) {
+			hint = "" // it is quoted
+		}
+		return usagef(helpCommand(c), "'%s' is one argument too many; the command is `%s`%s", given[most], usageLine(c), hint)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 	red := 0
 	for _, c := range done.Ends {
 		fmt.Fprintf(&b, "%-17s %q: %s\n", c.Check, c.Command, c.Text())
-		if bad := c.End.Failed || c.End.Setup != ""; bad {
+		if bad := c.End.Failed || !c.End.Ran(); bad {
 			red++
 			for line := range strings.Lines(c.Tail) {
 				b.WriteString("    " + line)
@@ -92,7 +92,7 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 
 // why is the last line that a red check printed, and the command that shows all of it.
 func why(r *checks.BaseResult) string {
-	if !r.End.Failed && r.End.Setup == "" {
+	if !r.End.Failed && r.End.Ran() {
 		return ""
 	}
 	text := ""
@@ -120,6 +120,8 @@ func (e *Env) tryProject(ctx context.Context, root string) (lines []string, diff
 			switch {
 			case c.Cut:
 				lines = append(lines, fmt.Sprintf("%q did not end within %s; next: liza check", c.Command, checks.TryTime))
+			case c.Late:
+				lines = append(lines, fmt.Sprintf("%q was not begun within %s; next: liza check", c.Command, checks.TryTime))
 			case c.Result != nil:
 				lines = append(lines, fmt.Sprintf("%q: %s", c.Command, checks.CheckEnd{End: c.Result.End}.Text())+why(c.Result))
 			}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	urfave "github.com/urfave/cli/v3"
 	"gopkg.in/yaml.v3"
@@ -192,11 +193,27 @@ func (o *configOptions) set(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	kept, was, err := project.Settings(p.InForce())
+	if err != nil {
+		return err
+	}
+	gone := false
+	if name, _, err := project.Settings(p.Liza); err == nil && name == "" && kept != "" {
+		path, data, gone = filepath.Join(p.Liza, kept), was, true // the team still works with what git took away
+	}
 	next, err := config.Set(data, ".liza/"+filepath.Base(path), key, value, o.env.System.Environ)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(next, data) {
+	if kept != "" { // what a person sets holds, also where it is weaker
+		if was, err = config.Set(was, kept, key, value, o.env.System.Environ); err == nil {
+			err = p.PutInForce(kept, was)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(next, data) || gone {
 		if err := safefile.Replace(path, next, 0o644); err != nil {
 			return err
 		}
@@ -375,9 +392,11 @@ func inlineYAML(value any) (string, error) {
 func settingGroups(count int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "All %d settings, by group (liza config list GROUP):\n", count)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, g := range config.Groups {
-		fmt.Fprintf(&b, "  %-10s%s\n", g.Name, g.About)
+		fmt.Fprintf(w, "  %s\t%s\n", g.Name, g.About)
 	}
+	w.Flush()
 	b.WriteString("\nnext: liza config set KEY VALUE\n")
 	return b.String()
 }

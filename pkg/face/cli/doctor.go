@@ -327,6 +327,7 @@ func tryWall(ctx context.Context, system *assembly.Environment, d *verb.Service,
 	if err != nil {
 		return nil, err
 	}
+	w.Spec.Over, w.Copy = nil, nil
 	w.Spec.Write, w.Make = []string{dir}, []string{dir, w.Spec.Home, w.Spec.Tmp} // nothing of the person's is made for this
 	_, remove, err := w.Prepare()
 	defer func() { _ = remove() }()

@@ -31,7 +31,7 @@ func newEdit(env *Env, c *urfave.Command) {
 		given := slices.ContainsFunc(c.Flags, func(f urfave.Flag) bool { return f.IsSet() })
 		switch {
 		case task != "" && !given:
-			return usagef("liza help edit", "name what changes of %s: --priority, --title, --desc, --done or --scope", task)
+			return usagef("liza help edit", "name what changes of %s: --priority, --title, --desc, --done, --scope or --limit", task)
 		case task != "":
 			return one(ctx, c)
 		case given:

@@ -160,6 +160,9 @@ func (o *planOptions) apply(ctx context.Context, args []string) error {
 		o.env.Notices(done.Warnings)
 	}
 	line := "the decisions are carried out"
+	if done.Said {
+		line = "the plan is recorded: it counts when this run has ended by itself and its answer agrees; end the run now"
+	}
 	if done.Plan != "" {
 		line = done.Plan + " is on the board: " + strings.Join(done.Tasks, ", ")
 	}

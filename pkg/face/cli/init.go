@@ -144,6 +144,9 @@ func newInit(env *Env) *urfave.Command {
 			for _, f := range shown.Differ {
 				checks += fmt.Sprintf("  %-12s %s%s\n", f.Check, f.Text, nextText(f.Next))
 			}
+			if f, off := findings.FiltersOff(done.FiltersOff); off {
+				checks += fmt.Sprintf("  %-12s %s%s\n", "filters", f.Text, nextText(f.Next))
+			}
 			if done.Origin != "" {
 				from = ", where " + done.Origin + " is"
 			}

@@ -163,30 +163,25 @@ func (e *Env) writeFile(name string, data []byte) error {
 
 // usageResult is the result of `liza usage`.
 type usageResult struct {
-	By       string             `json:"by"`
-	Groups   []history.UsageSum `json:"groups"`
-	Total    history.UsageSum   `json:"total"`
-	Forecast *history.Forecast  `json:"forecast,omitempty"`
+	By     string             `json:"by"`
+	Groups []history.UsageSum `json:"groups"`
+	Total  history.UsageSum   `json:"total"`
 }
 
 func newUsage(env *Env) *urfave.Command {
-	var (
-		by       string
-		forecast bool
-	)
+	var by string
 	return &urfave.Command{
 		Name: "usage", Category: "look", Usage: "what the agents' runs cost, in money, tokens and time",
 		Description: "Sums .liza/usage.jsonl, one line per run. A run whose program tells no cost counts as unknown (shown as '?'), never as zero.\n" +
-			"Changes nothing." + examples("liza usage", "liza usage --by cli --forecast") + exitsText(0, 1, 2, 3),
+			"Changes nothing." + examples("liza usage", "liza usage --by cli") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "by", Value: "task", Usage: "`GROUP`: " + strings.Join(history.UsageGroups, ", "), Destination: &by},
-			flag("forecast", "estimate what the open tasks of the goal will cost", &forecast),
 		},
 		Action: env.do(func(ctx context.Context, _ []string) error {
 			if !slices.Contains(history.UsageGroups, by) {
 				return usagef("liza help usage", "--by '%s' must be one of %s", by, strings.Join(history.UsageGroups, ", "))
 			}
-			d, s, stale, err := env.lookAt(ctx)
+			d, _, stale, err := env.lookAt(ctx)
 			if err != nil {
 				return err
 			}
@@ -197,10 +192,6 @@ func newUsage(env *Env) *urfave.Command {
 			r := usageResult{By: by, Groups: append([]history.UsageSum{}, history.SumUsage(lines, by)...), Total: history.UsageSum{Name: "total"}}
 			for _, l := range lines {
 				r.Total.Add(l)
-			}
-			if forecast {
-				f := history.ForecastOf(lines, s)
-				r.Forecast = &f
 			}
 			return env.showStale(stale, r, r.text())
 		}),
@@ -213,9 +204,6 @@ func (r usageResult) text() string {
 		b.WriteString("no agent has run yet\n")
 	} else {
 		r.table(&b)
-	}
-	if f := r.Forecast; f != nil {
-		b.WriteString(forecastText(*f))
 	}
 	return b.String()
 }
@@ -262,23 +250,6 @@ func seconds(n int) string {
 		return fmt.Sprintf("%ds", n)
 	}
 	return fmt.Sprintf("%dm%02ds", n/60, n%60)
-}
-
-func forecastText(f history.Forecast) string {
-	switch {
-	case f.OpenTasks == 0:
-		return "forecast: no task is open\n"
-	case f.MergedTasks == 0:
-		return fmt.Sprintf("forecast: none yet; %d tasks are open and none is merged\n", f.OpenTasks)
-	case f.PerTask == nil:
-		return fmt.Sprintf("forecast: %d open tasks take about %s of agents' work; no run told its cost\n", f.OpenTasks, seconds(*f.SecondsRest))
-	}
-	text := fmt.Sprintf("forecast: %d open tasks cost about %s more (%s each, as the %d merged ones), %s in all, and %s of agents' work\n",
-		f.OpenTasks, f.Rest.Dollars(), f.PerTask.Dollars(), f.MergedTasks, f.Total.Dollars(), seconds(*f.SecondsRest))
-	if f.Unknown > 0 {
-		text += fmt.Sprintf("          %d runs told no cost, so that it will be more\n", f.Unknown)
-	}
-	return text
 }
 
 func newMetrics(env *Env) *urfave.Command {

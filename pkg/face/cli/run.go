@@ -246,7 +246,7 @@ func (o *runOptions) finish(ctx, limited context.Context, c *factory, began time
 		err = nil
 		done = true
 	case err == nil && r.Status == blackboard.Completed && r.Unverified != "":
-		err = &transition.Refusal{Exit: transition.ExitFailure, Next: "liza check", Message: "the goal is COMPLETED, " + r.Unverified + ": their checks were red before and after"}
+		err = &transition.Refusal{Exit: transition.ExitFailure, Next: "liza check", Message: "the goal is COMPLETED, " + r.Unverified + ": their checks were red before and after, or could not run"}
 	case err == nil && !done, errors.Is(err, supervisor.ErrAborted) && c.service.Board.Control() == "":
 		err = &transition.Refusal{Exit: 130, Next: "liza run", Message: "stopped before the goal was complete"}
 	}
@@ -310,6 +310,9 @@ type factory struct {
 func readyFactory(ctx context.Context, e *Env, cliName, model, scenario string) (*factory, error) {
 	c, err := newFactory(ctx, e, cliName, model, scenario)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.service.Merges.CanApprove(); err != nil { // before anybody is paid for work that could not be merged
 		return nil, err
 	}
 	c.warnHidden(ctx)

@@ -316,6 +316,11 @@ func (e *Env) inWall(ctx context.Context, w wall.Plan, args []string) error {
 	if path == "" {
 		return usagef("liza sandbox exec -- sh", "%s is not found on PATH", args[0])
 	}
+	if at := filepath.Join(s.Dir, path); !filepath.IsAbs(path) { // of the place in which it runs
+		if _, err := os.Stat(at); err == nil {
+			path = at
+		}
+	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err

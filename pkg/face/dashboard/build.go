@@ -35,7 +35,6 @@ func Build(s *blackboard.State, f Input) View {
 	v.Agents, v.Hosts = b.agents(), b.hosts()
 	waits, warnings := b.board()
 	v.Waiting, v.Warnings = waits, append(v.Warnings, warnings...)
-	v.Forecast = b.forecast(v)
 	v.Requests = b.requests(nil)
 	v.GaveUp, v.Wrong = b.gaveUp(), append(slices.Clone(f.Wrong), findings.UnknownStatuses(b.s)...)
 	if len(v.Wrong) > 0 { // no verb is taken before the board is mended
@@ -170,7 +169,7 @@ func note(t *blackboard.Task, row Task) string {
 	case t.Status == blackboard.Rejected && t.RejectionReason != nil:
 		return "rejected: " + t.RejectionReason.Summary
 	case t.Status == blackboard.Merged && len(t.Unverified) > 0:
-		return "merged, not verified: red before and after: " + strings.Join(t.Unverified, "; ")
+		return "merged, not verified: " + strings.Join(t.Unverified, "; ")
 	case t.Status == blackboard.Superseded && len(t.SupersededBy) > 0:
 		return "replaced by " + strings.Join(t.SupersededBy, ", ")
 	}

@@ -26,7 +26,6 @@ func BuildFigures(s *blackboard.State, tasks []*blackboard.Task, runs []history.
 	f.ByTask, f.ByAgent = spendings(runs, "task"), spendings(runs, "agent")
 	f.Spent = spent(runs)
 	f.Merged = mergedPoints(s, tasks)
-	f.Forecast = forecast(runs, s)
 	f.Quality = quality(tasks, runs, now)
 	return f
 }
@@ -78,27 +77,6 @@ func thin(list []Point) []Point {
 		out = append(out, list[(i+1)*len(list)/maxPoints-1])
 	}
 	return out
-}
-
-// forecast is nil when nothing is open, or nothing was merged that it could be based on.
-func forecast(runs []history.UsageLine, s *blackboard.State) *ForecastView {
-	x := history.ForecastOf(runs, s)
-	if x.OpenTasks == 0 || x.SecondsRest == nil {
-		return nil
-	}
-	v := &ForecastView{OpenTasks: x.OpenTasks, Cents: x.Rest, Seconds: x.SecondsRest}
-	var rest []string
-	if x.Rest != nil {
-		rest = append(rest, "cost about "+x.Rest.Dollars())
-	}
-	if *x.SecondsRest > 0 {
-		rest = append(rest, "take about "+long(*x.SecondsRest)+" of agents' work")
-	}
-	if len(rest) == 0 {
-		return nil
-	}
-	v.Text = fmt.Sprintf("%s still open; going by the %d merged so far, the rest will %s", tasksAre(x.OpenTasks), x.MergedTasks, strings.Join(rest, " and "))
-	return v
 }
 
 func tasksAre(n int) string {

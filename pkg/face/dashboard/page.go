@@ -330,13 +330,12 @@ type Edge struct {
 
 // Figures has costs, throughput and quality of reviews.
 type Figures struct {
-	Spent    []Point       `json:"spent"`  // cents, summed up
-	Merged   []Point       `json:"merged"` // tasks, summed up
-	ByTask   []Spending    `json:"by_task"`
-	ByAgent  []Spending    `json:"by_agent"`
-	Total    Cost          `json:"total"`
-	Forecast *ForecastView `json:"forecast,omitempty"` // nil: there is no base for one
-	Quality  []Figure      `json:"quality"`            // "approved at the first review: 7 of 9"
+	Spent   []Point    `json:"spent"`  // cents, summed up
+	Merged  []Point    `json:"merged"` // tasks, summed up
+	ByTask  []Spending `json:"by_task"`
+	ByAgent []Spending `json:"by_agent"`
+	Total   Cost       `json:"total"`
+	Quality []Figure   `json:"quality"` // "approved at the first review: 7 of 9"
 }
 
 // Point is a value at a moment.
@@ -351,14 +350,6 @@ type Spending struct {
 	Cost    Cost   `json:"cost"`
 	Seconds int    `json:"seconds"`
 	Tokens  int    `json:"tokens"`
-}
-
-// ForecastView estimates cost and time of the open tasks of the goal.
-type ForecastView struct {
-	OpenTasks int                `json:"open_tasks"`
-	Cents     *blackboard.Amount `json:"cents"`
-	Seconds   *int               `json:"seconds"`
-	Text      string             `json:"text"` // one sentence
 }
 
 // Figure is one figure in words.

@@ -162,7 +162,7 @@ func BuildReport(s *blackboard.State, f ReportFacts) Report {
 	r.Graph = r.graph.view()
 	r.Headline = r.headline(len(v.Waiting))
 	if text := blackboard.UnverifiedText(f.Tasks); text != "" {
-		r.Headline += " " + text + ": their checks were red before and after."
+		r.Headline += " " + text + ": their checks were red before and after, or could not run."
 	}
 	r.LookAt = lookAt(v, r)
 	return r

@@ -85,9 +85,6 @@ func (m *markdown) costs(f Figures) {
 		s := f.ByTask[i]
 		return []string{escape(s.Name), money(s.Cost), fmt.Sprint(s.Cost.Runs), long(s.Seconds)}
 	})
-	if f.Forecast != nil {
-		m.line("%s.\n", escape(f.Forecast.Text))
-	}
 }
 
 // code is an id or a command, whatever is in it.
@@ -239,7 +236,7 @@ const reportPage = `<!DOCTYPE html>
 <div class="wide" tabindex="0" role="region" aria-label="graph of the tasks">{{.}}</div>
 {{if $.Graph.Critical}}<p class="legend quiet small"><span><i class="path"></i>the chain of open tasks that is expected to take longest</span></p>{{end}}</section>
 {{end}}{{if .Figures.ByTask}}<section><h2>Costs</h2>
-<p>{{if .Figures.Total.Cents}}{{money .Figures.Total}} in {{.Figures.Total.Runs}} runs of agents{{else}}No agent program told what it cost; this is how long they ran{{end}}.{{with .Figures.Forecast}} {{.Text}}.{{end}}</p>
+<p>{{if .Figures.Total.Cents}}{{money .Figures.Total}} in {{.Figures.Total.Runs}} runs of agents{{else}}No agent program told what it cost; this is how long they ran{{end}}.</p>
 <div class="two">{{with .SpentPicture}}<div><p class="quiet small">Spent</p>{{.}}</div>{{end}}{{with .MergedPicture}}<div><p class="quiet small">Tasks merged</p>{{.}}</div>{{end}}</div>
 <table>
 <tr><th>task</th><th class="barcell"></th><th class="n">cost</th><th class="n">runs</th><th class="n">time</th></tr>

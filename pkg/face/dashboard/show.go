@@ -106,7 +106,7 @@ func (p *page) showTask(s *blackboard.State, t *blackboard.Task) {
 	p.part("Review", reviewOf(t))
 	p.part("Checks", checksOf(t))
 	if len(t.Unverified) > 0 {
-		p.part("Merge", []string{"not verified: red before and after: " + plain(strings.Join(t.Unverified, "; "))})
+		p.part("Merge", []string{"not verified: " + plain(strings.Join(t.Unverified, "; "))})
 	}
 	p.part("Findings", findingsOf(t))
 	p.title("Fields")

@@ -68,9 +68,6 @@ func (p *page) top(v View) {
 		}
 		p.line(p.paint(bold, label) + l)
 	}
-	if v.Forecast != nil {
-		field("Done", v.Forecast.String(), "")
-	}
 }
 
 // countTexts are the counts in the vocabulary of the view.

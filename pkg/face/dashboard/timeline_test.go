@@ -100,9 +100,6 @@ func TestFiguresSayHowItGoes(t *testing.T) {
 	if strings.Join(text, "|") != want {
 		t.Errorf("%s", strings.Join(text, "|"))
 	}
-	if f.Forecast == nil || f.Forecast.Text != "3 tasks are still open; going by the 5 merged so far, the rest will cost about $1.80 and take about 45m of agents' work" {
-		t.Errorf("%+v", f.Forecast)
-	}
 }
 
 // What nobody knows is not told as a figure, and what was before the sprint does not count.
@@ -113,7 +110,7 @@ func TestFiguresWithoutAnythingToGoBy(t *testing.T) {
 		if f.Spent == nil || f.ByTask == nil || f.ByAgent == nil || f.Merged == nil || f.Quality == nil {
 			t.Errorf("a list is null: %+v", f)
 		}
-		if s != nil && s.Sprint != nil && (len(f.ByTask) != 0 || f.Forecast != nil && f.Forecast.Cents != nil) {
+		if s != nil && s.Sprint != nil && len(f.ByTask) != 0 {
 			t.Errorf("a run before the sprint counts: %+v", f)
 		}
 	}

@@ -79,7 +79,6 @@ type View struct {
 	Warnings  []string        `json:"warnings"`
 	Cost      Cost            `json:"cost"`
 	Completed bool            `json:"completed"` // the goal is reached
-	Forecast  *Forecast       `json:"forecast,omitempty"`
 }
 
 // Goal of the project.

@@ -55,10 +55,11 @@ func readAnthropic(_ *http.Request, body []byte) (request, error) {
 // structured is the tool by which a program has the last answer in the form of a schema.
 const structured = "StructuredOutput"
 
-// inForm is an answer of a request that offers that tool: one with an exit command calls it.
+// inForm is an answer of a request that offers that tool: one with an exit command calls it, when the model was told to.
 func (a answer) inForm(r request) answer {
 	begin, end := strings.Index(a.text, "{"), strings.LastIndex(a.text, "}")
-	if a.tool != "" || begin < 0 || end < begin || !slices.ContainsFunc(r.tools, func(t tool) bool { return t.name == structured }) {
+	told := slices.ContainsFunc(r.turns, func(t turn) bool { return strings.Contains(t.text, structured) })
+	if a.tool != "" || begin < 0 || end < begin || !told || !slices.ContainsFunc(r.tools, func(t tool) bool { return t.name == structured }) {
 		return a
 	}
 	var args map[string]any

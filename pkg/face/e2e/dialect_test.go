@@ -34,6 +34,7 @@ type request struct {
 	turns  []turn
 	tools  []tool
 	form   string // JSON Schema that the provider holds the answer to
+	size   int    // bytes
 }
 
 // A turn is one part of a conversation.

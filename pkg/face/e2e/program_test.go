@@ -87,7 +87,10 @@ var plainPrograms = []program{
 			return []string{"CODEX_HOME=" + home + "/.codex", "FAKE_API_KEY=" + key}
 		},
 		files: func(url, home string) map[string]string {
-			return map[string]string{".codex/config.toml": fmt.Sprintf("model = \"fake-model\"\nmodel_provider = \"fake\"\n\n[model_providers.fake]\nname = \"fake\"\nbase_url = \"%s/v1\"\nenv_key = \"FAKE_API_KEY\"\nwire_api = \"responses\"\n", url)}
+			return map[string]string{".codex/config.toml": codexSettings(url)}
+		},
+		tools: func(url string) map[string]string {
+			return map[string]string{".codex/config.toml": codexSettings(url) + fmt.Sprintf("\n[mcp_servers.liza]\ncommand = %q\nargs = [\"mcp\"]\nenv_vars = [\"LIZA_AGENT_ID\", \"LIZA_BROKER\", \"LIZA_ROOT\", \"LIZA_RUN\", \"LIZA_RUN_ID\", \"LIZA_TASK_ID\"]\n", liza)}
 		},
 	},
 	{
@@ -155,6 +158,10 @@ var plainPrograms = []program{
 			return map[string]string{".continue/config.yaml": cnSettings(url) + fmt.Sprintf("mcpServers:\n  - name: liza\n    command: %s\n    args: [mcp]\n", liza)}
 		},
 	},
+}
+
+func codexSettings(url string) string {
+	return fmt.Sprintf("model = \"fake-model\"\nmodel_provider = \"fake\"\n\n[model_providers.fake]\nname = \"fake\"\nbase_url = \"%s/v1\"\nenv_key = \"FAKE_API_KEY\"\nwire_api = \"responses\"\n", url)
 }
 
 func cnSettings(url string) string {

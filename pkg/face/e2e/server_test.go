@@ -33,6 +33,7 @@ type call struct {
 	shell   bool // the program offered a tool that runs commands
 	tool    bool // answered by a call of one of Liza's tools
 	failed  bool
+	size    int // bytes of the request
 }
 
 // A server is the scripted provider of models, on loopback. It ends with the test.
@@ -132,6 +133,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]any{"message": err.Error()}})
 		return
 	}
+	req.size = len(body)
 	a, failed := s.answer(d, req)
 	switch {
 	case !failed:
@@ -173,7 +175,7 @@ func (s *server) aside(w http.ResponseWriter, r *http.Request) {
 // answer asks the script, and keeps the call.
 func (s *server) answer(d dialect, req request) (a answer, failed bool) {
 	var missing error
-	c := call{dialect: d.name}
+	c := call{dialect: d.name, size: req.size}
 	c.ask, c.ok = req.ask()
 	a = answer{text: "A task of the project"} // for a title or the like
 	if _, shell := req.shell(""); c.ok && shell {

@@ -58,9 +58,12 @@ var steering = []*Verb{
 			return sprint.Sprint{}, board.WrongUsage("liza help resume", "--decision '%s' must be one of %s", in.Decision, strings.Join(transition.Decisions, ", "))
 		}
 		return sprint.Resume(ctx, service, in.Decision, in.Note)
-	}, func(in resumption, _ sprint.Sprint) Text {
-		if in.Decision == "STOP" {
+	}, func(in resumption, at sprint.Sprint) Text {
+		switch {
+		case in.Decision == "STOP":
 			return line("the goal is given up")
+		case at.Idle:
+			return line("no pause any more, and no agent is there to go on\nnext: liza run")
 		}
 		return line("resumed")
 	}),
@@ -134,13 +137,16 @@ var steering = []*Verb{
 	}),
 	declare(Verb{
 		Name: "edit", Group: "steer", Who: People, Usage: "change a task; without one edit the state in your editor, while agents work", Route: "/api/tasks/{task}/edit",
-		Help: "With a task, its priority, title and texts are what the options say; what no option names stays. A run under way works with what it was\n" +
+		Help: "With a task, its priority, title, texts and limits are what the options say; what no option names stays. A run under way works with what it was\n" +
 			"given; its task is read again by the next one. Without a task the command opens a copy of state.yaml in $VISUAL or $EDITOR (else vi). What you change is validated, merged with what agents changed meanwhile, and\n" +
 			"written as one revision. When it breaks a rule, or somebody changed the same value, line and rule are shown and the editor opens\n" +
 			"again; nothing is written until it fits. Leave the text unchanged to give up.",
 		Examples: []string{"liza edit task-3 --priority 1 --title 'Parse dates first'", "EDITOR='code --wait' liza edit"}, Exits: append(ofPeople, 7),
-		Tool: &Tool{People: true, About: "Change priority, title or texts of a task that is not terminal. What is not named stays."},
+		Tool: &Tool{People: true, About: "Change priority, title, texts or limits of a task that is not terminal. What is not named stays."},
 	}, func(ctx context.Context, service *verb.Service, in verb.TaskEdit) (board.Done, error) {
+		if err := knownLimits(in.Limits); err != nil {
+			return board.Done{}, err
+		}
 		return service.EditTask(ctx, in)
 	}, func(_ verb.TaskEdit, done board.Done) Text {
 		return ofTask(done, "%s is changed (%s)", done.Task, done.Status)
@@ -315,7 +321,7 @@ func NotVerified(checks []string) string {
 	if len(checks) == 0 {
 		return ""
 	}
-	return ", not verified: red before and after: " + strings.Join(checks, "; ")
+	return ", not verified: " + strings.Join(checks, "; ")
 }
 
 // MergeLine returns the end of a merge in one line.

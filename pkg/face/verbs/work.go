@@ -32,6 +32,9 @@ func line(format string, args ...any) Text { return Text{Body: fmt.Sprintf(forma
 // ofTask is the text of a verb that changes one task.
 func ofTask(done board.Done, format string, args ...any) Text {
 	body := fmt.Sprintf(format, args...)
+	if done.Said {
+		body = fmt.Sprintf("recorded for %s, which is %s: it counts when this run has ended by itself and its answer agrees; end the run now", done.Task, done.Status)
+	}
 	if done.Already {
 		body = fmt.Sprintf("already done: %s is %s", done.Task, done.Status)
 	}

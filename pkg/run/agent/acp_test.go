@@ -341,6 +341,21 @@ func TestWhatAnACPAgentTells(t *testing.T) {
 	}
 }
 
+// The id of a conversation comes on the board and into command lines.
+func TestTheIDOfAConversationIsShort(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{200: 200, 300: 0, 1 << 20: 0} {
+		res, all := readACP([]string{
+			`{"jsonrpc":"2.0","id":"initialize","result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}`,
+			`{"jsonrpc":"2.0","id":"session/new","result":{"sessionId":"` + strings.Repeat("s", n) + `"}}`,
+			`{"jsonrpc":"2.0","id":"session/prompt","result":{"stopReason":"end_turn"}}`,
+		}, 0)
+		if len(res.Session) != want || slices.ContainsFunc(all, func(e Event) bool { return len(e.Session) > want }) {
+			t.Errorf("of an id with %d bytes %d are kept", n, len(res.Session))
+		}
+	}
+}
+
 // Whatever a program says, the client asks for each thing once, and an answer of it is short.
 func FuzzACP(f *testing.F) {
 	a := &acpAgent{slow: true}

@@ -85,14 +85,14 @@ func TestHowClaudeIsStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "claude -p --input-format stream-json --replay-user-messages --output-format stream-json --verbose --dangerously-skip-permissions --disallowedTools=AskUserQuestion --model opus --resume s-1"
+	want := "claude -p --input-format stream-json --replay-user-messages --output-format stream-json --verbose --dangerously-skip-permissions --model opus " + offClaude + " --resume s-1"
 	if got := strings.Join(cmd.Argv, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if !cmd.Stdin || cmd.RestartCode != 0 || cmd.EndGrace != 5*time.Second {
 		t.Errorf("got %+v, want the prompt on stdin, no restart code, and 5 s to end", cmd)
 	}
-	env := "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1 CLAUDE_CODE_MAX_RETRIES=2 DISABLE_AUTOUPDATER=1 IS_SANDBOX=1"
+	env := "CLAUDE_CODE_DISABLE_AUTO_MEMORY=1 CLAUDE_CODE_DISABLE_BUNDLED_SKILLS=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1 CLAUDE_CODE_MAX_RETRIES=2 DISABLE_AUTOUPDATER=1 IS_SANDBOX=1"
 	if got := strings.Join(cmd.Env, " "); got != env {
 		t.Errorf("environment is %s, want %s", got, env)
 	}

@@ -34,6 +34,7 @@ type Spec struct {
 	Env              []string // NAME=value, added last: the LIZA_* variables of this run (specs/cli.md#5)
 	Unset            []string // names of inherited variables to leave out; a trailing * stands for any ending
 
+	NoTools  bool   // it only writes a text
 	Model    string // "" = the program's own default
 	Role     string
 	TaskID   string
@@ -207,6 +208,7 @@ type Info struct {
 	Resumes     bool     // Spec.Session is of use
 	Schema      bool     // Spec.SchemaFile is of use
 	Enforces    bool     // Spec.Schema and Spec.StrictSchemaFile are
+	AnswerTool  string   // takes the last answer in the form of the schema; "": it is printed
 	Dialogue    bool     // Spec.Spoken is of use
 	Interrupts  bool     // a text that is said while it works ends its turn
 	Interactive bool     // it can be opened in a terminal with the prompt ready
@@ -252,6 +254,9 @@ type Exit struct {
 	At      time.Time
 }
 
+// killed reports whether a signal ended the process, also where a shell or the program itself says that with its exit code.
+func (e Exit) killed() bool { return e.Signal != "" || e.Code > 128 }
+
 // Scripted is the name of the built-in agent that follows a scenario.
 const Scripted = "scripted"
 
@@ -262,11 +267,12 @@ const restartCode = 42
 // schemaFile stands for the file with the exit command's JSON Schema.
 const schemaFile = "{{.SchemaFile}}"
 
-// What stands for Spec.Schema, Spec.StrictSchemaFile and Spec.Budget.
+// What stands for Spec.Schema, Spec.StrictSchemaFile, Spec.Budget and the name of a tool that is off.
 const (
 	answerSchema     = "{{.Schema}}"
 	strictSchemaFile = "{{.StrictSchemaFile}}"
 	budget           = "{{.Budget}}"
+	tool             = "{{.Tool}}"
 )
 
 // Run starts the program, watches it, and returns when it and everything that it started has
@@ -456,7 +462,7 @@ func (v *Versions) Of(ctx context.Context, a Adapter) string {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	said, _ := p.ask(ctx, v.Ask, p.entry.Version)
-	version := versionNumber().FindString(firstLine(prose.Plain(said)))
+	version := versionNumber().FindString(versionLine(said))
 	if v.known == nil {
 		v.known = map[string]string{}
 	}
@@ -464,15 +470,23 @@ func (v *Versions) Of(ctx context.Context, a Adapter) string {
 	return version
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
+// versionLine is the first line with a number of a version that does not warn of what runs the program, such as node; "" without one.
+func versionLine(said string) string {
+	for line := range strings.Lines(prose.Plain(said)) {
+		if versionNumber().MatchString(line) && !runnerWarning().MatchString(line) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
 }
+
+// runnerWarning is a line of node, npm, python and the like about themselves.
+var runnerWarning = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bwarn(?:ing)?\b|warning:|^\s*\((?:node|use)\b`) })
 
 // Probed is what an installed program says about itself.
 type Probed struct {
 	Path    string   // "" when it is not installed
-	Version string   // the first line of its version
+	Version string   // the line with its version
 	Missing []string // words that its help should have, and has not
 }
 
@@ -497,7 +511,7 @@ func Probe(ctx context.Context, a Adapter, ask Ask) (Probed, error) {
 		if err != nil {
 			return found, err
 		}
-		found.Version, _, _ = strings.Cut(strings.TrimSpace(prose.Plain(said)), "\n")
+		found.Version = versionLine(said)
 	}
 	if len(p.entry.Help) == 0 || len(p.entry.Needs) == 0 {
 		return found, nil

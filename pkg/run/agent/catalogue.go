@@ -44,7 +44,11 @@ type Entry struct {
 	Reopen        []string          `yaml:"interactive_resume"`
 	MCP           []string          `yaml:"mcp"`
 	Schema        []string          `yaml:"schema"`
+	AnswerTool    string            `yaml:"answer_tool"`
 	Budget        []string          `yaml:"budget"`
+	Off           map[string]string `yaml:"off"` // tool → reason; a tool without one is on
+	OffArgs       []string          `yaml:"off_args"`
+	NoTools       Toolless          `yaml:"no_tools"`
 	Env           map[string]string `yaml:"env"`
 	RootEnv       map[string]string `yaml:"root_env"`
 	Unset         []string          `yaml:"unset"`
@@ -56,10 +60,17 @@ type Entry struct {
 	SessionUsage  bool              `yaml:"session_usage"`
 	PartialUsage  bool              `yaml:"partial_usage"`
 	Sandbox       Needs             `yaml:"sandbox"`
+	Project       []string          `yaml:"project"`
 	Accounts      map[string]string `yaml:"accounts"` // a project's only: folder of settings of each account
 
 	ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
 	Signatures map[string][]string `yaml:"signatures"` // class → regular expressions
+}
+
+// Toolless starts a program without any tool: for a run that only writes a text.
+type Toolless struct {
+	Args []string          `yaml:"args"`
+	Env  map[string]string `yaml:"env"`
 }
 
 // What a prompt can be handed over by.
@@ -75,6 +86,7 @@ type catalogue struct {
 		ExitCodes  map[int]Outcome     `yaml:"exit_codes"`
 		Signatures map[string][]string `yaml:"signatures"`
 		Sandbox    Needs               `yaml:"sandbox"`
+		Project    []string            `yaml:"project"`
 	} `yaml:"common"`
 	Programs map[string]Entry `yaml:"programs"`
 
@@ -126,7 +138,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 		for _, err := range e.spoken().problems() {
 			errs = append(errs, fmt.Errorf("%s.%v", name, err))
 		}
-		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.Reopen, e.MCP, e.Schema, e.Budget, []string{e.LongPrompt}) {
+		for _, text := range slices.Concat(e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.Reopen, e.MCP, e.Schema, e.Budget, e.OffArgs, []string{e.LongPrompt}) {
 			for _, p := range placeholder().FindAllString(text, -1) {
 				if !slices.Contains(placeholders, p) {
 					errs = append(errs, fmt.Errorf("%s: %s is not known", name, p))
@@ -140,7 +152,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 var (
 	programName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 	placeholder  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[^}]*\}\}`) })
-	placeholders = []string{"{{.PromptFile}}", schemaFile, answerSchema, strictSchemaFile, budget, "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
+	placeholders = []string{"{{.PromptFile}}", schemaFile, answerSchema, strictSchemaFile, budget, tool, "{{.Prompt}}", "{{.Model}}", "{{.ModelArgs}}", "{{.MCPConfig}}", "{{.Liza}}", "{{.Session}}", "{{.Worktree}}", "{{.Role}}", "{{.TaskID}}"}
 )
 
 // spoken is an entry whose protocol settles what others say by arguments: how the prompt goes in, a conversation goes on, and the program
@@ -197,6 +209,12 @@ func (e Entry) problems() []error {
 	if len(e.Budget) > 0 && !mentions(e.Budget, budget) {
 		bad("budget has no %s", budget)
 	}
+	if len(e.OffArgs) > 0 && !mentions(e.OffArgs, tool) {
+		bad("off_args has no %s", tool)
+	}
+	if len(e.Off) > 0 && len(e.OffArgs) == 0 {
+		bad("off names tools, and this program cannot be told of them")
+	}
 	for key, args := range map[string][]string{"resume": e.Resume, "resume_command": e.ResumeCommand} {
 		if len(args) > 0 && !mentions(args, "{{.Session}}") {
 			bad("%s has no {{.Session}}", key)
@@ -213,6 +231,19 @@ func (e Entry) problems() []error {
 	return errs
 }
 
+// off are the arguments that switch tools off, in the order of their names.
+func (e Entry) off() (args []string) {
+	for _, name := range slices.Sorted(maps.Keys(e.Off)) {
+		if e.Off[name] == "" {
+			continue
+		}
+		for _, arg := range e.OffArgs {
+			args = append(args, strings.ReplaceAll(arg, tool, name))
+		}
+	}
+	return args
+}
+
 func mentions(args []string, what string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, what) })
 }
@@ -221,8 +252,11 @@ func mentions(args []string, what string) bool {
 // added to; of signatures, those of the project are looked for first.
 func (e Entry) over(base Entry) Entry {
 	out := base
-	if len(e.Command) > 0 || e.Prompt != "" || e.Output != "" {
-		out.Dialogue = "" // it was that of the command in the catalogue
+	if len(e.Command) > 0 || e.Prompt != "" || e.Output != "" { // these were of the command in the catalogue
+		out.Dialogue = ""
+	}
+	if len(e.Command) > 0 {
+		out.Off, out.OffArgs, out.NoTools = nil, nil, Toolless{}
 	}
 	to, from := reflect.ValueOf(&out).Elem(), reflect.ValueOf(e)
 	for i := range from.NumField() {
@@ -231,6 +265,7 @@ func (e Entry) over(base Entry) Entry {
 		}
 	}
 	out.Env, out.RootEnv, out.ExitCodes = added(base.Env, e.Env), added(base.RootEnv, e.RootEnv), added(base.ExitCodes, e.ExitCodes)
+	out.Off = added(out.Off, e.Off)
 	out.Accounts = e.Accounts
 	out.Signatures = map[string][]string{}
 	for _, class := range classes {
@@ -249,6 +284,23 @@ func (e Entry) over(base Entry) Entry {
 // Names are the programs of the catalogue, and scripted.
 func Names() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(builtin().Programs)), Scripted)))
+}
+
+// ProjectSettings are the names by which programs of the catalogue find settings, instructions and hooks in a project, sorted. The work of one
+// task must not have them act in the run of another role, whatever its program: a program reads those of others, too.
+var ProjectSettings = sync.OnceValue(func() []string {
+	all := slices.Clone(builtin().Common.Project)
+	for _, e := range builtin().Programs {
+		all = append(all, e.Project...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+})
+
+// IsProjectSetting reports whether a path of a repository is one of the ProjectSettings, or in one, in whichever folder.
+func IsProjectSetting(file string) bool {
+	file = "/" + strings.ToLower(file) + "/"
+	return slices.ContainsFunc(ProjectSettings(), func(name string) bool { return strings.Contains(file, "/"+strings.ToLower(name)+"/") })
 }
 
 // CommonNeeds are those of every command, also of one that is not an agent program.

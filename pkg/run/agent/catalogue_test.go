@@ -50,6 +50,8 @@ func TestABrokenCatalogueIsRefusedWithEverythingThatIsWrong(t *testing.T) {
 		"x.model has no {{.Model}}":                      strings.Replace(good, "prompt:", "model: [-m], prompt:", 1),
 		"x.resume has no {{.Session}}":                   strings.Replace(good, "prompt:", "resume: [-r], prompt:", 1),
 		"x.command has {{.Prompt}}, but prompt is stdin": strings.Replace(good, "[x]", "[x, '{{.Prompt}}']", 1),
+		"x.off_args has no {{.Tool}}":                    strings.Replace(good, "prompt:", "off_args: [-o], prompt:", 1),
+		"x.off names tools":                              strings.Replace(good, "prompt:", "off: {a: b}, prompt:", 1),
 		"x: {{.Colour}} is not known":                    strings.Replace(good, "[x]", "[x, '{{.Colour}}']", 1),
 		"x.end_grace is -1":                              strings.Replace(good, "prompt:", "end_grace: -1, prompt:", 1),
 		"x.signatures.quota: \"(\" is not a regular":     strings.Replace(good, "prompt:", "signatures: {quota: ['(']}, prompt:", 1),
@@ -68,19 +70,76 @@ func TestABrokenCatalogueIsRefusedWithEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
+// What claude, codex and qwen are told of the tools that are off.
+var (
+	offClaude = "--disallowedTools=" + strings.ReplaceAll("Agent AskUserQuestion CronCreate CronDelete CronList EnterWorktree ExitWorktree ListAgents Monitor ReportFindings ScheduleWakeup SendMessage Workflow", " ", " --disallowedTools=")
+	offCodex  = "-c features.apps=false -c features.goals=false -c features.multi_agent=false -c features.plugins=false -c skills.bundled.enabled=false -c tools.experimental_request_user_input.enabled=false"
+	offQwen   = "--exclude-tools " + strings.ReplaceAll("agent enter_worktree exit_worktree get_goal list_agents report_findings send_message update_goal", " ", " --exclude-tools ")
+)
+
+// A tool that an agent does not need is off and says why; a person turns it on, and all with a command of their own.
+func TestToolsThatAnAgentDoesNotNeedAreOff(t *testing.T) {
+	t.Parallel()
+	argv := func(program string, own Entry, s Spec) string {
+		t.Helper()
+		a, err := Lookup(program, Options{Custom: map[string]Entry{program: own}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd, err := a.Command(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(append(cmd.Env, cmd.Argv...), " ")
+	}
+	for program, off := range map[string]string{"claude": offClaude, "codex": offCodex, "qwen": offQwen} {
+		if got := argv(program, Entry{}, Spec{}); !strings.Contains(got, off) {
+			t.Errorf("%s has tools on that it does not need: %s", program, got)
+		}
+		for name, why := range builtin().Programs[program].Off {
+			if why == "" {
+				t.Errorf("%s: nobody says why %s is off", program, name)
+			}
+			one := builtin().Programs[program].OffArgs[len(builtin().Programs[program].OffArgs)-1]
+			one = strings.ReplaceAll(one, "{{.Tool}}", name)
+			if got := argv(program, Entry{Off: map[string]string{name: ""}}, Spec{}); slices.Contains(strings.Fields(got), one) || strings.Count(got, " ") < strings.Count(off, " ") {
+				t.Errorf("%s: a person turns on %s, and it is started by %s", program, name, got)
+			}
+		}
+		if got := argv(program, Entry{Command: []string{"mine"}}, Spec{}); strings.Contains(got, strings.Fields(off)[len(strings.Fields(off))-1]) {
+			t.Errorf("%s: a command of a person's own gets what belongs to that of the catalogue: %s", program, got)
+		}
+	}
+	if got := argv("claude", Entry{}, Spec{}); !strings.Contains(got, "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS=1") {
+		t.Errorf("claude lists skills that come with it in each call: %s", got)
+	}
+}
+
+// A run that only writes a text has no tools, where the program can be told so.
+func TestARunThatOnlyWritesATextHasNoTools(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]string{"claude": "--tools= --strict-mcp-config", "codex": "features.shell_tool=false", "opencode": `OPENCODE_PERMISSION={"*":"deny"}`, "pi": "--no-tools", "qwen": "--core-tools none"} {
+		for _, none := range []bool{false, true} {
+			cmd, err := catalogued(t, program).Command(Spec{NoTools: none})
+			if got := strings.Join(append(cmd.Env, cmd.Argv...), " "); err != nil || strings.Contains(got, want) != none {
+				t.Errorf("%s, without tools %v: %s, %v; want %s", program, none, got, err, want)
+			}
+		}
+	}
+}
+
 // How each program is started, with a model and a conversation to resume.
 func TestHowEachProgramIsStarted(t *testing.T) {
 	t.Parallel()
 	spec := Spec{Prompt: "do it", PromptFile: "/p/1.txt", Model: "M", Session: "S"}
 	for name, want := range map[string]string{
-		"claude":       "claude -p --input-format stream-json --replay-user-messages --output-format stream-json --verbose --dangerously-skip-permissions --disallowedTools=AskUserQuestion --model M --resume S",
-		"codex":        "codex exec resume --json --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check --disable plugins --disable apps -c check_for_update_on_startup=false -c analytics.enabled=false -m M S -",
+		"claude":       "claude -p --input-format stream-json --replay-user-messages --output-format stream-json --verbose --dangerously-skip-permissions --model M " + offClaude + " --resume S",
+		"codex":        "codex exec resume --json --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check -c check_for_update_on_startup=false -c analytics.enabled=false -m M S - " + offCodex,
 		"gemini":       "gemini --yolo --skip-trust -o stream-json -m M --resume S",
 		"opencode":     "opencode run --format json --auto -m M --session S",
-		"qwen":         "qwen --yolo -o stream-json -m M --resume S",
+		"qwen":         "qwen --yolo -o stream-json -m M " + offQwen + " --resume S",
 		"pi":           "pi -p --mode json --model M --session S",
 		"cline":        "cline --json --auto-approve true -m M do it",
-		"copilot":      "copilot --model M --output-format json --allow-all-tools -p do it --resume S",
 		"cursor-agent": "cursor-agent -p --output-format stream-json --force --model M --resume S",
 		"amp":          "amp threads continue S --execute --stream-json --dangerously-allow-all",
 		"droid":        "droid exec -o stream-json --auto high -m M -f /p/1.txt -s S",
@@ -128,6 +187,23 @@ func TestALongPromptIsNeverAnArgument(t *testing.T) {
 		if a.Info().Interactive != mentions(inTerminal.Argv, "/p/1.txt") {
 			t.Errorf("%s: in a terminal %q", name, inTerminal.Argv)
 		}
+	}
+}
+
+// copilot is spoken to by the Agent Client Protocol: the conversation and the prompt go over its stdin.
+func TestCopilotSpeaksTheAgentClientProtocol(t *testing.T) {
+	t.Parallel()
+	a, spec := catalogued(t, "copilot"), Spec{Prompt: "do it", Model: "M", Session: "S"}
+	cmd, err := a.Command(spec)
+	if got := strings.Join(cmd.Argv, " "); err != nil || got != "copilot --model M --acp --allow-all-tools --no-ask-user --no-auto-update" || !cmd.Stdin {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if i := a.Info(); i.Output != formatACP || !i.Resumes || !i.Dialogue || !i.Interactive {
+		t.Errorf("got %+v", i)
+	}
+	cmd, err = a.Interactive(spec)
+	if got := strings.Join(cmd.Argv, " "); err != nil || got != "copilot --resume=S --model M -i do it" {
+		t.Errorf("got %s, %v", got, err)
 	}
 }
 
@@ -184,8 +260,15 @@ func TestAProgramIsToldOfTheMCPServerUnlessTheProjectSaysNo(t *testing.T) {
 	if cmd, err := catalogued(t, "qwen").Command(spec); err != nil || !slices.Contains(cmd.Argv, config) {
 		t.Errorf("qwen: %q, %v; want %s", cmd.Argv, err, config)
 	}
+	if cmd, err := catalogued(t, "codex").Command(spec); err != nil || mentions(cmd.Argv, "mcp") {
+		t.Errorf("codex says each tool of a server in each call, and is told of one: %q, %v", cmd.Argv, err)
+	}
+	told, err := Lookup("codex", Options{Custom: map[string]Entry{"codex": {MCP: []string{"-c", "mcp_servers.liza.command={{.Liza}}", "-c", `mcp_servers.liza.args=["mcp"]`}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for what, spec := range map[string]Spec{"a run": spec, "a resumed run": {Prompt: "do it", Session: "S", Liza: spec.Liza}} {
-		cmd, err := catalogued(t, "codex").Command(spec)
+		cmd, err := told.Command(spec)
 		for _, want := range []string{"mcp_servers.liza.command=/opt/the liza", `mcp_servers.liza.args=["mcp"]`} {
 			if i := slices.Index(cmd.Argv, want); err != nil || i < 1 || cmd.Argv[i-1] != "-c" {
 				t.Errorf("%s of codex: %q, %v; want -c %s", what, cmd.Argv, err, want)
@@ -313,6 +396,29 @@ func TestAProgramSaysWhatItIs(t *testing.T) {
 	writeScript(t, script, `exit 3`)
 	if _, err := Probe(t.Context(), a, nil); err == nil || !strings.Contains(err.Error(), "cannot ask mine: `"+script+" --version` failed") {
 		t.Errorf("a failing program gave %v", err)
+	}
+}
+
+// What node and the like say of themselves is not the version of a program.
+func TestTheVersionIsOnTheFirstLineWithANumber(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"1.2.3\n": "1.2.3", "\ntool 1.2 (abc)\nmore 4.5\n": "tool 1.2 (abc)",
+		"(node:31337) [DEP0040] DeprecationWarning: The `punycode` module is deprecated in 21.0.0.\n(Use `node --trace-deprecation ...` to show where, v20.1.0)\n0.61.0\n": "0.61.0",
+		"npm warn EBADENGINE needs node 22.1.0\nWelcome!\nmy-agent v3.0.65\n":                                                                                              "my-agent v3.0.65",
+		"/usr/lib/x.py:3: UserWarning: urllib3 2.0.1 is old\naider 0.86.1\n":                                                                                               "aider 0.86.1",
+		"no number here\n": "", "": "",
+	} {
+		script := filepath.Join(t.TempDir(), "tool")
+		writeScript(t, script, "cat <<'END'\n"+said+"END\n")
+		a, err := newOwn("mine", Entry{Command: []string{script}, Version: []string{script}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := versionNumber().FindString(want)
+		if found, err := Probe(t.Context(), a, nil); err != nil || found.Version != want || (&Versions{}).Of(t.Context(), a) != number {
+			t.Errorf("%q: version %q, %v; want %q", said, found.Version, err, want)
+		}
 	}
 }
 

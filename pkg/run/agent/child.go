@@ -22,6 +22,7 @@ type child struct {
 	asks    *Question      // what it was stopped for
 	prompt  io.WriteCloser // its stdin; nil when it gets none
 	given   bool           // the program has its prompt
+	own     bool           // it ended by itself, before anything stopped it
 	talk    *speaker       // says texts over it; nil: it takes the prompt only
 	reaper  *reaper        // what it runs below; nil when it is our own child
 	exited  chan struct{}  // closed when it has ended
@@ -69,6 +70,7 @@ func (c *child) watch(ctx context.Context, cmd Command, s Spec) (Outcome, string
 		var why string
 		select {
 		case <-c.exited:
+			c.own = true
 			return c.tooMany()
 		case <-c.out.change:
 			end.Stop()
@@ -109,6 +111,7 @@ func (c *child) watch(ctx context.Context, cmd Command, s Spec) (Outcome, string
 		}
 		select {
 		case <-c.exited: // by itself, in the same moment
+			c.own = true
 			return c.tooMany()
 		default:
 			if c.out.ended.Load() {
@@ -260,6 +263,8 @@ func (c *child) result(cmd Command, cause Outcome, why string, left []Process) R
 		}
 		res.Outcome, res.Error = cause, why
 		res.RetryAfter, res.ResetAt = 0, time.Time{}
+	case c.own && e.killed() && (res.Outcome == Finished || res.Outcome == Reask || res.Outcome == Stopped):
+		res.Outcome, res.Error = Crashed, howEnded(e)+": what it said last is not its own, perhaps"
 	case cmd.RestartCode != 0 && e.Code == cmd.RestartCode:
 		res.Outcome, res.Restart = Crashed, true
 		res.Error = fmt.Sprintf("exit code %d: start me again", e.Code)

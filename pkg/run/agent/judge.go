@@ -73,9 +73,16 @@ func (f *follower) answered(res *Result) {
 			res.Error = "the answer was cut off at the limit of output tokens (" + f.final.Word + ")"
 		}
 		f.refused(res)
+	case f.silent():
+		res.Outcome, res.Signature, res.Error = Crashed, "end event without a call of the model", "ended without a call of its model"
 	case strings.TrimSpace(res.Final) == "" && f.tools == 0:
 		res.Outcome, res.Signature, res.Error = Reask, "end event without an answer", "ended without an answer"
 	}
+}
+
+// silent reports whether the program says that its model has said nothing and used no tokens: what it ends with is not the model's.
+func (f *follower) silent() bool {
+	return !f.worked && f.usage.TokensKnown && f.usage.TokensOut == 0 && strings.TrimSpace(f.final.Text) != ""
 }
 
 // refused makes a question of a refusal: the same prompt would be refused again.

@@ -304,14 +304,18 @@ func (a acpLike) Command(s Spec) (Command, error) {
 func TestAProgramThatAsksAndNeverReadsIsEnded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	ended := make(chan Result, 1)
 	go func() {
-		ended <- Run(t.Context(), acpLike{fakeAdapter{script: strings.ReplaceAll(asking(1_000_000), "DIR", dir)}}, Spec{Reaper: reaperOfTests, Prompt: "Do it.", Timeout: 2 * time.Second, KillGrace: 100 * time.Millisecond,
+		ended <- Run(ctx, acpLike{fakeAdapter{script: strings.ReplaceAll(asking(5000)+"; : > DIR/asked; exec sleep 1000", "DIR", dir)}}, Spec{Reaper: reaperOfTests, Prompt: "Do it.", KillGrace: 100 * time.Millisecond,
 			Keep: &Keep{Socket: listen(filepath.Join(dir, "s")), Wait: time.Minute}})
 	}()
+	eventually(t, "all that it asks", func() bool { _, err := os.Stat(filepath.Join(dir, "asked")); return err == nil })
+	stop()
 	select {
 	case res := <-ended:
-		if res.Outcome != TimedOut || len(res.Left) > 0 {
+		if res.Outcome != Killed || len(res.Left) > 0 {
 			t.Errorf("got %+v", res)
 		}
 	case <-time.After(time.Minute):

@@ -341,11 +341,17 @@ func (f *follower) Line(line []byte) bool {
 	return f.ended
 }
 
+// mostSession is the longest id of a conversation that is taken.
+const mostSession = 256
+
 // take follows one event.
 func (f *follower) take(e Event) {
 	e.Line = f.line
 	switch e.Kind {
 	case EventSession:
+		if len(e.Session) > mostSession { // it would be on the board, and in command lines
+			e.Session = ""
+		}
 		f.session = e.Session
 	case EventText:
 		f.goOn()

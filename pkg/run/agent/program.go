@@ -36,7 +36,7 @@ func (p *entryProgram) Info() Info {
 	e := p.entry
 	return Info{Name: p.name, Binary: e.Command[0], About: e.About, Provider: e.Provider, Status: e.Status, Checked: e.Checked, Output: e.Output,
 		Schema:   slices.ContainsFunc([][]string{e.Command, e.Model, e.Resume, e.ResumeCommand, e.Interactive, e.MCP}, func(argv []string) bool { return mentions(argv, schemaFile) }),
-		Enforces: len(e.Schema) > 0,
+		Enforces: len(e.Schema) > 0, AnswerTool: e.AnswerTool,
 		Dialogue: e.Dialogue != "" || e.Output == formatACP, Interrupts: e.Output == formatACP,
 		Resumes: e.Output == formatACP || len(e.Resume)+len(e.ResumeCommand) > 0, Interactive: mentions(e.Interactive, "{{.Prompt"), Overridden: p.overridden,
 		Accounts: slices.Sorted(maps.Keys(e.Accounts)), Needs: p.needs()}
@@ -73,7 +73,11 @@ func (p *entryProgram) Command(s Spec) (Command, error) {
 		return Command{}, err
 	}
 	atEnd := e.Prompt == promptArgv && !mentions(argv, "{{.Prompt}}")
-	argv = slices.Concat(p.withModel(argv, s, len(argv)), p.tools(s), after)
+	off := e.off()
+	if s.NoTools && len(e.NoTools.Args) > 0 {
+		off = e.NoTools.Args
+	}
+	argv = slices.Concat(p.withModel(argv, s, len(argv)), off, p.tools(s), after)
 	if s.Schema != "" {
 		argv = append(argv, e.Schema...)
 	}
@@ -204,6 +208,9 @@ func (p *entryProgram) start(argv []string, s Spec, prompt string) Command {
 	env := p.entry.Env
 	if p.root {
 		env = added(env, p.entry.RootEnv)
+	}
+	if s.NoTools {
+		env = added(env, p.entry.NoTools.Env)
 	}
 	if s.Contain != nil {
 		env = added(env, p.entry.Sandbox.Set)

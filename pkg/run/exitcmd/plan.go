@@ -148,6 +148,9 @@ func largeMap(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
+// NotApplied begins the error of a plan that could be read and is refused: for a limit, a rule or the board.
+const NotApplied = "the plan cannot be applied: "
+
 // InvalidPlan returns the error for an invalid plan.
 func InvalidPlan(format string, args ...any) error {
 	return transition.Refuse(transition.ExitUsage, "liza help plan", format, args...)

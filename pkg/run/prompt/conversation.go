@@ -71,7 +71,7 @@ func (c conversation) newMessage() string {
 		l.add("- %s%s: %s", n.ID, after(" by ", n.By), strings.TrimSpace(n.Message))
 	}
 	for _, q := range c.state.Questions {
-		if q.Task == "" && q.Status == blackboard.QuestionAnswered && q.Kind != blackboard.QuestionUnverified {
+		if q.Task == "" && q.Status == blackboard.QuestionAnswered && !q.OfCheck() {
 			l.add("- you asked: %s\n  answer%s: %s", oneLine(q.Text, 500), after(" by ", q.By), strings.TrimSpace(q.Answer))
 		}
 	}

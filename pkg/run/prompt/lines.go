@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -240,9 +241,14 @@ func (in *Input) rules() string {
 	return text("rules/all.md") + "\n" + own + "\n" + text("rules/"+last+".md")
 }
 
-// commands are the verbs of the kind, with an example each (specs/cli.md#3, specs/decisions.md#D26).
+// commands are the verbs of the kind, with an example each (specs/cli.md#3, specs/decisions.md#D26). Those that end a run are told
+// where a run ends by them: one way to end is explained, not two.
 func (in *Input) commands() string {
-	return text("commands/intro.md") + "\n\n" + text("commands/"+string(in.Kind)+".md")
+	own := text("commands/" + string(in.Kind) + ".md")
+	if in.Interactive {
+		own = strings.TrimSuffix(own, "```") + strings.TrimPrefix(text("commands/interactive-"+string(in.Kind)+".md"), "```sh\n")
+	}
+	return text("commands/intro.md") + "\n\n" + own
 }
 
 // finish is the exit command of the kind (specs/roles-and-knowledge.md#4.1); a summarizer gives
@@ -258,7 +264,11 @@ func (in *Input) finish() string {
 			name = string(in.Kind) + "-facts"
 		}
 	}
-	return text("finish/all.md") + "\n" + text("finish/"+name+".md")
+	way := text("finish/printed.md")
+	if in.AnswerTool != "" {
+		way = strings.ReplaceAll(text("finish/called.md"), "TOOL", in.AnswerTool)
+	}
+	return way + "\n\n" + text("finish/all.md") + "\n" + text("finish/"+name+".md")
 }
 
 // fence puts text that came from outside of Liza between two lines (
@@ -327,6 +337,9 @@ var squeeze = []struct {
 // closing is the last line of every prompt.
 const closing = "End with exactly one exit command, as \"How to finish\" says."
 
+// goesOn begins the prompt of a run whose conversation has had one.
+const goesOn = "This conversation goes on. What it was told still holds: role, rules, commands, how to finish, and the task, where nothing else is said here. This is new:"
+
 // closingInteractive is it where a person works with the program.
 const closingInteractive = "End the work with a command, as \"How to finish\" says, when the person agrees."
 
@@ -361,11 +374,29 @@ func (d *draft) gather() {
 			continue
 		}
 		p := d.in.part(s)
-		if p.lead == "" && p.whole == "" {
+		if p.lead == "" && p.whole == "" || d.in.told(p) {
 			continue
 		}
 		d.parts = append(d.parts, p)
 	}
+}
+
+// told reports whether the conversation of this run was told the part last as it is now. What the run is, it is told each time.
+func (in *Input) told(p part) bool {
+	var b strings.Builder
+	p.write(&b)
+	if p.name == "run" {
+		return false
+	}
+	for _, prompt := range slices.Backward(in.Told) {
+		if strings.Contains(prompt, b.String()) {
+			return true
+		}
+		if p.heading != "" && strings.Contains(prompt, "## "+p.heading+"\n\n") {
+			return false
+		}
+	}
+	return false
 }
 
 // part is a section with its text, within the section's own limit.
@@ -428,6 +459,9 @@ func (d *draft) shrink(limit int) {
 // text is the whole prompt.
 func (d *draft) text() string {
 	var b strings.Builder
+	if len(d.in.Told) > 0 {
+		b.WriteString(goesOn + "\n\n")
+	}
 	for _, p := range d.parts {
 		p.write(&b)
 	}

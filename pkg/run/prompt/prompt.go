@@ -132,7 +132,9 @@ type Input struct {
 	Skills       string              // one-liners and argument schemas
 	Shorten      *Shorten
 
-	Interactive bool // a person works with the program in a terminal: verbs only, no exit command
+	Interactive bool     // a person works with the program in a terminal: verbs only, no exit command
+	AnswerTool  string   // the tool of the program that takes the exit command; "": it is printed
+	Told        []string // the prompts that the conversation of this run has had
 
 	PriorAttempts int // most earlier runs in the prompt; 0: 5, negative: none
 	Messages      int // most messages in the prompt; 0: 10, negative: none

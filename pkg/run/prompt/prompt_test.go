@@ -148,9 +148,9 @@ var example = regexp.MustCompile(`(?m)^\$LIZA_BIN ([a-z-]+)( apply)?`)
 func TestCommandsAreThoseOfTheKind(t *testing.T) {
 	t.Parallel()
 	want := map[Kind][]string{
-		Planner:  {"status", "show", "log", "plan apply", "add-task", "finalize", "unblock", "supersede", "abandon", "convert", "defer", "anomaly"},
-		Coder:    {"intent", "submit", "block", "discover", "anomaly", "handoff"},
-		Reviewer: {"show", "verdict", "discover", "anomaly", "handoff"},
+		Planner:  {"status", "show", "log", "anomaly"},
+		Coder:    {"intent", "discover", "anomaly"},
+		Reviewer: {"show", "discover", "anomaly"},
 	}
 	for _, c := range cases {
 		in := c.in()
@@ -168,7 +168,54 @@ func TestCommandsAreThoseOfTheKind(t *testing.T) {
 		}
 	}
 	refuses(t, build(t, messenger()).Text, "LIZA_BIN")
-	wants(t, build(t, coder()).Text, "$LIZA_BIN submit task-3 ")
+}
+
+// One way to end is explained: the one that this program has.
+func TestOneWayToEndIsExplained(t *testing.T) {
+	t.Parallel()
+	printed, called, verbs := "you print is one JSON object", "one call of the tool `StructuredOutput`", map[Kind]string{Planner: "plan apply", Coder: "submit task-3", Reviewer: "verdict task-3"}
+	for _, make := range []func() Input{firstPlanning, coder, reviewer, reask} {
+		in := make()
+		ways := func(in Input) (all []string) {
+			text := build(t, in).Text
+			for _, way := range []string{printed, called, "$LIZA_BIN " + verbs[in.Kind]} {
+				if strings.Contains(text, way) {
+					all = append(all, way)
+				}
+			}
+			return all
+		}
+		if got := ways(in); !slices.Equal(got, []string{printed}) {
+			t.Errorf("a program that prints its answer is told %q", got)
+		}
+		in.AnswerTool = "StructuredOutput"
+		if got := ways(in); !slices.Equal(got, []string{called}) {
+			t.Errorf("a program whose answer is a call of a tool is told %q", got)
+		}
+		in.AnswerTool, in.Interactive, in.Reask = "", true, nil
+		if got := ways(in); !slices.Equal(got, []string{"$LIZA_BIN " + verbs[in.Kind]}) {
+			t.Errorf("a program with a person is told %q", got)
+		}
+	}
+}
+
+// A conversation that goes on is told what it does not have; what has changed is new.
+func TestAConversationThatGoesOnIsToldWhatIsNew(t *testing.T) {
+	t.Parallel()
+	first, in := build(t, coder()).Text, rejectedCoder()
+	in.Task.Type, in.Told = coder().Task.Type, []string{first}
+	again := build(t, in).Text
+	wants(t, again, goesOn, "## Prior rejection", "## This run", closing)
+	refuses(t, again, "## Rules", "## Commands", "## How to finish\n", "## Task\n")
+	if len(again) > len(first)/2 {
+		t.Errorf("%d bytes of %d are sent again", len(again), len(first))
+	}
+	before := in.Instructions
+	in.Instructions = "Write no tabs."
+	changed := build(t, in).Text
+	wants(t, changed, "Write no tabs.")
+	in.Told, in.Instructions = append(in.Told, changed), before
+	wants(t, build(t, in).Text, before)
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")

@@ -197,6 +197,8 @@ func (s Spec) namespaces(f Capabilities) []string {
 	args = append(args, "--proc", "/proc")
 	if s.traces() && os.Getuid() == 0 { // owns the settings of the kernel
 		args = append(args, kernelFiles("/proc")...)
+	} else { // of those one names a program, and Landlock is not everywhere
+		args = append(args, "--ro-bind-try", "/proc/sys", "/proc/sys")
 	}
 	return append(args, "--dev", "/dev", "--size", size, "--tmpfs", "/dev/shm", "--size", size, "--perms", "1777", "--tmpfs", "/tmp")
 }

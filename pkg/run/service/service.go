@@ -74,8 +74,8 @@ func Attended(args []string) ([]string, bool) {
 	return args[1:], true
 }
 
-// LogOf is the path of the log of a service in the folder Logs of an Order.
-func LogOf(logs, name string) string { return filepath.Join(logs, name+".log") }
+// LogOf is the name of the log of a service in the folder Logs of an Order.
+func LogOf(name string) string { return name + ".log" }
 
 // A server is one that runs.
 type server struct {
@@ -156,7 +156,7 @@ func (a *attendant) start(asked <-chan os.Signal) error {
 
 func (a *attendant) begin(s Server) (err error) {
 	r := &server{Server: s, ended: make(chan struct{})}
-	if r.log, err = safefile.OpenLog(LogOf(a.Logs, s.Name), 0o600, maxLog); err != nil {
+	if r.log, err = safefile.OpenLog(filepath.Join(a.Logs, LogOf(s.Name)), 0o600, maxLog); err != nil {
 		return err
 	}
 	r.cmd = r.command(s.Command, a.Run)
@@ -259,7 +259,7 @@ func (a *attendant) fail(why error) {
 	text := "liza: " + why.Error() + "\n"
 	for _, s := range a.Servers {
 		if strings.HasPrefix(why.Error(), "the service "+s.Name+" ") {
-			log, _ := safefile.Read(LogOf(a.Logs, s.Name))
+			log, _ := safefile.ReadWithin(a.Logs, LogOf(s.Name), 2*maxLog)
 			lines := strings.FieldsFunc(string(log), func(r rune) bool { return r == '\n' })
 			for _, line := range lines[max(0, len(lines)-tailLines):] {
 				text += "  " + line + "\n"
@@ -272,12 +272,12 @@ func (a *attendant) fail(why error) {
 
 // Failure is what an attendant has written about services that did not get ready: the reason, and the last lines of the service.
 func Failure(logs string) (why string, tail []string) {
-	f, err := safefile.Open(filepath.Join(logs, failure))
+	f, err := safefile.OpenWithin(logs, failure) // a program of the run can write it too
 	if err != nil {
 		return "", nil
 	}
 	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, 64<<10)) // a program of the run can write it too
+	data, _ := io.ReadAll(io.LimitReader(f, 64<<10))
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD")), "\n")
 	return strings.TrimPrefix(lines[0], "liza: "), lines[1:]
 }

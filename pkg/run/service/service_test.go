@@ -82,7 +82,7 @@ func TestAProgramStartsWhenItsServersAnswerAndTheyEndAfterIt(t *testing.T) {
 	if said != "the prompt\nopen\n" || state.ExitCode() != 3 {
 		t.Errorf("it said %q and ended with %v", said, state)
 	}
-	if log, _ := os.ReadFile(LogOf(logs, "slow")); !strings.HasPrefix(string(log), "/data\n") || !strings.HasSuffix(string(log), "asked\n") {
+	if log, _ := os.ReadFile(filepath.Join(logs, LogOf("slow"))); !strings.HasPrefix(string(log), "/data\n") || !strings.HasSuffix(string(log), "asked\n") {
 		t.Errorf("the log of a server has %q", log)
 	}
 	if why, _ := Failure(logs); why != "" {
@@ -132,7 +132,7 @@ func TestAServerThatEndsBeforeTheProgramIsTold(t *testing.T) {
 	if !strings.HasPrefix(said, "liza: the service db has ended before the program: exit status 2\n") || !strings.HasSuffix(said, "goes on\n") || !state.Success() {
 		t.Errorf("it said %q and ended with %v", said, state)
 	}
-	if log, _ := os.ReadFile(LogOf(logs, "db")); !strings.Contains(string(log), "has ended before the program") {
+	if log, _ := os.ReadFile(filepath.Join(logs, LogOf("db"))); !strings.Contains(string(log), "has ended before the program") {
 		t.Errorf("the log has %q", log)
 	}
 }

@@ -4,6 +4,7 @@ package toolchain
 type Toolchain struct {
 	Name  string
 	Marks []string // files that identify a project built with it, in its folder or one below
+	Only  bool     // other projects do not get its variables: another tool would warn about them
 
 	// Programs are looked up in PATH. Their installation folders are shown.
 	Programs []string
@@ -79,7 +80,7 @@ var Table = []Toolchain{
 		Registries: []string{"registry.npmjs.org", "registry.yarnpkg.com"},
 	},
 	{ // apart: npm warns about a setting that it does not know
-		Name: "pnpm", Marks: []string{"pnpm-lock.yaml"}, Programs: []string{"pnpm"},
+		Name: "pnpm", Marks: []string{"pnpm-lock.yaml", "pnpm-workspace.yaml"}, Only: true, Programs: []string{"pnpm"},
 		Env:        []Variable{{"npm_config_store_dir", "{cache}/store", always}, {"pnpm_config_store_dir", "{cache}/store", always}}, // up to version 10, and since
 		Registries: []string{"registry.npmjs.org"},
 	},

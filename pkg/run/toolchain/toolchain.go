@@ -73,6 +73,7 @@ func (p Person) Platform() string {
 type Use struct {
 	Root       string   // folder whose files identify the project's toolchains; "": its files are not trusted
 	Files      []string // further paths that identify them
+	Checkout   string   // folder whose files say which variables a run gets, and nothing else; or ""
 	Cache      string   // folder of the project's own caches
 	Filled     string   // folder of caches that setup has filled, read-only; or ""
 	Registries bool     // packages may be downloaded
@@ -95,6 +96,7 @@ func In(p Person, u Use) Access {
 	for _, t := range Table {
 		a.add(p, u, t)
 	}
+	a.Tools = append(a.Tools, p.own()...)
 	a.Tools, a.Read = outermost(a.Tools), outermost(a.Read)
 	return a
 }
@@ -114,7 +116,7 @@ func (a *Access) add(p Person, u Use, t Toolchain) {
 			there, a.Tools = true, append(a.Tools, p.Installed(program)...)
 		}
 	}
-	if !there {
+	if !there || t.Only && !p.marked(t, u, u.Checkout) {
 		return
 	}
 	places := map[string]string{}
@@ -145,13 +147,34 @@ func (a *Access) add(p Person, u Use, t Toolchain) {
 			a.Env = append(a.Env, v.Name+"="+value)
 		}
 	}
-	if u.Registries && slices.ContainsFunc(t.Marks, func(mark string) bool {
-		below := func(file string) bool { return path.Base(file) == mark && strings.Count(file, "/") <= 1 }
-		return slices.ContainsFunc(u.Files, below) ||
-			u.Root != "" && (p.Real(filepath.Join(u.Root, mark)) != "" || len(p.Glob(filepath.Join(u.Root, "*", mark))) > 0)
-	}) {
+	if u.Registries && p.marked(t, u, u.Root) {
 		a.Hosts = append(a.Hosts, t.Registries...)
 	}
+}
+
+// own are the folders of PATH in the home folder, and what their programs need.
+func (p Person) own() (tools []string) {
+	for _, folder := range filepath.SplitList(lookUp(p.Environ, "PATH")) {
+		if shown := p.outside(filepath.Clean(folder)); filepath.IsAbs(folder) && strings.HasPrefix(folder, p.Home+"/") && p.Real(folder) != "" && len(shown) > 0 {
+			tools = append(tools, shown...)
+			programs := p.Glob(folder + "/*")
+			for _, program := range programs[:min(len(programs), mostPrograms)] {
+				tools = append(tools, p.Installed(program)...)
+			}
+		}
+	}
+	return tools
+}
+
+const mostPrograms = 500
+
+// marked reports whether a project is built with a toolchain, by files in a folder or the further paths of a use.
+func (p Person) marked(t Toolchain, u Use, root string) bool {
+	return slices.ContainsFunc(t.Marks, func(mark string) bool {
+		below := func(file string) bool { return path.Base(file) == mark && strings.Count(file, "/") <= 1 }
+		return slices.ContainsFunc(u.Files, below) ||
+			root != "" && (p.Real(filepath.Join(root, mark)) != "" || len(p.Glob(filepath.Join(root, "*", mark))) > 0)
+	})
 }
 
 var (

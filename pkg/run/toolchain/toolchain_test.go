@@ -77,7 +77,7 @@ func TestEveryCacheThatIsWrittenIsTheProjects(t *testing.T) {
 			paths = append(paths, "/usr/bin/"+program)
 		}
 	}
-	for _, u := range []Use{{Cache: "/p/.liza/cache"}, {Cache: "/p/.liza/cache", Registries: true, Proxy: "127.0.0.1:3128"}} {
+	for _, u := range []Use{{Cache: "/p/.liza/cache", Files: []string{"pnpm-lock.yaml"}}, {Cache: "/p/.liza/cache", Files: []string{"pnpm-lock.yaml"}, Registries: true, Proxy: "127.0.0.1:3128"}} {
 		a := In(machine(environ, paths...), u)
 		for name, want := range map[string]string{
 			"GOMODCACHE": "/go/mod", "GOCACHE": "/go/build", "npm_config_cache": "/node/npm", "npm_config_store_dir": "/pnpm/store", "pnpm_config_store_dir": "/pnpm/store", "YARN_CACHE_FOLDER": "/node/yarn", "BUN_INSTALL_CACHE_DIR": "/node/bun", "COREPACK_HOME": "/node/corepack",
@@ -156,10 +156,13 @@ func TestAnAgentBuildsWithWhatSetupHasDownloaded(t *testing.T) {
 func TestNodeUsesTheProxyAndNpmHasNoSettingOfPnpm(t *testing.T) {
 	t.Parallel()
 	for programs, want := range map[string]string{"/usr/bin/node /usr/bin/npm": "", "/usr/bin/node /usr/bin/pnpm": "/c/pnpm/store"} {
-		a := In(machine([]string{"PATH=/usr/bin"}, strings.Fields(programs)...), Use{Cache: "/c", Proxy: "127.0.0.1:3128"})
+		a := In(machine([]string{"PATH=/usr/bin"}, append(strings.Fields(programs), "/p/pnpm-lock.yaml")...), Use{Cache: "/c", Proxy: "127.0.0.1:3128", Checkout: "/p"})
 		if got := env(t, a, "npm_config_store_dir"); got != want || env(t, a, "NODE_USE_ENV_PROXY") != "1" {
 			t.Errorf("with %s: npm_config_store_dir is %q, want %q; %v", programs, got, want, a.Env)
 		}
+	}
+	if a := In(machine([]string{"PATH=/usr/bin"}, "/usr/bin/npm", "/usr/bin/pnpm", "/p/package-lock.json"), Use{Cache: "/c", Checkout: "/p"}); env(t, a, "npm_config_store_dir") != "" {
+		t.Errorf("a project of npm: %v", a.Env)
 	}
 	if a := In(machine([]string{"PATH=/usr/bin"}, "/usr/bin/node"), Use{Cache: "/c"}); env(t, a, "NODE_USE_ENV_PROXY") != "" {
 		t.Errorf("without a proxy: %v", a.Env)
@@ -269,6 +272,17 @@ func TestToolsOutsideOfTheSystemAreShown(t *testing.T) {
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("%s: %s is shown\nwant %s", c.name, text, c.want)
 		}
+	}
+}
+
+// What a person has put on PATH in the home folder is there for a run, too.
+func TestFoldersOfPathInTheHomeFolderAreShown(t *testing.T) {
+	t.Parallel()
+	p := machine([]string{"PATH=/home/ada/.local/bin:/home/ada/bin:/home/ada:/home/ada/gone:/usr/bin:bin"},
+		"/home/ada/.local/bin/ruff", "/home/ada/.local/bin/tox -> /home/ada/.local/share/pipx/venvs/tox/bin/tox", "/home/ada/.local/share/pipx/venvs/tox/bin/tox", "/home/ada/.local/share/pipx/venvs/tox/pyvenv.cfg",
+		"/home/ada/bin/deploy", "/home/ada/.ssh/id")
+	if a, want := In(p, Use{Cache: "/c"}), []string{"/home/ada/.local/bin", "/home/ada/.local/share/pipx/venvs/tox", "/home/ada/bin"}; !slices.Equal(a.Tools, want) {
+		t.Errorf("shown are %v, want %v", a.Tools, want)
 	}
 }
 

@@ -53,7 +53,9 @@ func (e *Environment) Store(p *project.Project, cfg *Settings, taskArchive *hist
 		return nil, err
 	}
 	now = board.Now
-	copied := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: o.Alert, Settings: SettingsOf(p, at)})
+	settings := SettingsOf(p, at)
+	settings.Held = func() bool { return len(cfg.Get().Held()) > 0 }
+	copied := mirror.New(board, mirror.Options{Path: p.State(), Record: p.Mirror(), Name: at.String(), Alert: o.Alert, Settings: settings})
 	e.closing = append(e.closing, copied.Close)
 	return copied, nil
 }

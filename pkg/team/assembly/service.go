@@ -122,6 +122,7 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 	d.Board.Proc.ClockJumped = clockJumps(e.Now, func() time.Duration { return 2 * open.Config().Protocol.HeartbeatInterval })
 	d.Board.Enclose = e.enclose(d)
 	d.Board.BeginCache = func(dir string) bool { return wall.BeginCache(p, dir) }
+	d.Board.Path, d.Board.ProjectSetting = e.Get("PATH"), agent.IsProjectSetting
 	d.Board.Platform = sync.OnceValue(func() string { return toolchain.On(e.homeFolder(), e.Environ).Platform() })
 	if d.Board.Repo != nil && d.Board.Repo.Contain == nil {
 		d.Board.Repo.Contain = d.Board.Help
@@ -186,7 +187,7 @@ func Programs(cfg *config.Config) map[string]agent.Entry {
 	for name, a := range cfg.Agents.Custom {
 		s := a.Signatures
 		e := agent.Entry{Provider: a.Provider, Command: a.Command, Prompt: a.Prompt, LongPrompt: a.LongPrompt, Output: a.Output, Answer: a.Answer, Dialogue: a.Dialogue, Mode: a.Mode, Model: a.Model,
-			Resume: a.Resume, ResumeCommand: a.ResumeCommand, Interactive: a.Interactive, Reopen: a.Reopen, MCP: a.MCP, Schema: a.Schema, Budget: a.Budget, Env: a.Env, RootEnv: a.RootEnv, Unset: a.Unset,
+			Resume: a.Resume, ResumeCommand: a.ResumeCommand, Interactive: a.Interactive, Reopen: a.Reopen, MCP: a.MCP, Schema: a.Schema, Budget: a.Budget, Off: a.Off, Env: a.Env, RootEnv: a.RootEnv, Unset: a.Unset,
 			Version: a.Version, Help: a.Help, Needs: a.Needs, RestartCode: a.RestartCode, EndGrace: a.EndGrace, SessionUsage: a.SessionUsage, PartialUsage: a.PartialUsage, Accounts: a.Accounts,
 			ExitCodes: map[int]agent.Outcome{}, Signatures: map[string][]string{
 				"context_full": s.ContextFull, "stopped": s.Stopped, "reask": s.Reask, "unusable": s.Unusable, "quota": s.Quota,

@@ -1,19 +1,24 @@
 package assembly
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"liza/pkg/base/notify"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/config"
+	"liza/pkg/code/git"
 	"liza/pkg/code/project"
 )
 
-// Settings is the configuration now: read again when its file changed.
+// Settings is the configuration now: read again when its file changed. What gates and limits the team never becomes weaker
+// because git has exchanged the file, or taken it away: what the team last worked with stays in force then.
 type Settings struct {
 	mu      sync.Mutex
 	env     *Environment
@@ -23,8 +28,9 @@ type Settings struct {
 	stamp   stamp
 }
 
-// stamp is size and time of the files of the configuration; it is looked at more than a thousand times for each merged task.
-type stamp [2]struct{ size, changed int64 }
+// stamp is size and time of the files of the configuration and of those in force; it is looked at more than a thousand times
+// for each merged task.
+type stamp [4]struct{ size, changed int64 }
 
 func (e *Environment) Config(p *project.Project, tolerant bool) (*Settings, error) {
 	s := &Settings{env: e, environ: e.Environ, project: p}
@@ -37,10 +43,59 @@ func (s *Settings) load(tolerant bool) (warnings []config.Warning, err error) {
 	s.stamp = s.look()
 	if tolerant {
 		s.current, warnings = config.LoadTolerant(s.project.Liza, s.environ)
-		return warnings, nil
+	} else if s.current, warnings, err = config.Load(s.project.Liza, s.environ); err != nil {
+		return warnings, err
 	}
-	s.current, warnings, err = config.Load(s.project.Liza, s.environ)
-	return warnings, err
+	s.current = s.holding(s.current, tolerant)
+	return warnings, nil
+}
+
+// holding puts what the team last worked with in the place of what git has made weaker. Without that, cfg is now what the team
+// works with; a command that only reads does not write it down, and neither does one of a run.
+func (s *Settings) holding(cfg *config.Config, tolerant bool) *config.Config {
+	name, text, err := project.Settings(s.project.Liza)
+	kept, was, errKept := project.Settings(s.project.InForce())
+	if err != nil || errKept != nil || name == kept && bytes.Equal(text, was) {
+		return cfg
+	}
+	if before, _, err := config.Load(s.project.InForce(), s.environ); err == nil && kept != "" {
+		if name == "" {
+			before.HoldAll()
+			return before
+		}
+		if committed, tracked := s.committed(name, cfg); tracked && len(cfg.Hold(before, committed)) > 0 {
+			return cfg
+		}
+	}
+	if tolerant || s.env.Get("LIZA_RUN") != "" {
+		return cfg
+	}
+	if err := s.project.PutInForce(name, text); err != nil {
+		s.env.Log().Warn("cannot keep a copy of the settings: " + err.Error())
+	}
+	s.stamp = s.look()
+	return cfg
+}
+
+// gitTime bounds the question what git has of the file of settings.
+const gitTime = 10 * time.Second
+
+// committed is the file of settings as git has it in its index; cfg if that cannot be found out.
+func (s *Settings) committed(name string, cfg *config.Config) (committed *config.Config, tracked bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
+	defer cancel()
+	repo, err := git.Open(ctx, s.project.Root)
+	if err != nil {
+		return cfg, true
+	}
+	text, tracked, err := repo.Staged(ctx, ".liza/"+name)
+	if err != nil || !tracked {
+		return cfg, tracked
+	}
+	if committed, _, err = config.Parse(text, ".liza/"+name, s.environ); err != nil {
+		return cfg, true
+	}
+	return committed, true
 }
 
 // follow takes the settings of an agent's supervisor in the place of those that the agent's own
@@ -68,9 +123,11 @@ func (e *Environment) warn(list []config.Warning) {
 }
 
 func (s *Settings) look() (now stamp) {
-	for i, name := range []string{"config.yaml", "config.json"} {
-		if info, err := os.Stat(filepath.Join(s.project.Liza, name)); err == nil {
-			now[i].size, now[i].changed = info.Size(), info.ModTime().UnixNano()
+	for i, folder := range []string{s.project.Liza, s.project.InForce()} {
+		for j, name := range []string{"config.yaml", "config.json"} {
+			if info, err := os.Stat(filepath.Join(folder, name)); err == nil {
+				now[2*i+j].size, now[2*i+j].changed = info.Size(), info.ModTime().UnixNano()
+			}
 		}
 	}
 	return now
@@ -87,7 +144,7 @@ func (s *Settings) Get() *config.Config {
 			s.env.Log().Warn(text)
 			s.env.mail(s.project, notify.New("config_invalid", fmt.Sprint(now), text+"; next: liza config validate"))
 		} else {
-			s.current = cfg
+			s.current = s.holding(cfg, false)
 		}
 	}
 	return s.current

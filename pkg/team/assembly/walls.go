@@ -60,14 +60,22 @@ func (e *Environment) Walls(d *verb.Service, program func(name string) (agent.Ne
 	liza, _ := e.Liza() // without it nothing is started
 	return &wall.Maker{Project: d.Board.Project, Config: d.Board.Config, Environ: e.Environ, Home: e.homeFolder(), Base: e.BrokerBase(), Liza: liza, Spawn: e.spawned, Facts: sandbox.Detect, Program: program,
 		Tracked: func(ctx context.Context) []string { return trackedAtTop(ctx, d) }, Merged: func(ctx context.Context) []string { return merged(ctx, d) },
-		Template: d.Checks.Template}
+		Template: d.Checks.Template, GitHome: func(ctx context.Context) wall.GitHome { return gitHome(ctx, d) }}
+}
+
+// gitHome is git's configuration for private home folders.
+func gitHome(ctx context.Context, d *verb.Service) (g wall.GitHome) {
+	if d.Board.Repo != nil {
+		g.Home, g.Project, _ = d.Board.Repo.HomeConfig(ctx, wall.GitProject) // a run without it commits under its own name
+	}
+	return g
 }
 
 // enclose contains the commands of the project that run what agents wrote: setup, checks, hooks, exec tasks and skills.
 func (e *Environment) enclose(d *verb.Service) review.Enclose {
 	walls := sync.OnceValue(func() *wall.Maker { return e.Walls(d, nil) })
 	return func(ctx context.Context, c *review.Command) (done func(), err error) {
-		r := wall.Use{Name: "job+" + cmp.Or(c.Name, filepath.Base(c.Dir)), Dir: c.Dir, Write: !c.ReadOnly, Read: c.Reads, Also: c.Writes, Look: c.Output != nil,
+		r := wall.Use{Name: "job+" + cmp.Or(c.Name, filepath.Base(c.Dir)), Dir: c.Dir, Write: !c.ReadOnly, Git: c.Git, Read: c.Reads, Also: c.Writes, Look: c.Output != nil,
 			Services: c.Services != "", Fills: c.Fills, Data: c.Data, DataOf: c.DataOf, Printed: func(service string, end []byte) { d.Board.KeepPrinted(c.Services, service, "a command", end) }}
 		for _, pair := range c.Env { // of an exec task or a skill: exactly what it may see
 			name, _, _ := strings.Cut(pair, "=")

@@ -113,6 +113,8 @@ type Observation struct {
 	SpecHash     func(specRef string) string // "" when the file cannot be read
 	Red          []Red                       // checks that fail on the base of the work
 	CheckedOutAt string                      // where the integration branch is checked out
+	FiltersOff   []string                    // filters of .gitattributes that git.filters does not allow
+	SettingsHeld []string                    // see config.Config.Held
 	Behind       Behind                      // what the integration branch lacks of its base branch
 	Tip          *string                     // where the integration branch is, "" when it does not exist
 	FreeMB       int

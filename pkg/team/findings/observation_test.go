@@ -72,6 +72,12 @@ func TestWhatAnAlertSays(t *testing.T) {
 			f.CheckedOutAt = "/home/ada/p"
 			with(blackboard.Approved, func(t *blackboard.Task) { t.MergeApproval = &blackboard.MergeApproval{Required: true} })(f)
 		}, ""},
+		{blackboard.AlertSettingsHeld, func(f *Observation) { f.SettingsHeld = []string{"integration.checks", "limits.tokens"} },
+			"error .liza/config.yaml: git has put a version into this checkout that is weaker than what the team works with: integration.checks, limits.tokens; the team keeps its own until you set them; next: liza config set integration.checks VALUE"},
+		{blackboard.AlertFiltersOff, func(f *Observation) { f.FiltersOff = []string{"lfs", "mask"} },
+			"error .gitattributes: it names the filter lfs,mask, which git.filters does not allow: it does not run, and a changed file that has it is not merged; next: liza config set git.filters lfs,mask"},
+		{blackboard.AlertSettingsHeld, func(f *Observation) { f.SettingsHeld = []string{""} },
+			"error .liza/config.yaml: this checkout has no file of settings any more; the team keeps those that it had, until the file is back or you write a new one; next: liza config show --origin"},
 		{blackboard.AlertBaselineRed, func(f *Observation) {
 			f.Red = []Red{{"tests", "make test", "1234567890ab", "1\n2\n3\n4\n5\n6\n", ".liza/logs/b.log"}}
 		},
@@ -94,7 +100,7 @@ func TestWhatAnAlertSays(t *testing.T) {
 			f.State.Discovered = []*blackboard.Discovery{{ID: "d-1", Urgency: "immediate", Description: "A leak"}}
 		},
 			`warning d-1: not decided (low, found during no task): A leak; next: liza convert d-1 --task ID, or liza defer d-1 --reason "TEXT"`},
-		{blackboard.AlertCrashLoop, func(f *Observation) {
+		{blackboard.AlertGaveUp, func(f *Observation) {
 			f.GaveUp = []GaveUp{{Agent: "coder-1", At: ago(0), Next: "liza doctor"}}
 			f.State.Defaults = blackboard.Settings{"crash_limit": 5}
 		},

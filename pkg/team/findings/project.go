@@ -145,6 +145,31 @@ func integrationCheckedOut(l *look) {
 	}
 }
 
+// FiltersOff is the finding about filters of .gitattributes that nobody allowed.
+func FiltersOff(names []string) (f Finding, off bool) {
+	all := strings.Join(names, ",")
+	return Finding{Subject: ".gitattributes", Next: "liza config set git.filters " + all,
+		Text: fmt.Sprintf("it names the filter %s, which git.filters does not allow: it does not run, and a changed file that has it is not merged", all)}, len(names) > 0
+}
+
+func filtersOff(l *look) {
+	if f, off := FiltersOff(l.FiltersOff); off {
+		l.raise(f.Subject, f.Next, "%s", f.Text)
+	}
+}
+
+// settingsHeld asks for the settings that git has made weaker, or taken away.
+func settingsHeld(l *look) {
+	const file = ".liza/config.yaml"
+	switch {
+	case len(l.SettingsHeld) == 0:
+	case l.SettingsHeld[0] == "":
+		l.raise(file, "liza config show --origin", "this checkout has no file of settings any more; the team keeps those that it had, until the file is back or you write a new one")
+	default:
+		l.raise(file, "liza config set "+l.SettingsHeld[0]+" VALUE", "git has put a version into this checkout that is weaker than what the team works with: %s; the team keeps its own until you set them", strings.Join(l.SettingsHeld, ", "))
+	}
+}
+
 // baselineRed has the last lines, so that people see at once what it is.
 func baselineRed(l *look) {
 	for _, r := range l.Red {
@@ -160,28 +185,32 @@ func baselineRed(l *look) {
 // MergesWait returns the command that lets work be merged although a check verifies nothing; "" where nobody is asked or has said stop.
 func MergesWait(s *blackboard.State) string {
 	for _, q := range s.Questions {
-		if q.Kind == blackboard.QuestionUnverified && (q.Status == blackboard.QuestionOpen || q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop) {
+		if q.OfCheck() && (q.Status == blackboard.QuestionOpen || q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop) {
 			return question(q).Next
 		}
 	}
 	return ""
 }
 
-// unverified tells what a person has to decide, or has decided, about checks that have never passed here. An open question is
-// among the questions of a board as well.
+// unverified tells what a person has to decide, or has decided, about checks that are red without any work, or cannot run. An open
+// question is among the questions of a board as well.
 func unverified(l *look) {
 	for _, q := range l.State.Questions {
-		if q.Kind != blackboard.QuestionUnverified {
+		if !q.OfCheck() {
 			continue
+		}
+		what := fmt.Sprintf("%q fails without the work too, and verifies nothing", q.Check)
+		if q.Kind == blackboard.QuestionUnable {
+			what = fmt.Sprintf("%q cannot run here, and verifies nothing", q.Check)
 		}
 		f := Finding{Subject: q.ID, Next: "liza answer " + q.ID + " '" + blackboard.AnswerGoOn + "'", faces: exam}
 		switch {
 		case q.Status == blackboard.QuestionOpen:
-			f.Text = fmt.Sprintf("merges wait: %q has never passed here, and verifies nothing; go on without it, or stop?", q.Check)
+			f.Text = fmt.Sprintf("merges wait: %s; go on without it, or stop?", what)
 		case q.Status == blackboard.QuestionAnswered && q.Answer == blackboard.AnswerStop:
 			f.Text, f.faces = fmt.Sprintf("merges wait until %q passes: %s said %s", q.Check, q.By, q.Answer), wait|exam
 		case q.Status == blackboard.QuestionAnswered:
-			f.Text, f.Next = fmt.Sprintf("work is merged unchecked: %q has never passed here, and %s said %s", q.Check, q.By, q.Answer), "liza check"
+			f.Text, f.Next = fmt.Sprintf("work is merged unchecked: %s; %s said %s", what, q.By, q.Answer), "liza check"
 		default:
 			continue
 		}

@@ -304,7 +304,7 @@ func integrationFailed(l *look) {
 // mergedUnverified sums up the merges of work that no check has verified.
 func mergedUnverified(l *look) {
 	if text := blackboard.UnverifiedText(l.State.TaskList()); text != "" {
-		l.raise("", "liza check", "%s: their checks are red before and after", text)
+		l.raise("", "liza check", "%s: their checks are red before and after, or could not run", text)
 	}
 }
 

@@ -337,7 +337,7 @@ func (l *look) lastAgent(role blackboard.Role) time.Time {
 	return last
 }
 
-func crashLoop(l *look) {
+func gaveUp(l *look) {
 	for _, g := range l.GaveUp {
 		l.raise(g.Agent, g.Next, "its supervisor gave up at %s: %s", g.At, cmp.Or(g.Why, fmt.Sprintf("%d crashes", l.State.Int("crash_limit"))))
 	}

@@ -103,6 +103,10 @@ func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 				x.Add("checks", findings.Info, c.Check, runsChecks, "", "%q did not end within %s on %.9s: whether it is green here is not known", c.Command, checks.TryTime, head)
 				continue
 			}
+			if c.Late {
+				x.Add("checks", findings.Info, c.Check, runsChecks, "", "%q was not begun on %.9s: those before it took the %s", c.Command, head, checks.TryTime)
+				continue
+			}
 			if c.Result == nil {
 				open++
 				continue
@@ -122,20 +126,26 @@ func (x *Doctor) baseChecks(run bool) func(context.Context, *project.Project) {
 	}
 }
 
-// said adds what the board says by itself; short leaves out all but what people decide about checks.
+// atStart are the checks of the doctor of which the start of a team says what the board says.
+var atStart = []string{"checks", "settings", "filters"}
+
+// said adds what the board says by itself; short leaves out all but what people decide before a team works.
 func (x *Doctor) said(short bool) func(context.Context, *project.Project) {
 	return func(ctx context.Context, _ *project.Project) {
 		if x.State == nil {
 			return
 		}
-		f := findings.Observation{State: x.State, Now: x.Now(), Process: x.Service.Board.Facts()}
+		f := findings.Observation{State: x.State, Now: x.Now(), Process: x.Service.Board.Facts(), SettingsHeld: x.Service.Board.Config().Held()}
+		if repo, tip := x.Service.Board.Repo, x.State.Tip(); repo != nil && tip != "" {
+			f.FiltersOff, _ = repo.FiltersOff(ctx, tip) // what cannot be found out is not said
+		}
 		if x.Service.Board.Repo != nil && !short {
 			if tip, err := x.Service.Integration.TipOf(ctx, x.State); err == nil {
 				f.Tip = &tip
 			}
 		}
 		for _, one := range findings.Examined(f) {
-			if !short || one.Check == "checks" {
+			if !short || slices.Contains(atStart, one.Check) {
 				x.Found = append(x.Found, one)
 			}
 		}
@@ -155,10 +165,8 @@ func (x *Doctor) baseCheck(check string, r checks.BaseResult, commit string) {
 	log := "less " + strings.TrimPrefix(r.End.Log, x.Service.Board.Project.Root+"/")
 	severity := findings.OK
 	switch {
-	case r.End.Setup != "" || r.End.Failed:
+	case r.End.Failed || !r.End.Ran():
 		severity = findings.Warning
-	case r.End.ExitCode != 0:
-		severity = findings.Info
 	default:
 		log = ""
 	}
@@ -167,7 +175,13 @@ func (x *Doctor) baseCheck(check string, r checks.BaseResult, commit string) {
 
 // redChecks is for the short form: what is known to be red.
 func (x *Doctor) redChecks(ctx context.Context, _ *project.Project) {
-	if _, _, err := x.look(ctx, false); err != nil && ctx.Err() == nil {
+	list, head, err := x.look(ctx, false)
+	for _, c := range list {
+		if c.Result != nil && !c.Result.End.Ran() {
+			x.baseCheck(c.Check, *c.Result, head)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
 		x.Add("checks", findings.Warning, x.State.IntegrationBranch(), "liza doctor --checks", "", "cannot try the checks: %v", err)
 	}
 	for _, r := range x.Service.Checks.RedBaseline(ctx) {

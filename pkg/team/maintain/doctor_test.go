@@ -185,13 +185,13 @@ var situations = []situation{
 	{name: "a train with one slot", says: "warning train merge.slots: merge.train is 8, but its checks run one at a time (merge.slots), so it merges no faster than without; next: liza config set merge.slots 4", make: func(p *verbtest.Place) {
 		p.Config.Merge.Train, p.Config.Merge.Slots = 8, 1
 	}},
-	{name: "a check that was never green", says: "warning checks q-1: merges wait: \"make test\" has never passed here, and verifies nothing; go on without it, or stop?; next: liza answer q-1 'go on'", make: func(p *verbtest.Place) {
+	{name: "a check that is red without the work", says: "warning checks q-1: merges wait: \"make test\" fails without the work too, and verifies nothing; go on without it, or stop?; next: liza answer q-1 'go on'", make: func(p *verbtest.Place) {
 		unverified(p, blackboard.QuestionOpen, "")
 	}},
 	{name: "a person said stop", says: "warning checks q-1: merges wait until \"make test\" passes: ada said stop; next: liza answer q-1 'go on'", make: func(p *verbtest.Place) {
 		unverified(p, blackboard.QuestionAnswered, blackboard.AnswerStop)
 	}},
-	{name: "a person said go on", says: "warning checks q-1: work is merged unchecked: \"make test\" has never passed here, and ada said go on; next: liza check", make: func(p *verbtest.Place) {
+	{name: "a person said go on", says: "warning checks q-1: work is merged unchecked: \"make test\" fails without the work too, and verifies nothing; ada said go on; next: liza check", make: func(p *verbtest.Place) {
 		unverified(p, blackboard.QuestionAnswered, blackboard.AnswerGoOn)
 	}},
 }

@@ -42,7 +42,7 @@ func Observe(d *verb.Service, began time.Time) *Observer { return &Observer{serv
 // Facts gathers the facts that alerts depend on. A fact that cannot be found out keeps its zero value.
 func (l *Observer) Facts(ctx context.Context) findings.Observation {
 	d, cfg := l.service, l.service.Board.Config()
-	f := findings.Observation{Now: d.Board.Now(), Process: d.Board.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Board.Proc.FreeMB(d.Board.Project.Root), SpecHash: d.Board.SpecHash}
+	f := findings.Observation{Now: d.Board.Now(), Process: d.Board.Facts(), MinFreeMB: cfg.Policy.MinFreeMB, FreeMB: d.Board.Proc.FreeMB(d.Board.Project.Root), SettingsHeld: cfg.Held(), SpecHash: d.Board.SpecHash}
 	f.Violations = l.validate(ctx)
 	f.State = l.state(ctx)
 	if f.State == nil {
@@ -242,6 +242,9 @@ func (l *Observer) git(ctx context.Context, f *findings.Observation) {
 		if path, found, err := repo.CheckedOutAt(ctx, branch); err == nil && found {
 			f.CheckedOutAt = path
 		}
+	}
+	if tip := s.Tip(); tip != "" {
+		f.FiltersOff, _ = repo.FiltersOff(ctx, tip)
 	}
 	if l.service.Board.Caller.AgentID == "" { // an agent's process only looks
 		if b, err := l.service.Integration.SeeIntegration(ctx, s); err == nil && b.Moved {

@@ -294,22 +294,18 @@ func (s *Supervisor) applyLimits(ctx context.Context, st *blackboard.State) (boo
 		if t.Hold != nil {
 			continue
 		}
-		var op func(*blackboard.State, transition.Actor) error
-		switch t.Status {
-		case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed:
-			if h := transition.Reached(st, t, s.Service.Board.Now()); h != nil {
-				op = func(st *blackboard.State, a transition.Actor) error {
-					return transition.HaltTask(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Halt: h}, s.Service.Board.Now())
-				}
-			}
-		}
-		if op == nil && (t.Status == blackboard.Rejected || t.Status == blackboard.IntegrationFailed) && transition.IterationsOver(st, t) {
-			op = func(st *blackboard.State, a transition.Actor) error {
-				return transition.LimitIterations(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Reason: lastError(t)}, s.Service.Board.Now())
-			}
-		}
-		if op == nil {
+		if t.Status != blackboard.Unclaimed && t.Status != blackboard.Rejected && t.Status != blackboard.IntegrationFailed {
 			continue
+		}
+		h, over := transition.Reached(st, t, s.Service.Board.Now()), transition.IterationsOver(st, t)
+		if h == nil && !over {
+			continue
+		}
+		op := func(st *blackboard.State, a transition.Actor) error {
+			if h != nil {
+				return transition.HaltTask(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Halt: h}, s.Service.Board.Now())
+			}
+			return transition.LimitIterations(st, t.ID, transition.SystemActor(a.Facts), transition.Input{Reason: lastError(t)}, s.Service.Board.Now())
 		}
 		err := s.Service.Board.Update(ctx, "limit", op)
 		if err != nil && !isRefused(err) {

@@ -18,11 +18,13 @@ import (
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
+	"liza/pkg/code/git"
 	"liza/pkg/code/review"
 	"liza/pkg/run/activity"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/policy"
 	"liza/pkg/run/role"
+	"liza/pkg/run/sandbox"
 	"liza/pkg/run/skill"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/outcome"
@@ -89,6 +91,11 @@ func (js *jobs) runJob(ctx context.Context, u *unit, st *blackboard.State, t *bl
 	}
 	defer func() { _ = safefile.RemoveTree(tmp) }()
 	c.Env = append(c.Env, "TMPDIR="+tmp)
+	if t.Writes {
+		if c.Git, err = js.openGit(ctx, st, t); err != nil {
+			return jobEnd{}, err
+		}
+	}
 	c.Holds, c.Started = lock, func(pid int) { noteRun(lock, pid) }
 	x := js.recordJob(ctx, u, st, t, j)
 	defer js.launcher.closeRun(ctx, x, nil)
@@ -98,6 +105,10 @@ func (js *jobs) runJob(ctx context.Context, u *unit, st *blackboard.State, t *bl
 	defer func() { told.end(how, nil) }()
 	began, before := time.Now(), size(c.Log)
 	r := c.RunIn(ctx, js.Service.Board.Enclose)
+	refused, err := js.closeGit(ctx, c.Git, t, x.before)
+	if err != nil {
+		return jobEnd{}, err
+	}
 	if ctx.Err() != nil {
 		return jobEnd{}, context.Cause(ctx)
 	}
@@ -114,11 +125,43 @@ func (js *jobs) runJob(ctx context.Context, u *unit, st *blackboard.State, t *bl
 		end.why = r.Err.Error()
 	case r.ExitCode != 0:
 		end.why = fmt.Sprintf("it ended with exit code %d%s", r.ExitCode, r.Unreached())
+	case refused != "":
+		end.why = "its commits were not taken over: " + refused
 	}
 	how = cmp.Or(end.why, "finished")
 	x.record.result = &agent.Result{Outcome: agent.Finished, Final: end.text, ExitCode: end.code, Error: end.why, Seconds: time.Since(began).Seconds()}
 	x.outcome(outcome.Report{Effect: outcome.Applied, Problem: end.why})
 	return end, nil
+}
+
+// openGit gives a command that writes what a coder has: a git folder of its own, whose commits are the task's work.
+func (js *jobs) openGit(ctx context.Context, st *blackboard.State, t *blackboard.Task) (*git.Folder, error) {
+	level, err := js.launcher.enclosure.level(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return js.Service.Worktrees.OpenFolder(ctx, st, t, js.ID, true, level != sandbox.Closed)
+}
+
+// closeGit takes over what a command has committed. refused says why that was not possible.
+func (js *jobs) closeGit(ctx context.Context, f *git.Folder, t *blackboard.Task, m board.Mark) (refused string, err error) {
+	if f == nil {
+		return "", nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	st, err := js.Service.Board.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	taken, err := js.Service.Worktrees.TakeOver(ctx, st, st.Task(t.ID))
+	return taken.Refused, errors.Join(err, js.Service.Worktrees.CloseFolder(ctx, f, t.ID, m))
+}
+
+// putBack undoes what a failed command that writes has left, so that its next run begins where this one did. It returns the
+// ref that keeps it, "" when there was nothing.
+func (js *jobs) putBack(ctx context.Context, t *blackboard.Task, head string) (ref string, err error) {
+	back, err := js.Service.Board.Repo.PutBack(ctx, git.Work{ID: t.ID, Reason: "left by a failed command", Base: t.BaseCommit}, head, func() (bool, error) { return true, nil })
+	return back.Attic, err
 }
 
 // command makes what a job runs. stdout is set when only that is the output.
@@ -310,7 +353,7 @@ func (js *jobs) recordJob(ctx context.Context, u *unit, st *blackboard.State, t 
 		}
 	}
 	x := &run{brief: briefing{role: role.Resolved{Role: &role.Role{Name: string(j.kind), Kind: role.Kind(j.kind)}}, program: string(j.kind)},
-		mark: board.RunMark(js.generation(st), transition.NextRun(st, js.ID))}
+		before: outcome.MarkOf(js.Service, st, js.ID, t.ID), mark: board.RunMark(js.generation(st), transition.NextRun(st, js.ID))}
 	x.brief.Text = text
 	x.record = js.records.record(ctx, st, u, x, t.ID, t.ID)
 	return x

@@ -1,12 +1,11 @@
 package supervisor_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
 	"liza/pkg/board/blackboard"
-	"liza/pkg/board/transition"
+	"liza/pkg/run/agent"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
@@ -23,9 +22,8 @@ func byVerb(t *testing.T, p *verbtest.Place, token string, in verb.VerdictInput)
 	}
 }
 
-// An approval by verb that the exit command of the same run contradicts is merged by nobody, also
-// not by another supervisor while the run goes on, and the reviewer judges again.
-func TestAnApprovalThatItsRunContradictsIsNotMerged(t *testing.T) {
+// An approval by verb that the exit command of the same run contradicts is not an approval at any time, and the reviewer judges again.
+func TestAnApprovalThatItsRunContradictsIsNone(t *testing.T) {
 	t.Parallel()
 	for says, answer := range map[string]string{
 		"needs_fix": needsFix,
@@ -40,12 +38,11 @@ func TestAnApprovalThatItsRunContradictsIsNotMerged(t *testing.T) {
 					return
 				}
 				byVerb(t, p, token, verb.VerdictInput{Verdict: "approve"})
-				var refused *transition.Refusal
-				if _, err := p.Service("").Merges.Merge(t.Context(), "task-1"); !errors.As(err, &refused) || refused.Guard != "G67" {
-					t.Errorf("a merge during the run gives %v, want a refusal by G67", err)
+				if _, err := p.Service("").Merges.Merge(t.Context(), "task-1"); err == nil || p.State().Task("task-1").Status != blackboard.ReadyForReview {
+					t.Errorf("a merge during the run gives %v, and task-1 is %s", err, p.State().Task("task-1").Status)
 				}
 			}, finished(answer), finished(needsFix))
-			wantPrompt(t, prompts, 2, "you approved with `verdict`, and your exit command said "+says)
+			wantPrompt(t, prompts, 2, "you said ok with `verdict`, and your exit command said "+says)
 			s := p.State()
 			task := s.Task("task-1")
 			if task.Status != blackboard.Rejected || task.ReviewCyclesTotal != 1 || task.Seal != nil || !slices.Equal(typesOf(s), []string{"exit_mismatch"}) {
@@ -58,61 +55,61 @@ func TestAnApprovalThatItsRunContradictsIsNotMerged(t *testing.T) {
 	}
 }
 
-// A rejection by verb counts, whatever the exit command says: nothing is merged.
-func TestARejectionByVerbStands(t *testing.T) {
+// A verdict by verb counts when the program has ended by itself and says the same; else the reviewer is asked.
+func TestTwoVerdictsOfOneRunThatDifferAreAskedAbout(t *testing.T) {
 	t.Parallel()
-	p := submittedGreeter(t, verb.SubmitInput{}, polite)
-	prompts, _ := reviewedInRuns(t, p, "task-1", func(_ int, token string) {
-		byVerb(t, p, token, verb.VerdictInput{Verdict: "reject", Reason: "greet.py:2 has the wrong word"})
-	}, finished(approves))
-	if s := p.State(); len(prompts) != 1 || s.Task("task-1").Status != blackboard.Rejected || !slices.Equal(typesOf(s), []string{"exit_mismatch"}) {
-		t.Errorf("%d runs, task-1 is %s, anomalies %q", len(prompts), s.Task("task-1").Status, typesOf(s))
+	reject := verb.VerdictInput{Verdict: "reject", Reason: "greet.py:2 has the wrong word"}
+	for name, x := range map[string]struct {
+		verbs  []verb.VerdictInput
+		answer string
+		asked  bool
+	}{
+		"rejects, and the program too":    {[]verb.VerdictInput{reject}, needsFix, false},
+		"rejects, and the program agrees": {[]verb.VerdictInput{reject}, "I have rejected it.", false},
+		"rejects, and the program not":    {[]verb.VerdictInput{reject}, approves, true},
+		"approves, then rejects":          {[]verb.VerdictInput{{Verdict: "approve"}, reject}, "I have rejected it.", true},
+		"rejects, then approves":          {[]verb.VerdictInput{reject, {Verdict: "approve"}}, needsFix, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := submittedGreeter(t, verb.SubmitInput{}, polite)
+			prompts, _ := reviewedInRuns(t, p, "task-1", func(n int, token string) {
+				for _, in := range x.verbs {
+					if n == 1 {
+						byVerb(t, p, token, in)
+					}
+				}
+			}, finished(x.answer), finished(needsFix))
+			if s := p.State(); len(prompts) == 2 != x.asked || s.Task("task-1").Status != blackboard.Rejected || s.Task("task-1").ReviewCyclesTotal != 1 {
+				t.Errorf("%d runs, task-1 is %s", len(prompts), s.Task("task-1").Status)
+			}
+		})
 	}
 }
 
-// What a reviewer changes after its approval by verb is put back before anybody merges; the
-// approval of what was submitted is.
-func TestChangesAfterAnApprovalByVerbAreNotMerged(t *testing.T) {
+// A run that was killed or crashed decides nothing, whatever its verbs have said and its program has printed: a test that the reviewer
+// runs can do both.
+func TestARunThatWasKilledDecidesNothing(t *testing.T) {
 	t.Parallel()
-	p := submittedGreeter(t, verb.SubmitInput{}, polite)
-	commit := p.State().Task("task-1").ReviewCommit
-	prompts, _ := reviewedInRuns(t, p, "task-1", func(_ int, token string) {
-		byVerb(t, p, token, verb.VerdictInput{Verdict: "approve"})
-		p.Shell(p.Repo.WorktreePath("task-1"), "echo x >>greet.py && git commit -qam more && echo y >left")
-	}, finished(approves))
-	s := p.State()
-	if len(prompts) != 1 || s.Task("task-1").Status != blackboard.Approved || !slices.Equal(typesOf(s), []string{"reviewer_changes"}) {
-		t.Fatalf("%d runs, task-1 is %s, anomalies %q", len(prompts), s.Task("task-1").Status, typesOf(s))
-	}
-	atCommit(t, p, commit)
-	if _, err := p.Service("").Merges.Merge(t.Context(), "task-1"); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.Git(p.Dir, "rev-parse", "integration^2"); got != commit {
-		t.Errorf("%s was merged, want %s", got, commit)
-	}
-}
-
-// An approval is merged when its reviewer's supervisor has died: nothing is left to contradict it.
-func TestAnApprovalOfADeadSupervisorIsMerged(t *testing.T) {
-	t.Parallel()
-	p := submittedGreeter(t, verb.SubmitInput{}, polite)
-	var board *blackboard.State
-	reviewedInRuns(t, p, "task-1", func(_ int, token string) {
-		byVerb(t, p, token, verb.VerdictInput{Verdict: "approve"})
-		board = p.State()
-	}, finished(approves))
-	now, facts := p.Service("").Board.Now(), p.Service("").Board.Facts()
-	task := board.Task("task-1")
-	if by := transition.ApprovingRun(board, task, now, facts); by != "code-reviewer-1" {
-		t.Errorf("while the run goes on: %q", by)
-	}
-	facts.Running = func(int, int64) (bool, bool) { return false, true }
-	if by := transition.ApprovingRun(board, task, now, facts); by != "" {
-		t.Errorf("with its process gone: %q", by)
-	}
-	facts.Running = nil
-	if by := transition.ApprovingRun(board, task, now.Add(board.Duration("lease_duration")*2), facts); by != "" {
-		t.Errorf("with its lease expired: %q", by)
+	for name, end := range map[string]agent.Result{
+		"killed":                       {Outcome: agent.Crashed, Signal: "SIGKILL", ExitCode: -1, Error: "killed by SIGKILL"},
+		"killed, with an exit command": {Outcome: agent.Crashed, Signal: "SIGTERM", ExitCode: -1, Error: "killed by SIGTERM", Final: approves},
+		"exit code 2":                  {Outcome: agent.Crashed, ExitCode: 2, Error: "exit code 2", Final: approves},
+		"timed out":                    {Outcome: agent.TimedOut, ExitCode: -1, Error: "it took too long", Final: approves},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := submittedGreeter(t, verb.SubmitInput{}, polite)
+			reviewedInRuns(t, p, "task-1", func(_ int, token string) {
+				byVerb(t, p, token, verb.VerdictInput{Verdict: "approve"})
+			}, end)
+			s := p.State()
+			if task := s.Task("task-1"); task.Status != blackboard.ReadyForReview || task.ApprovedBy != "" || task.ReviewFailures == 0 || task.ReviewingBy != "" {
+				t.Errorf("task-1 is %s, approved by %q, %d failed reviews, under review by %q", task.Status, task.ApprovedBy, task.ReviewFailures, task.ReviewingBy)
+			}
+			if _, err := p.Service("").Merges.Merge(t.Context(), "task-1"); err == nil {
+				t.Error("it was merged")
+			}
+		})
 	}
 }

@@ -19,10 +19,12 @@ import (
 )
 
 // What a merged task may cost, start and end of the team included: writes of the board, processes of git that Liza starts, and
-// runs of agent programs, each of which has one reaper.
+// runs of agent programs, each of which has one reaper. Seven writes are those of the work; where the reviewer is not waiting when work is handed
+// in, its claim is one more, and how often that is depends on the machine. Of the processes of git one makes the checkout that each review has of
+// its own, beside the worktree of the coder.
 const (
-	mostWrites   = 8
-	mostGit      = 12
+	mostWrites   = 9
+	mostGit      = 14
 	runsOfATask  = 2
 	costOfTasks  = 20
 	costOfCoders = 2

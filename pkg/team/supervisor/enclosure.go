@@ -48,7 +48,7 @@ func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task
 	if r.program() == agent.Scripted {
 		state = []string{e.Service.Board.Project.Scripted()}
 	}
-	use := wall.Use{Also: state, Name: e.ID, Program: r.program(), Dir: spec.Dir, Write: spec.Dir != e.Service.Board.Project.Root, Sockets: r.folder, Git: r.git, Codes: r.brief.role.Role.Kind == role.Coder,
+	use := wall.Use{Also: state, Name: e.ID, Program: r.program(), For: string(r.brief.role.Role.Kind) + "+" + task, Dir: spec.Dir, Write: spec.Dir != e.Service.Board.Project.Root, Sockets: r.folder, Git: r.git, Codes: r.brief.role.Role.Kind == role.Coder,
 		Read: e.readable(ctx, spec, task), Terminal: spec.Terminal != nil,
 		Services: spec.Dir != e.Service.Board.Project.Root, Printed: func(service string, end []byte) { e.printed(r, task, service, end) }, Refused: func(x proxy.Refusal) { e.hostRefused(ctx, r, task, x) }}
 	var w *wall.Wall

@@ -118,10 +118,15 @@ func (e *errands) runFixesOnce(ctx context.Context, u *unit, st *blackboard.Stat
 
 // runCommand performs an exec or skill task in its worktree, or, after a rejection, the items
 // that the reviewer asked for (specs/roles-and-knowledge.md#5.7). Without writes, what is changed there
-// is thrown away; with writes it is committed and reviewed like code.
+// is thrown away; with writes it is committed and reviewed like code, unless the command failed.
 func (e *errands) runCommand(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) error {
 	if why := e.afterCrash(t); why != "" {
 		return e.blockCommand(ctx, t, why, jobEnd{}, nil)
+	}
+	dir := e.Service.Board.Repo.WorktreePath(t.ID)
+	before, err := e.Service.Board.Repo.At(ctx, dir)
+	if err != nil {
+		return err
 	}
 	end, items, err := e.runItems(ctx, u, st, t)
 	if err == nil && !items {
@@ -130,14 +135,20 @@ func (e *errands) runCommand(ctx context.Context, u *unit, st *blackboard.State,
 	if err != nil || ctx.Err() != nil {
 		return e.unlessEnded(ctx, err) // the one who ended it decides what becomes of the claim
 	}
-	if end.failed() && (!end.ran || !t.ReviewRequired && !t.ChangesFiles()) {
+	if end.failed() && (!end.ran || !t.ReviewRequired || t.ChangesFiles()) {
 		out := outputOf(end.text, end.code, "")
+		if t.Writes && end.ran {
+			kept, err := e.jobs.putBack(ctx, t, before.Head)
+			if err != nil {
+				return err
+			}
+			end.why += prose.After("; what it had changed was saved as ", kept)
+		}
 		if end.ran {
 			out.Path = outputPath(t.ID)
 		}
 		return e.blockCommand(ctx, t, "the command failed: "+end.why+"\n"+end.text, end, &out)
 	}
-	dir := e.Service.Board.Repo.WorktreePath(t.ID)
 	if t.Writes {
 		if _, _, err := e.Service.Board.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
 			return err

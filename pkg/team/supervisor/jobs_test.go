@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -119,6 +120,27 @@ func TestACommandThatDeclaresNoWritesLeavesNone(t *testing.T) {
 		t.Errorf("merge commit %s, base %s, branch was %s", x.MergeCommit, x.BaseCommit, before)
 	}
 	j.Sound()
+}
+
+// What a failed command has written is nothing to review: it is kept aside, and a person decides.
+func TestAFailedCommandThatWritesIsAskedAboutAndNeverReviewed(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	j.plan(`{"id": "x", "kind": "exec", "detail": "echo half > half.txt; git add half.txt; git commit -qm half; echo more > more.txt; exit 128", "writes": true, "review": true, "scope": "half.txt, more.txt", "expect": "half.txt and more.txt are there"}`)
+	j.coder()
+	j.wants("x", blackboard.Blocked, "it ended with exit code 128")
+	x := j.task("x")
+	if tree := j.Repo.WorktreePath("x"); j.Git(tree, "rev-parse", "HEAD") != x.BaseCommit || j.Git(tree, "status", "--porcelain") != "" {
+		t.Errorf("the next run of the command begins at %s with %q, not at its base %s", j.Git(tree, "rev-parse", "HEAD"), j.Git(tree, "status", "--porcelain"), x.BaseCommit)
+	}
+	ref := regexp.MustCompile(`refs/liza/attic/\S+`).FindString(x.BlockedReason)
+	if ref == "" {
+		t.Fatalf("the reason does not name where its work is: %q", x.BlockedReason)
+	}
+	if files := j.Git(j.Dir, "ls-tree", "-r", "--name-only", strings.TrimRight(ref, ".,;)")); !strings.Contains(files, "half.txt") || !strings.Contains(files, "more.txt") {
+		t.Errorf("the attic has %q", files)
+	}
+	j.Sound("x") // a blocked task keeps its worktree
 }
 
 // N-02: what a skill with writes changes is committed by the supervisor, reviewed, and merged;

@@ -182,7 +182,16 @@ func (m *member) folder(t *blackboard.Task) string {
 	if t.KindOf() == blackboard.MessageTask {
 		return m.Service.Board.Project.Root
 	}
+	if m.judges(t) {
+		return m.Service.Checks.Judged(t.ID)
+	}
 	return m.Service.Board.Repo.WorktreePath(t.ID)
+}
+
+// judges reports whether the runs of this member look at the work of a task in a checkout of their own: nothing that its coder has left beside
+// the commit acts there, and what a reviewer changes is thrown away.
+func (m *member) judges(t *blackboard.Task) bool {
+	return m.Role == blackboard.RoleReviewer && t.ChangesFiles() && t.ReviewCommit != ""
 }
 
 // letGo gives the claim or review claim back.

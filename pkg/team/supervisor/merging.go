@@ -115,7 +115,7 @@ func (g *merging) merge(ctx context.Context, st *blackboard.State) bool {
 		case blackboard.Merged:
 			merged = true
 			if len(r.Unverified) > 0 {
-				g.warn(r.Task, "merged as %s, not verified: red before and after: %s", blackboard.ShortCommit(r.MergeCommit), strings.Join(r.Unverified, "; "))
+				g.warn(r.Task, "merged as %s, not verified: %s", blackboard.ShortCommit(r.MergeCommit), strings.Join(r.Unverified, "; "))
 				break
 			}
 			g.say(r.Task, "merged as %s", blackboard.ShortCommit(r.MergeCommit))
@@ -208,7 +208,7 @@ func (g *merging) waitForAnswer(ctx context.Context, r merge.Result) {
 func (g *merging) askedPrint(st *blackboard.State, t *blackboard.Task) string {
 	text := st.Tip() + " " + t.ReviewCommit + " " + g.Service.Board.Config().Integration.Unverified
 	for _, q := range st.Questions {
-		if q != nil && q.Kind == blackboard.QuestionUnverified {
+		if q != nil && q.OfCheck() {
 			text += " " + q.ID + string(q.Status) + q.Answer
 		}
 	}

@@ -230,7 +230,7 @@ func (pl *planner) planOutcome(ctx, soft, life context.Context, u *unit, r *run)
 
 // applyPlan carries out what the planner has said, or asks it again.
 func (pl *planner) applyPlan(ctx context.Context, u *unit, r *run) (planned, error) {
-	out, err := outcome.Apply(ctx, pl.Service, outcome.Run{Kind: string(pl.Role), Before: r.before, Answer: r.answer, Answers: u.reasks + 1})
+	out, err := outcome.Apply(ctx, pl.Service, outcome.Run{Kind: string(pl.Role), Before: r.before, Answer: r.answer, Said: r.said, ByVerbs: r.byVerbs, Answers: u.reasks + 1})
 	if err != nil {
 		return planned{Report: out}, err
 	}

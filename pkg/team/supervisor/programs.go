@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -281,10 +282,26 @@ func (ps *programs) unusable(ctx context.Context, u *unit, x *run) error {
 	}
 	what := fmt.Sprintf("the agent program %s cannot be used: %s", x.program(), r.Error)
 	look := "liza doctor --cli " + x.program()
+	if name := variableIn(r.Error); name != "" { // a sandbox passes on only what it is told
+		what += fmt.Sprintf(" (set %s where liza runs, and let its runs have it)", name)
+		look = fmt.Sprintf("liza config set agents.%s.sandbox.allow.env %s", x.program(), name)
+	}
 	// Each of a team comes to the same end: people are told once a day.
 	ps.Service.Board.Notify(ctx, "agent_unusable", "", what+" "+ps.Service.Board.Now().UTC().Format(time.DateOnly), what+"; next: "+look)
 	return &GaveUp{Task: u.task, Why: what, Next: look, Extra: map[string]any{"cause": "agent_unusable", "program": x.program(), "run": x.mark}}
 }
+
+// variableIn returns the environment variable that a message says is missing, or "".
+func variableIn(text string) string {
+	if at := missingVariable().FindStringSubmatch(text); at != nil {
+		return at[1]
+	}
+	return ""
+}
+
+var missingVariable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i:env(?:ironment)?[ _]var)(?i:iables?)?\W{0,4}([A-Z][A-Z0-9_]{2,63})\b`)
+})
 
 // setBack handles the ends of a run that say nothing about the work: the provider asks for
 // patience, or a person is needed (specs/roles-and-knowledge.md#8.4).

@@ -217,6 +217,23 @@ func TestAProgramThatCannotBeUsedEndsItsSupervisor(t *testing.T) {
 	}
 }
 
+// A program that misses a variable is told once, with the setting that gives it to its runs.
+func TestAMissingVariableIsToldWithItsSetting(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.Config.Agents.Default = "one"
+		c.task("task-1")
+		runs := 0
+		s := c.programs(blackboard.RoleCoder, unknown("one"), func(string, agent.Spec) agent.Result {
+			runs++
+			return agent.Result{Outcome: agent.Unusable, ExitCode: 1, Error: "Missing environment variable: `CORP_LLM_TOKEN`."}
+		})
+		gaveUp, is := errors.AsType[*supervisor.GaveUp](s.Run(context.Background(), context.Background()))
+		if !is || runs != 1 || gaveUp.Next != "liza config set agents.one.sandbox.allow.env CORP_LLM_TOKEN" || !strings.Contains(gaveUp.Why, "set CORP_LLM_TOKEN where liza runs") {
+			t.Errorf("%d runs, then %+v", runs, gaveUp)
+		}
+	})
+}
+
 // A message is written by a program like any other: its cost counts, it waits, and it ends the
 // supervisor when it cannot be used.
 func TestAMessengersRunsCount(t *testing.T) {

@@ -78,6 +78,12 @@ func (p *prompts) brief(ctx context.Context, kind role.Kind, st *blackboard.Stat
 	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: p.ID, Root: p.Service.Board.Project.Root, Worktree: p.Service.Board.Project.Root, Model: b.model,
 		Triggers: due, Action: "run", Interactive: p.Interactive != nil && kind == role.Kind(p.Role), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
 		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + p.instructions())}
+	if a, err := p.programs.Adapter(b.program); err == nil && a != nil && !in.Interactive && p.enforced(a.Info(), string(kind)) {
+		in.AnswerTool = a.Info().AnswerTool
+	}
+	if b.resumed != nil && u.reask == nil && t != nil {
+		in.Told = p.said(t.ID, b.resumed)
+	}
 	switch {
 	case kind == role.Coder || kind == role.Reviewer:
 		in.Worktree, in.Iteration = p.folder(t), t.Iteration
@@ -317,11 +323,7 @@ func (l *listing) read(ctx context.Context) func(path string) (string, bool) {
 		case l.dir == "":
 			return l.readCommitted(ctx, f)
 		}
-		name := filepath.Join(l.dir, filepath.FromSlash(path))
-		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > largestFile {
-			return "", false
-		}
-		data, err := safefile.Read(name)
+		data, err := safefile.ReadWithin(l.dir, path, largestFile)
 		return string(data), err == nil
 	}
 }
@@ -448,4 +450,18 @@ func (p *prompts) conversation(u *unit, t *blackboard.Task, program string) *bla
 		return nil
 	}
 	return transition.Conversation(t, p.ID, program)
+}
+
+// said are the prompts that the conversation of a coder has had; what cannot be read is told again.
+func (p *prompts) said(task string, c *blackboard.Conversation) (all []string) {
+	past, err := p.Service.Board.Histories().Interactions(task).Read()
+	if err != nil {
+		return nil
+	}
+	for _, in := range past {
+		if in.Liza.Session == c.ID && in.Request.Metadata.Agent == p.ID {
+			all = append(all, in.Request.Prompt)
+		}
+	}
+	return all
 }

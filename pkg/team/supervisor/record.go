@@ -140,6 +140,9 @@ func (rs *records) closeRecord(ctx context.Context, r *recording, exit *exitcmd.
 	if r.task != "" {
 		r.in.Liza.CommitAfter = rs.tip(ctx, r.task)
 	}
+	if r.result != nil {
+		r.in.Liza.Session = r.result.Session
+	}
 	r.answer(exit)
 	err := r.log.Finish(ctx, r.begun, r.in)
 	if err == nil && r.in.Response.Status == history.TimedOut && r.in.Liza.StatusAfter != string(blackboard.Blocked) {

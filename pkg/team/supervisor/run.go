@@ -52,7 +52,8 @@ type run struct {
 	over    *limitError              // the limit that stopped it
 	told    bool                     // a person interrupted it with a text
 	talk    *blackboard.Conversation // nil: it has none that can be resumed
-	changed string                   // what a reviewer changed in the worktree; it was put back
+	said    []*blackboard.Said       // what its verbs have said
+	byVerbs bool                     // its program ended by itself with code 0: they may be all that it says
 }
 
 // program is the name of the agent program.
@@ -66,14 +67,14 @@ func (r *run) stopped() bool {
 	return r.over != nil && (r.result.Outcome == agent.Killed || r.result.Outcome == agent.Stopped && !r.answered())
 }
 
-// answered reports whether there is an outcome to apply: the program came to its end, or
-// said its exit command all the same. An answer that is cut off is asked for again.
+// answered reports whether there is an outcome to apply: the program ended by itself. An answer that is cut off is asked for again. A run that
+// crashed or was killed decides nothing, whatever it has printed or its verbs have said: what kills a program may have written that, too.
 func (r *run) answered() bool {
 	switch r.result.Outcome {
 	case agent.Finished, agent.Reask:
 		return true
-	case agent.Crashed, agent.Stopped:
-		return !r.result.Restart && r.answer.Exit != nil
+	case agent.Stopped: // by the program itself
+		return r.answer.Exit != nil
 	}
 	return false
 }
@@ -101,6 +102,7 @@ type unit struct {
 	board      *verb.Service // of a coder or reviewer: with the end of a run, and what checks found, as a draft
 	last       func() bool   // no other work is to be begun after it; nil: none is
 	reasks     int
+	nothing    bool // the last answer handed in what has failed already
 	restarts   int
 	transients streak
 	timeouts   int

@@ -3,6 +3,8 @@ package supervisor_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +87,49 @@ func TestConversationsGoOn(t *testing.T) {
 		// RETRY asks for a fresh start.
 		if p.said[3] != "new talk-2" || task.Usage.TokensIn != 100*len(p.said) {
 			t.Errorf("after RETRY: %s; %d tokens in %d runs", p.said[3], task.Usage.TokensIn, len(p.said))
+		}
+	})
+}
+
+// After a rejection the conversation is told what is new: it has the rest.
+func TestAfterARejectionOnlyWhatIsNewIsSent(t *testing.T) {
+	inBubble(t, func(c *clockwork) {
+		c.task("task-1")
+		p := &talks{}
+		var prompts []string
+		work := func(_ context.Context, spec agent.Spec) agent.Result {
+			prompts = append(prompts, spec.Prompt)
+			dir := c.Repo.WorktreePath("task-1")
+			if err := os.WriteFile(filepath.Join(dir, "task-1.md"), fmt.Appendln(nil, "try", len(prompts)), 0o644); err != nil {
+				t.Error(err)
+			}
+			c.Git(dir, "add", "-A")
+			c.Git(dir, "commit", "-q", "-m", "x")
+			return p.run(spec, agent.Finished, completes)
+		}
+		for i := range 3 {
+			c.once(c.supervisor(blackboard.RoleCoder, work))
+			if i < 2 {
+				c.reject("task-1", "code-reviewer-1")
+			}
+		}
+		if len(prompts) != 3 || strings.Join(p.said, ", ") != "new talk-1, resumes talk-1, resumes talk-1" {
+			t.Fatalf("%d prompts, %v", len(prompts), p.said)
+		}
+		for _, again := range prompts[1:] {
+			for _, new := range []string{"task-1.md:1 lacks a word", "## This run"} {
+				if !strings.Contains(again, new) {
+					t.Errorf("the conversation is not told %q:\n%s", new, again)
+				}
+			}
+			for _, old := range []string{"## Rules", "## Commands", "## How to finish\n", "## Goal", "## Task\n"} {
+				if strings.Contains(again, old) || !strings.Contains(prompts[0], old) {
+					t.Errorf("the conversation is told %q again, or was not before", old)
+				}
+			}
+			if 2*len(again) > len(prompts[0]) {
+				t.Errorf("it is sent %d of %d bytes", len(again), len(prompts[0]))
+			}
 		}
 	})
 }

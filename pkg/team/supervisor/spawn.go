@@ -52,6 +52,7 @@ func (l *launcher) closeRun(ctx context.Context, x *run, cause error) {
 	}
 	l.Service.Board.Failpoint("run.written")
 	l.surroundings.closeGit(ctx, x)
+	l.closeJudged(ctx, x.task)
 	if x.result.Recorded != nil {
 		x.result.Recorded()
 	}
@@ -59,6 +60,16 @@ func (l *launcher) closeRun(ctx context.Context, x *run, cause error) {
 		x.unkeep()
 	}
 	l.records.closeRecord(ctx, x.record, x.answer.Exit, cause)
+}
+
+// closeJudged removes the checkout of a reviewer whose run is over.
+func (l *launcher) closeJudged(ctx context.Context, task string) {
+	if l.Role != blackboard.RoleReviewer {
+		return
+	}
+	if err := l.Service.Checks.CloseJudged(ctx, task); err != nil {
+		l.warn(task, "cannot remove the checkout of the reviewer: %v", err)
+	}
 }
 
 // launch runs one program for task ("" for a planner), and records its end. An error says that it could not be started or
@@ -176,6 +187,7 @@ func (l *launcher) follow(ctx context.Context, adapter agent.Adapter, spec agent
 	l.Service.Board.Failpoint("run.over")
 	l.surroundings.takeOver(ctx, r, task)
 	l.surroundings.tellChanges(ctx, before, r, task)
+	r.byVerbs = spec.Terminal != nil || r.result.Outcome == agent.Finished && r.result.ExitCode == 0
 	err := l.read(ctx, u, r, task)
 	l.Service.Board.Failpoint("run.read")
 	told.end(r.outcomeText(), err)
@@ -192,6 +204,7 @@ func (l *launcher) equip(ctx context.Context, adapter agent.Adapter, spec *agent
 		}
 	}
 	if kind != role.Kind(l.Role) {
+		spec.NoTools = true
 		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + l.Service.Board.Project.Root, "LIZA_BIN=" + l.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + r.mark}
 		spec.Timeout = l.Service.Board.Config().Limits.Timeout.Messenger
 		if kind == role.Summarizer {
@@ -218,7 +231,7 @@ func (l *launcher) read(ctx context.Context, u *unit, r *run, task string) error
 	kind := r.brief.role.Role.Kind
 	r.talk = conversed(r.brief.resumed, r.result)
 	if kind == role.Reviewer && !errors.Is(context.Cause(ctx), errLost) {
-		l.putBack(ctx, r, task)
+		l.putBack(ctx, task)
 	}
 	if kind == role.Planner { // before anything of what it says is written
 		var err error
@@ -253,15 +266,10 @@ func because(problem error, r agent.Result) error {
 	return problem
 }
 
-// putBack undoes what a reviewer did to the worktree that it judged, before the end of the run is
-// written: until then nothing else touches what it approved.
-func (l *launcher) putBack(ctx context.Context, r *run, task string) {
-	changed, err := l.Service.Worktrees.PutBack(context.WithoutCancel(ctx), task, l.ID)
-	if err != nil {
+// putBack undoes what came late to the worktree of what was judged, before the end of the run is written: nothing else is approved.
+func (l *launcher) putBack(ctx context.Context, task string) {
+	if _, err := l.Service.Worktrees.PutBack(context.WithoutCancel(ctx), task, ""); err != nil {
 		l.warn(task, "%v", err) // an approval of what is not at the submitted commit is refused
-	}
-	if r.changed = changed; changed != "" {
-		l.warn(task, "the reviewer changed the work; put back: %s", changed)
 	}
 }
 
@@ -303,13 +311,18 @@ func (l *launcher) addSchemas(program agent.Info, spec *agent.Spec, kind string)
 			return err
 		}
 	}
-	strict := exitcmd.AnswerSchema(kind, true)
-	if !program.Enforces || !l.Service.Board.Config().Exit.Schema || strict == nil {
+	if !l.enforced(program, kind) {
 		return nil
 	}
+	strict := exitcmd.AnswerSchema(kind, true)
 	spec.Schema = string(exitcmd.AnswerSchema(kind, false))
 	spec.StrictSchemaFile, err = l.saveSchema(l.Service.Board.Project.StrictSchema(kind), strict)
 	return err
+}
+
+// enforced reports whether a program holds the answer of a kind of agent to its schema.
+func (m *member) enforced(program agent.Info, kind string) bool {
+	return program.Enforces && m.Service.Board.Config().Exit.Schema && exitcmd.AnswerSchema(kind, true) != nil
 }
 
 // saveSchema writes a schema and returns its path. All runs share the file; each rewrites it, so
@@ -461,13 +474,11 @@ func (l *launcher) ended(ctx context.Context, u *unit, task string, x *run) erro
 		rr.Outcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: outcome.Inside(l.Service, task, exit.EvidenceFiles), At: blackboard.TimeOf(l.Service.Board.Now())}
 	}
 	l.spending.recordUsage(task, x)
+	if e := l.Service.Board.LastState(ctx).Agents[l.ID]; e != nil {
+		x.said = e.Said
+	}
 	ended := l.Service.Board.Now()
 	err := u.board.Board.Later(ctx, "run", func(st *blackboard.State, a transition.Actor) error {
-		if why := outcome.Contradicts(st.Task(task), l.ID, exit); b.role.Role.Kind == role.Reviewer && why != "" {
-			if err := outcome.VoidApproval(st, a, task, why, ended); err != nil {
-				return err
-			}
-		}
 		end := rr
 		if transition.Incomplete(end.Attempt.Outcome) && (!x.ownEnd() || !l.holds(st, u, x.before)) { // it came to its end by verbs
 			end.Attempt.Rung = 0

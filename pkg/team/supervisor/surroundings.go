@@ -146,6 +146,9 @@ func (s *surroundings) underWay(st *blackboard.State, task string) string {
 // .git names the folder until the end of the run, and runs in the main checkout have git as it is there.
 func (s *surroundings) openGit(ctx context.Context, r *run, st *blackboard.State, task, worktree string, mounted bool) (err error) {
 	t := st.Task(task)
+	if t != nil && s.judges(t) { // a checkout of its own, of which the run reads what git knows
+		return nil
+	}
 	if t == nil || worktree != s.Service.Board.Repo.WorktreePath(task) {
 		if t = nil; !mounted {
 			return nil

@@ -3,10 +3,8 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
-	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/activity"
@@ -207,7 +205,7 @@ func (x *texts) compareWork(ctx context.Context) {
 			if said[o.Other.ID] {
 				continue
 			}
-			text := x.overlapText(ctx, o)
+			text := overlapText(o)
 			said[o.Other.ID] = x.write(ctx, func(st *blackboard.State) {
 				transition.TellRun(st, x.ID, "overlap-"+o.Other.ID, text, x.Service.Board.Now())
 			})
@@ -250,29 +248,12 @@ func (x *texts) overlaps(ctx context.Context) (list []transition.Overlap) {
 	return transition.Overlaps(st, st.Task(x.task))
 }
 
-const (
-	mostCompared = 4 << 20 // bytes of a diff whose files are compared
-	mostTold     = 4 << 10 // bytes of a diff that a run is told
-)
+// mostCompared is how many bytes of a diff are read for the names of its files.
+const mostCompared = 4 << 20
 
-// overlapText tells a run what an earlier task changes in files of its own.
-func (x *texts) overlapText(ctx context.Context, o transition.Overlap) string {
-	text := "Your work " + o.String() + ". That work came first and is merged before or together with yours: fit yours to it, do other parts first and look again, or ask when the two exclude each other."
-	st, err := x.Service.Board.View(ctx)
-	if err != nil || x.Service.Board.Elsewhere(o.Other) && o.Other.Status == blackboard.Claimed {
-		return text
-	}
-	p, err := x.Service.Integration.WorkOf(ctx, st, o.Other, mostCompared)
-	if err != nil {
-		return text
-	}
-	diff := ""
-	for _, f := range p.Files {
-		if o.Files.Has(f.Path) {
-			diff += fmt.Sprintf("\n%s (%s)\n%s", f.Path, f.Status, f.Hunks)
-		}
-	}
-	return text + " What it changes there so far:\n" + prose.Cut(diff, mostTold)
+// overlapText tells a run which files an earlier task changes, too: their names alone, since what is not committed is its agent's own.
+func overlapText(o transition.Overlap) string {
+	return "Your work " + o.String() + ". That work came first and is merged before or together with yours: fit yours to it, do other parts first and look again, or ask when the two exclude each other."
 }
 
 // write changes the board while the run is under way there, and reports whether it did.

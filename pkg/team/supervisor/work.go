@@ -43,8 +43,22 @@ func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) 
 	}
 }
 
-// spawn prepares prompt, environment and log, runs the program, and records its end.
-func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (*run, error) {
+// spawn prepares folder, prompt, environment and log, runs the program, and records its end.
+func (s *Supervisor) spawn(ctx context.Context, u *unit, st *blackboard.State, t *blackboard.Task) (r *run, err error) {
+	defer func() {
+		if r == nil { // else its end does it
+			s.launcher.closeJudged(ctx, t.ID)
+		}
+	}()
+	if s.member.judges(t) {
+		place, err := s.Service.Checks.OpenJudged(ctx, st, t)
+		if err != nil {
+			return nil, err
+		}
+		if place.Setup != "" {
+			s.member.warn(t.ID, "the reviewer works in a checkout that is not set up: %q failed (see %s)", place.Setup, s.Service.Board.Rel(place.Log()))
+		}
+	}
 	p, err := s.prompts.prompt(ctx, st, t, u, nil)
 	if err != nil {
 		return nil, err
@@ -268,7 +282,7 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 	if r.answered() {
 		s.failed.reviews.end()
 	}
-	if !held || r.answered() {
+	if !held || r.answered() || s.Interactive != nil && len(r.said) > 0 { // a person closes a program as they can
 		return s.apply(ctx, life, u, r)
 	}
 	if s.Interactive != nil && outcome == agent.Crashed { // a person closes a program as they can
@@ -306,7 +320,7 @@ func (s *Supervisor) judge(ctx, life context.Context, u *unit, r *run) (next, er
 
 func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, error) {
 	begun := s.beginNext(ctx, u)
-	out, err := s.applied(ctx, life, u, outcome.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Changed: r.changed, Climbs: r.climbs()})
+	out, err := s.applied(ctx, life, u, outcome.Run{Kind: string(s.Role), Task: u.task, Before: r.before, Answer: r.answer, Said: r.said, ByVerbs: r.byVerbs, Climbs: r.climbs()})
 	if begun(); err != nil {
 		return next{}, err
 	}
@@ -316,6 +330,12 @@ func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, er
 		if s.Interactive != nil {
 			return next{}, s.left(ctx, life, u, r)
 		}
+		if out.Nothing && u.nothing {
+			s.member.warn(u.task, "blocked: %s", out.Problem)
+			_, err := outcome.NothingNew(ctx, u.board, outcome.Run{Kind: string(s.Role), Task: u.task}, out.Problem)
+			return next{}, err
+		}
+		u.nothing = out.Nothing
 		return s.askAgain(ctx, u, r, out.Problem)
 	case outcome.Continue:
 		u.reask, u.talk, u.fresh = nil, nil, true

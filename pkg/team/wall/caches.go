@@ -19,6 +19,10 @@ const (
 	mostCopied  = 512 << 20 // bytes of a cache that are copied for a task, where files cannot share blocks; with a larger one it begins empty
 )
 
+// cacheInside is where a run at closed finds its cache, whichever it is: compilers take their results for those of other sources when the
+// paths of packages differ.
+const cacheInside = "/var/cache/liza"
+
 // checksCache is the cache of the checks in a folder.
 func checksCache(p *project.Project, dir string) string {
 	name := mergedCache

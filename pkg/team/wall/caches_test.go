@@ -21,7 +21,14 @@ func TestTheChecksOfATaskWriteNoCacheOfOthers(t *testing.T) {
 		if r.Dir = filepath.Join(r.Project.Worktrees(), dir); job {
 			r.Job, r.Program = true, ""
 		}
-		for _, path := range r.Compose(sandbox.Closed, "").Spec.Write {
+		s := r.Compose(sandbox.Closed, "").Spec
+		written := slices.Clone(s.Write)
+		for _, m := range s.Over {
+			if m.Target == cacheInside {
+				written = append(written, m.Source)
+			}
+		}
+		for _, path := range written {
 			if rel, err := filepath.Rel(r.Project.Cache(), path); err == nil && filepath.IsLocal(rel) {
 				caches = append(caches, rel)
 			}

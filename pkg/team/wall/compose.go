@@ -1,6 +1,7 @@
 package wall
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 // A Run is what the wall of one run is made of. Compose is a pure function of it and of what is on the disk.
 type Run struct {
 	Project  *project.Project
+	For      string         // the role and the task whose conversations it keeps (Use.For)
 	Settings config.Sandbox // of the program (config.SandboxOf)
 	Program  string         // name of the agent program; "" for a command of the project
 	Needs    agent.Needs    // of the program
@@ -43,6 +45,7 @@ type Run struct {
 	Read    []string    // what else is meant for it: its prompt
 	Also    []string    // folders that it may write besides
 	Merged  []string    // files of the integration branch, which say what the project is built with
+	Home    GitHome     // git's configuration in the private home
 	Look    bool        // a command that builds nothing
 	Codes   bool        // a coder's run
 	Job     bool        // a setup command, a check, a hook: no program's needs, and it may download packages
@@ -54,6 +57,7 @@ type Plan struct {
 	Cache  string          // folder of the caches of builds; "": there is no tool that has one
 	Make   []string        // folders that must be there
 	Copy   []sandbox.Mount // files and folders that are copied into the private home
+	Texts  []sandbox.Mount // texts that are written into files
 	Trust  [][]string      // path of a JSON file in the private home, and the fields of it that lead to one that is set to true
 	Link   []sandbox.Mount // folders that are linked there, where nothing can be mounted
 	Proxy  proxy.Options   // without Refused
@@ -82,13 +86,17 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	}
 	online := (r.Job || r.Settings.Allow.Registries) && !r.Look
 	// What an agent leaves in a cache must not get into a check; what setup has downloaded is there for agents.
-	use := toolchain.Use{Files: r.Merged, Cache: filepath.Join(p.Cache(), "agents"), Filled: checksCache(p, r.Dir), Registries: online, Proxy: proxyOf(level)}
+	use := toolchain.Use{Files: r.Merged, Cache: filepath.Join(p.Cache(), "agents"), Filled: checksCache(p, r.Dir), Registries: online, Proxy: proxyOf(level), Checkout: p.Root}
 	// What nobody has reviewed opens no registry for itself: packages, their names among them, are a way out.
 	if (filepath.Base(use.Filled) == mergedCache || r.Settings.Allow.Registries) && !r.Look {
 		use.Root = r.Dir
 	}
 	if r.Job {
 		use.Cache, use.Filled = use.Filled, ""
+	}
+	cache := use.Cache
+	if level == sandbox.Closed {
+		use.Cache = cacheInside
 	}
 	tools := toolchain.In(r.Person, use)
 	needs.Env = append(needs.Env, tools.Pass...)
@@ -97,9 +105,16 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	s.Tools = slices.Concat(tools.Tools, r.shownOf(r.Argv))
 	s.Write = append(s.Write, access.Write...)
 	if len(tools.Caches) > 0 && !r.Look { // the folder around them: one mount
-		s.Write, w.Cache = append(s.Write, use.Cache), use.Cache
+		if w.Cache = cache; level == sandbox.Closed {
+			s.Over = append(s.Over, sandbox.Mount{Source: cache, Target: cacheInside})
+		} else {
+			s.Write = append(s.Write, cache)
+		}
 	}
-	w.Make, w.caches = slices.Concat(r.Also, []string{s.Home, s.Tmp}), tools.Caches
+	w.Make = slices.Concat(r.Also, []string{s.Home, s.Tmp})
+	for _, folder := range tools.Caches {
+		w.caches = append(w.caches, filepath.Join(cache, strings.TrimPrefix(folder, use.Cache)))
+	}
 
 	s.HomeRead = access.HomeRead
 	for _, rel := range access.HomeLogin {
@@ -118,10 +133,12 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 		}
 	}
 	r.allow(&w, access.HomeCopy)
+	r.Home.into(&w, r.Git == nil && level == sandbox.Closed) // else the run has a configuration of the repository
 	for _, rel := range access.HomeCopy {
 		w.Trust = append(w.Trust, r.trust(filepath.Join(inside, rel))...)
 	}
 	r.hide(s)
+	r.throwAway(&w)
 
 	w.Env = append(access.Env, tools.Env...)
 	w.Hosts = slices.Concat(access.Hosts, r.Settings.Allow.Hosts, tools.Hosts)
@@ -134,9 +151,26 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	return w
 }
 
-// keep shows a folder that the project has for all runs of the program in the place of the person's own.
+// keptOf has a folder for each role and task of what a program keeps.
+func keptOf(p *project.Project, program string) string {
+	return filepath.Join(p.Cache(), "home", program)
+}
+
+// dropKept removes what a program has kept for tasks that have no worktree any more; of is the one that is needed now.
+func dropKept(p *project.Project, program, of string) {
+	all, _ := os.ReadDir(keptOf(p, program))
+	for _, e := range all {
+		_, task, found := strings.Cut(e.Name(), "+")
+		if _, err := os.Lstat(p.Worktree(task)); found && e.Name() != of && os.IsNotExist(err) {
+			_ = safefile.RemoveTree(filepath.Join(keptOf(p, program), e.Name())) // what is left is removed with the next one
+		}
+	}
+}
+
+// keep shows a folder that the project has for all runs of the program in one role on one task, in the place of the person's own: what another
+// role or task has said and noted is not there.
 func (r Run) keep(w *Plan, name, at string) {
-	kept := filepath.Join(r.Project.Cache(), "home", r.Program, name)
+	kept := filepath.Join(keptOf(r.Project, r.Program), cmp.Or(r.For, "any"), name)
 	w.Make, w.kept = append(w.Make, kept), append(w.kept, kept)
 	if shown := (sandbox.Mount{Source: kept, Target: at}); w.Spec.Level == sandbox.Closed {
 		w.Spec.Over = append(w.Spec.Over, shown)
@@ -296,6 +330,11 @@ func (w Plan) fill() error {
 	}
 	if err := w.makeCaches(); err != nil {
 		return err
+	}
+	for _, t := range w.Texts {
+		if err := os.WriteFile(t.Target, []byte(t.Source), 0o600); err != nil {
+			return err
+		}
 	}
 	for _, c := range w.Copy {
 		if err := copyInto(c.Source, c.Target); err != nil {

@@ -90,7 +90,7 @@ func TestARunHasItsWorktreeAndTheNeedsOfItsProgramAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, there := range []string{filepath.Join(r.Project.Cache(), "home/claude/.claude/projects"), filepath.Join(s.Home, ".claude.json"), s.Tmp} {
+	for _, there := range []string{filepath.Join(keptOf(r.Project, "claude"), "any/.claude/projects"), filepath.Join(s.Home, ".claude.json"), s.Tmp} {
 		if _, err := os.Stat(there); err != nil {
 			t.Errorf("not prepared: %v", err)
 		}
@@ -236,7 +236,7 @@ func TestTheGitFolderOfARunIsMountedWhereThatCanBe(t *testing.T) {
 	t.Parallel()
 	r := contained(t, "opencode")
 	r.Git = &git.Folder{Git: "/p/.git/liza/folders/x/git", Target: "/p/.git/worktrees/task-1", Read: []string{"/p/.git/objects"}}
-	for level, over := range map[sandbox.Level]int{sandbox.Closed: 2, sandbox.Partial: 0} { // the other one is the program's database
+	for level, over := range map[sandbox.Level]int{sandbox.Closed: 3, sandbox.Partial: 0} { // the others are the program's database and the cache
 		w := r.Compose(level, "why")
 		s := w.Spec
 		if len(s.Over) != over || slices.Contains(s.Write, r.Git.Git) != (level == sandbox.Partial) || !slices.Contains(s.Read, "/p/.git/objects") || slices.Contains(s.Read, r.Project.GitDir) || w.Reason != "why" {
@@ -329,10 +329,24 @@ func TestConversationsOfOtherProjectsAreNotShown(t *testing.T) {
 			if w.Spec.Sees(theirs) || w.Spec.Sees("~/"+folder) {
 				t.Errorf("%s at %s sees %s", program, level, theirs)
 			}
-			own := sandbox.Mount{Source: filepath.Join(r.Project.Cache(), "home", program, folder), Target: filepath.Join(w.Spec.Home, folder)}
+			own := sandbox.Mount{Source: filepath.Join(r.Project.Cache(), "home", program, "any", folder), Target: filepath.Join(w.Spec.Home, folder)}
 			if !slices.Contains(slices.Concat(w.Spec.Over, w.Link), own) {
 				t.Errorf("%s at %s has no folder of the project's own at %s: %v %v", program, level, folder, w.Spec.Over, w.Link)
 			}
+		}
+	}
+	for _, of := range []string{"coder+task-1", "code_reviewer+task-1", "coder+task-2"} { // nor those of another role or task
+		r := contained(t, "claude")
+		r.For = of
+		w := r.Compose(sandbox.Closed, "")
+		own := filepath.Join(keptOf(r.Project, "claude"), of, ".claude/projects")
+		for _, at := range w.Spec.Over {
+			if strings.HasPrefix(at.Source, keptOf(r.Project, "claude")) && at.Source != own {
+				t.Errorf("%s has %s", of, at.Source)
+			}
+		}
+		if !slices.ContainsFunc(w.Spec.Over, func(m sandbox.Mount) bool { return m.Source == own }) {
+			t.Errorf("%s has no folder of its own: %v", of, w.Spec.Over)
 		}
 	}
 	r := contained(t, "claude") // who has moved the folder out of the home folder
@@ -360,5 +374,110 @@ func TestAProjectInAFolderOfTheMachineIsShownByItsPartsOnly(t *testing.T) {
 		if s := r.Compose(sandbox.Closed, "").Spec; s.Traces != c.want {
 			t.Errorf("%+v: traces %t", c, s.Traces)
 		}
+	}
+}
+
+// What a program has kept goes with the worktree of its task.
+func TestWhatAProgramHasKeptGoesWithTheTask(t *testing.T) {
+	t.Parallel()
+	p := contained(t, "claude").Project
+	for _, dir := range []string{p.Worktree("here"), filepath.Join(keptOf(p, "claude"), "coder+here"), filepath.Join(keptOf(p, "claude"), "coder+gone"), filepath.Join(keptOf(p, "claude"), "code_reviewer+now"), filepath.Join(keptOf(p, "claude"), "planner+")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dropKept(p, "claude", "code_reviewer+now")
+	var left []string
+	all, _ := os.ReadDir(keptOf(p, "claude"))
+	for _, e := range all {
+		left = append(left, e.Name())
+	}
+	if got := strings.Join(left, " "); got != "code_reviewer+now coder+here planner+" {
+		t.Errorf("left are %s", got)
+	}
+}
+
+// A test that makes a repository commits there as the person would; a check finds the remotes of the project, and no password.
+func TestAPrivateHomeHasGitsConfiguration(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	r.Home = GitHome{"[user]\n", "[remote]\n"}
+	for _, c := range []struct {
+		level  sandbox.Level
+		own    bool
+		shown  []string
+		copied int
+	}{{sandbox.Closed, false, nil, 2}, {sandbox.Closed, true, nil, 1}, {sandbox.Partial, false, nil, 1}, {sandbox.Closed, false, []string{"~/.gitconfig"}, 0}} {
+		r.Git, r.Settings.Allow.Read = nil, c.shown
+		if c.own {
+			r.Git = &git.Folder{}
+		}
+		w := r.Compose(c.level, "")
+		if len(w.Texts) != c.copied || c.copied > 0 && w.Texts[0] != (sandbox.Mount{Source: "[user]\n", Target: filepath.Join(w.Spec.Home, ".gitconfig")}) {
+			t.Errorf("%+v: got %v", c, w.Texts)
+		}
+	}
+}
+
+// A compiler's cache holds for the paths that it has seen: those of packages are the same wherever a run of the project builds.
+func TestWhatOnePlaceHasBuiltIsNotBuiltAgain(t *testing.T) {
+	t.Parallel()
+	agents := contained(t, "claude")
+	review, merge := agents, agents
+	review.Job, merge.Job = true, true
+	merge.Dir = filepath.Join(agents.Project.Worktrees(), ".check-task-1")
+	sources := map[string]bool{}
+	for _, r := range []Run{agents, review, merge} {
+		w := r.Compose(sandbox.Closed, "")
+		for _, pair := range []string{"GOCACHE=" + cacheInside + "/go/build", "GOMODCACHE=" + cacheInside + "/go/mod"} {
+			if !slices.Contains(w.Env, pair) {
+				t.Errorf("%s has no %s: %v", w.Cache, pair, w.Env)
+			}
+		}
+		i := slices.IndexFunc(w.Spec.Over, func(m sandbox.Mount) bool { return m.Target == cacheInside })
+		if i < 0 || w.Spec.Over[i].Source != w.Cache || !strings.HasPrefix(w.Cache, r.Project.Cache()+"/") || sources[w.Cache] || covers(w.Spec.Write, w.Cache) {
+			t.Errorf("%s is shown: %v", w.Cache, w.Spec.Over)
+		}
+		sources[w.Cache] = true
+		for _, folder := range w.caches {
+			if filepath.Dir(folder) != w.Cache {
+				t.Errorf("%s would be made outside of %s", folder, w.Cache)
+			}
+		}
+		if p := r.Compose(sandbox.Partial, ""); !covers(p.Spec.Write, p.Cache) || !slices.Contains(p.Env, "GOCACHE="+p.Cache+"/go/build") {
+			t.Errorf("at partial: %v", p.Env)
+		}
+	}
+}
+
+func TestACommandOfTheProjectMayInstallHooksThatNothingReads(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	if err := os.MkdirAll(filepath.Join(r.Project.GitDir, "info"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.Project.GitDir, "info/exclude"), []byte("*.o"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.Job = true
+	w := r.Compose(sandbox.Closed, "")
+	for _, name := range []string{"hooks", "info"} {
+		if shown := (sandbox.Mount{Source: filepath.Join(r.Private, name), Target: filepath.Join(r.Project.GitDir, name)}); !slices.Contains(w.Spec.Over, shown) {
+			t.Errorf("%s: %v", name, w.Spec.Over)
+		}
+	}
+	_, remove, err := w.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(r.Private, "info/exclude")); err != nil || string(text) != "*.o" {
+		t.Errorf("info/exclude: %q, %v", text, err)
+	}
+	if err := remove(); err != nil {
+		t.Error(err)
+	}
+	r.Job = false
+	if w := r.Compose(sandbox.Closed, ""); slices.ContainsFunc(w.Spec.Over, func(m sandbox.Mount) bool { return filepath.Base(m.Target) == "hooks" }) {
+		t.Errorf("an agent has hooks: %v", w.Spec.Over)
 	}
 }

@@ -3,9 +3,12 @@ package wall
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/config"
@@ -40,6 +43,8 @@ func (r Run) missing(level sandbox.Level, own config.Allow) []Missing {
 		}
 		l.commands(named)
 	}
+	l.wrapper()
+	l.path()
 	for i, key := range l.keys {
 		l.found[i].Next = fmt.Sprintf("liza config set agents.%s.sandbox.allow.%s %s", r.Program, key, strings.Join(l.add[key], ","))
 	}
@@ -126,6 +131,54 @@ func (l *looking) program(named agent.Named, name string) {
 		l.tell(allowRead, l.written(folder), "%s is started by %s; runs do not see %s", name, named.File, folder)
 	}
 }
+
+// path looks for folders of PATH: what the person calls by its name there, a run does not find, or it finds another one.
+func (l *looking) path() {
+	list := ""
+	for _, pair := range l.run.Person.Environ { // of two of one name the later one counts
+		if value, ok := strings.CutPrefix(pair, "PATH="); ok {
+			list = value
+		}
+	}
+	for _, folder := range filepath.SplitList(list) {
+		real := l.run.Person.Real(folder)
+		if !filepath.IsAbs(folder) || real == "" || l.plan.Spec.Sees(folder) && l.plan.Spec.Sees(real) {
+			continue
+		}
+		l.tell(allowRead, l.written(folder), "%s is on your PATH; runs do not see it", l.written(folder))
+	}
+}
+
+// largestWrapper is the size of a file that is looked at as a script which starts the program.
+const largestWrapper = 64 << 10
+
+// wrapper looks for what a shell script starts that stands for the program on PATH.
+func (l *looking) wrapper() {
+	if len(l.run.Argv) == 0 {
+		return
+	}
+	at := l.run.Person.Real(l.run.Person.Which(l.run.Argv[0]))
+	if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() || info.Size() > largestWrapper {
+		return
+	}
+	text, err := safefile.Read(at)
+	if first, _, _ := strings.Cut(string(text), "\n"); err != nil || !shell().MatchString(first) {
+		return
+	}
+	var words []string
+	for _, word := range scriptWord().FindAllString(comment().ReplaceAllString(string(text), ""), -1) {
+		if strings.Contains(word, "/") {
+			words = append(words, word)
+		}
+	}
+	l.commands(agent.Named{File: l.written(at), Commands: [][]string{words}})
+}
+
+var (
+	shell      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#!.*\b(?:ba|z|da|k)?sh\b`) })
+	comment    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(?:^|\s)#.*$`) })
+	scriptWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s"'\\,;|&()<>\[\]=]+`) })
+)
 
 func (l *looking) sees(path string) bool {
 	if l.plan.Spec.Sees(path) {

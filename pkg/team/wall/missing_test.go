@@ -60,7 +60,7 @@ args = ["--root", "/no/such/file"]
 	} {
 		r := contained(t, tt.program)
 		home := r.Person.Home
-		r.Person.Environ = append(slices.Clone(r.Person.Environ), "FAKE_KEY=k", "COMMENTED_KEY=k", "OPENAI_API_KEY=k")
+		r.Person.Environ = append(slices.Clone(r.Person.Environ), "FAKE_KEY=k", "COMMENTED_KEY=k", "OPENAI_API_KEY=k", "PATH=/usr/bin")
 		for name, text := range map[string]string{tt.file: tt.text, "mcp/server": "x", "guard.py": "x", "bin/key.sh": "x", ".claude/hooks/fine.sh": "x"} {
 			path := filepath.Join(home, name)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -80,5 +80,50 @@ args = ["--root", "/no/such/file"]
 		if !slices.Equal(got, want) {
 			t.Errorf("%s, %s:\n got %s\nwant %s", tt.program, tt.file, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 		}
+	}
+}
+
+// A folder of PATH that a run does not see is told. Those in the home folder are shown.
+func TestFoldersOfPathThatARunDoesNotSeeAreTold(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	home := r.Person.Home
+	hidden, seen := filepath.Join(filepath.Dir(home), "hidden"), filepath.Join(filepath.Dir(home), "seen")
+	for _, folder := range []string{hidden, seen, filepath.Join(home, ".own/bin")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Settings.Allow.Read = append(r.Settings.Allow.Read, seen)
+	r.Person.Environ = append(slices.Clone(r.Person.Environ), "PATH="+home+"/.own/bin:/usr/bin:"+hidden+":"+seen+":"+home+"/gone:bin:")
+	found := r.missing(sandbox.Closed, config.Allow{})
+	want := Missing{What: hidden + " is on your PATH; runs do not see it", Next: "liza config set agents.claude.sandbox.allow.read " + hidden}
+	if len(found) != 1 || found[0] != want {
+		t.Errorf("got %+v, want %+v", found, want)
+	}
+}
+
+// A script that stands for the program on PATH starts something that a run does not see.
+func TestTheTargetOfAWrapperScriptIsTold(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	home := r.Person.Home
+	for name, text := range map[string]string{"bin/claude": "#!/usr/bin/env bash\n# ~/not/this\nexport X=\"$HOME/flags\"\nexec \"$HOME/agents/claude-2/claude\" \"$@\"\n", "agents/claude-2/claude": "x"} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, m := range r.missing(sandbox.Closed, config.Allow{}) {
+		if strings.Contains(m.What, "started") {
+			got = append(got, m.What)
+		}
+	}
+	if want := "~/agents/claude-2/claude is started by ~/bin/claude; runs do not see it"; strings.Join(got, "; ") != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

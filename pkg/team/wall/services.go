@@ -146,7 +146,7 @@ func (w *Wall) keepServices(u Use) {
 	w.serving.folder = logs
 	w.close = append(w.close, func() error {
 		for _, name := range slices.Sorted(maps.Keys(w.maker.Config().Services)) {
-			if end := endOfLog(service.LogOf(logs, name), maxKept); len(end) > 0 && u.Printed != nil {
+			if end := endOfLog(logs, name); len(end) > 0 && u.Printed != nil {
 				u.Printed(name, end)
 			}
 		}
@@ -154,9 +154,9 @@ func (w *Wall) keepServices(u Use) {
 	})
 }
 
-// endOfLog reads the last bytes of a log that a run writes, from the beginning of a line on.
-func endOfLog(path string, most int64) []byte {
-	f, err := safefile.Open(path)
+// endOfLog reads the last bytes of the log of a service, from the beginning of a line on.
+func endOfLog(logs, name string) []byte {
+	f, err := safefile.OpenWithin(logs, service.LogOf(name))
 	if err != nil {
 		return nil
 	}
@@ -165,8 +165,8 @@ func endOfLog(path string, most int64) []byte {
 	if err != nil {
 		return nil
 	}
-	from := max(0, info.Size()-most)
-	data, _ := io.ReadAll(io.NewSectionReader(f, from, most))
+	from := max(0, info.Size()-maxKept)
+	data, _ := io.ReadAll(io.NewSectionReader(f, from, maxKept))
 	if i := slices.Index(data, '\n'); from > 0 && i >= 0 {
 		data = data[i+1:]
 	}
@@ -175,7 +175,7 @@ func endOfLog(path string, most int64) []byte {
 
 // PrintedNow is the end of what a service of an agent's run under way has printed.
 func PrintedNow(p *project.Project, agent, name string) []byte {
-	return endOfLog(service.LogOf(filepath.Join(p.Tmp(), privatePrefix+agent, "services"), name), maxKept)
+	return endOfLog(filepath.Join(p.Tmp(), privatePrefix+agent, "services"), name)
 }
 
 // ServiceFailure is why the services of the run were not ready, with the last lines of the one that was not; "": they were.

@@ -43,6 +43,7 @@ type Maker struct {
 	Facts   func(ctx context.Context) sandbox.Capabilities
 	Tracked func(ctx context.Context) []string     // what git tracks at the top of the main checkout
 	Merged  func(ctx context.Context) []string     // the files of the integration branch
+	GitHome func(ctx context.Context) GitHome      // of a private home folder; may be nil
 	Program func(name string) (agent.Needs, error) // what an agent program needs; nil: there are only commands
 
 	Template func(ctx context.Context, service, commit string) (dir string, err error) // the data with which a service begins (Use.DataOf)
@@ -52,6 +53,7 @@ type Maker struct {
 type Use struct {
 	Name    string      // unlike that of every other run under way: the agent's id, "job+" and the name of a worktree
 	Program string      // name of the agent program; "": a command that runs what agents wrote
+	For     string      // the role and the task of its run, as ROLE+TASK: what the program keeps is theirs; "": nobody's in particular
 	Dir     string      // where it works
 	Write   bool        // it may change Dir; else Dir is the main checkout, to be read
 	Git     *git.Folder // its own git folder; nil: it has none
@@ -118,7 +120,7 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 	if level, reason, err = m.Level(ctx, u.Program); err != nil {
 		return r, level, reason, err
 	}
-	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
+	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, For: u.For, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
 		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "" && !u.Look, Look: u.Look, Codes: u.Codes,
 		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
 	if !u.Write && safefile.Within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
@@ -129,6 +131,9 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 	}
 	if m.Spawn != nil {
 		r.Spawn = m.Spawn()
+	}
+	if m.GitHome != nil && !r.Look {
+		r.Home = m.GitHome(ctx)
 	}
 	if u.Program != "" {
 		r.Needs, err = m.Program(u.Program)
@@ -185,6 +190,9 @@ func (w *Wall) open(ctx context.Context, u Use) (err error) {
 			beginCache(w.maker.Project, w.Cache)
 		default:
 			asMerged(w.maker.Project, w.Cache)
+		}
+		if u.Program != "" {
+			dropKept(w.maker.Project, u.Program, u.For)
 		}
 		w.held, remove, err = w.Prepare()
 	} else if err = os.MkdirAll(filepath.Dir(w.run.Private), 0o700); err == nil {
@@ -489,6 +497,9 @@ func (w *Wall) Close() error {
 	return errors.Join(errs...)
 }
 
+// mostOfLink is more than the bytes of a worktree's file .git.
+const mostOfLink = 4096 + 100
+
 // gitToRead is what git needs of a repository to look at the worktree dir: history and branches, not the
 // configuration, which may have addresses with passwords, and nothing of Liza's.
 func gitToRead(common, dir string, level sandbox.Level) []string {
@@ -499,7 +510,7 @@ func gitToRead(common, dir string, level sandbox.Level) []string {
 	for _, name := range []string{"HEAD", "refs", "packed-refs", "objects", "info", "shallow"} {
 		paths = append(paths, filepath.Join(common, name))
 	}
-	text, err := safefile.Read(filepath.Join(dir, ".git"))
+	text, err := safefile.ReadWithin(dir, ".git", mostOfLink)
 	admin, isLink := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if err == nil && isLink && filepath.Dir(filepath.Clean(admin)) == filepath.Join(common, "worktrees") {
 		paths = append(paths, filepath.Clean(admin))

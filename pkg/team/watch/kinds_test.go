@@ -89,6 +89,8 @@ var situations = []situation{
 		add(f, blackboard.Task{Status: blackboard.Approved})
 		f.CheckedOutAt = "/home/ada/x"
 	}},
+	{kind: "FILTERS_OFF", subject: ".gitattributes", message: "it names the filter lfs, which git.filters does not allow", make: func(f *findings.Observation) { f.FiltersOff = []string{"lfs"} }},
+	{kind: "SETTINGS_HELD", subject: ".liza/config.yaml", message: "this checkout has no file of settings any more", make: func(f *findings.Observation) { f.SettingsHeld = []string{""} }},
 	{kind: "INTEGRATION_MOVED", subject: "integration", message: "integration is at 123456789, which Liza did not make; Liza left it at 4f2a91c; merges wait; next: liza integration accept", make: func(f *findings.Observation) {
 		tip := "1234567890"
 		f.State.Integration, f.Tip = &blackboard.Integration{Tip: "4f2a91c"}, &tip
@@ -129,7 +131,7 @@ var situations = []situation{
 		add(f, blackboard.Task{Status: blackboard.Unclaimed, Created: at(2 * minute)})
 		delete(f.State.Agents, "coder-1")
 	}},
-	{kind: "CRASH_LOOP", subject: "coder-3", message: "exit code 3: segmentation fault", make: func(f *findings.Observation) {
+	{kind: "GAVE_UP", subject: "coder-3", message: "exit code 3: segmentation fault", make: func(f *findings.Observation) {
 		f.GaveUp = []findings.GaveUp{{Agent: "coder-3", Why: "exit code 3: segmentation fault", At: blackboard.TimeOf(now)}}
 	}},
 	{kind: "HELD_BY_SYSTEM", subject: "task-1", message: "liza unhold task-1", make: func(f *findings.Observation) { // P-091, its alert

@@ -233,10 +233,15 @@ func (b *Session) NoteAnomaly(ctx context.Context, task string, kind blackboard.
 // Warn writes a warning; that it could not be written stops nothing.
 func (b *Session) Warn(ctx context.Context, task string, action blackboard.Action, detail string) {
 	err := b.Update(ctx, "warning", func(s *blackboard.State, a transition.Actor) error {
-		s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(b.Now()), Agent: a.ID, Action: action, Task: task, Detail: detail, Extra: map[string]any{"level": "warning"}})
+		s.Record(Warning(a, task, action, detail, b.Now()))
 		return nil
 	})
 	if err != nil {
 		b.Progressf("cannot record %s: %v", action, err)
 	}
+}
+
+// Warning is the entry of the journal for a warning.
+func Warning(a transition.Actor, task string, action blackboard.Action, detail string, now time.Time) blackboard.Entry {
+	return blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: action, Task: task, Detail: detail, Extra: map[string]any{"level": "warning"}}
 }

@@ -66,14 +66,14 @@ func (v Vault) secretValue(name string) (value string, known bool, err error) {
 // them they are masked too. The plan keeps the names. Values that were kept before need nothing.
 func (v Vault) KeepSecrets(ctx context.Context, p *exitcmd.Plan) (warnings []string, err error) {
 	if problems := exitcmd.SecretProblems(p.Secrets); len(problems) > 0 {
-		return nil, exitcmd.InvalidPlan("the plan cannot be applied: %s", strings.Join(problems, "; "))
+		return nil, exitcmd.InvalidPlan(exitcmd.NotApplied+"%s", strings.Join(problems, "; "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Secrets)) {
 		value := p.Secrets[name]
 		if _, known, err := v.secretValue(name); err != nil {
 			return nil, err
 		} else if isMask(value) && !known {
-			return nil, exitcmd.InvalidPlan("the plan cannot be applied: secrets.%s is masked, and its value is not known any more; give it again", name)
+			return nil, exitcmd.InvalidPlan(exitcmd.NotApplied+"secrets.%s is masked, and its value is not known any more; give it again", name)
 		}
 		if !secret.Masks(value) {
 			warnings = append(warnings, "secret "+name+" has less than four characters: it is not masked")

@@ -49,6 +49,7 @@ type Session struct {
 	Random      io.Reader // for tokens, generations and nonces
 	Home        string    // the person's home, which no command may touch; "" when unknown
 	Zone        string    // name of the person's time zone; "" when unknown
+	Path        string    // the folders in which commands find programs
 
 	NoSpecFiles bool                                                  // spec files are not looked for
 	Scripted    bool                                                  // plans come from the scripted planner (specs/roles-and-knowledge.md#3.3, specs/roles-and-knowledge.md#4)
@@ -68,7 +69,9 @@ type Session struct {
 
 	Enclose    review.Enclose        // contains each command that runs what agents wrote; nil: nothing does
 	BeginCache func(dir string) bool // begins the cache of builds of a worktree with that of merged work; false: it is too large. nil: there is none
-	Platform   func() string         // names the system and the tools of languages, with their versions; may be nil
+	// ProjectSetting reports whether agent programs take a file of the project as settings of theirs; nil: none is known.
+	ProjectSetting func(file string) bool
+	Platform       func() string // names the system and the tools of languages, with their versions; may be nil
 
 	Version string // of this program
 
@@ -178,7 +181,8 @@ type Done struct {
 	Task    string            `json:"task,omitempty"`
 	Status  blackboard.Status `json:"status,omitempty"`
 	Already bool              `json:"already_done,omitempty"`
-	Attic   string            `json:"attic,omitempty"` // ref that holds the saved work
+	Said    bool              `json:"recorded,omitempty"` // by a run, whose end applies it
+	Attic   string            `json:"attic,omitempty"`    // ref that holds the saved work
 	Notices []string          `json:"warnings,omitempty"`
 }
 
@@ -360,7 +364,11 @@ func (b *Session) updateOp(ctx context.Context, op store.Op, id Identity, change
 			if err := b.draft.apply(s, id.Actor(s)); err != nil {
 				return err
 			}
+			text := transition.BoundText(s, id.Actor(s), b.Now())
 			if err := change(s, id.Actor(s)); err != nil {
+				return err
+			}
+			if err := text.Check(s); err != nil {
 				return err
 			}
 			if b.Run != nil { // what follows is not of this run

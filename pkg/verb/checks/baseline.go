@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +42,7 @@ type BaseResult struct {
 	At        blackboard.Time `json:"at"`
 	Candidate bool            `json:"candidate,omitempty"` // of a merge that waits: the work of a task is in it
 	MendedBy  string          `json:"mended_by,omitempty"` // a submission on which it passed
+	Where     string          `json:"where,omitempty"`     // the folders of programs that it had
 }
 
 // Text says in a few words how a command ended here, and what the person's checkout has that may be the reason.
@@ -47,17 +50,24 @@ func (e CheckEnd) Text() string {
 	lacks := strings.Join(e.End.Lacks, ", ")
 	switch {
 	case e.End.Setup != "":
-		return fmt.Sprintf("not run here: worktree.setup fails: %q", e.End.Setup)
-	case !e.End.Failed && e.End.ExitCode != 0:
-		return "not run here: the command is not found"
+		return fmt.Sprintf("cannot run here: worktree.setup fails: %q", e.End.Setup)
+	case e.End.Unable != "":
+		return "cannot run here: " + e.End.Unable
 	case !e.End.Failed:
 		return "green here"
+	case e.End.After != "":
+		return fmt.Sprintf("no result here: %q, which comes before it, has not passed", e.End.After)
 	case e.End.GreenInCheckout:
 		return "red here, green in your checkout: that has " + lacks
 	}
 	text := fmt.Sprintf("red here, with exit code %d", e.End.ExitCode)
-	if e.End.TimedOut {
+	switch {
+	case e.End.TimedOut:
 		text = "red here, without an end within its time limit"
+	case e.End.ExitCode == 0: // see review.Failure
+		text = "red here: it found no tests"
+	case e.End.ExitCode < 0:
+		text = "red here: it was killed"
 	}
 	if lacks != "" {
 		text += "; your checkout has, and the worktree has not: " + lacks
@@ -66,7 +76,7 @@ func (e CheckEnd) Text() string {
 }
 
 // RedBaseline lists the checks that fail without any change of an agent, as far as they have
-// been run: what is mended on the integration branch is left out.
+// been run: what is mended on the integration branch is left out, and what comes after a red command.
 func (c *Checks) RedBaseline(ctx context.Context) []BaseResult {
 	var red []BaseResult
 	known, err := c.readBaseline()
@@ -84,7 +94,7 @@ func (c *Checks) RedBaseline(ctx context.Context) []BaseResult {
 			continue
 		}
 		seen[r.Command] = true
-		if !r.End.Failed {
+		if !r.End.Failed || r.End.After != "" {
 			continue
 		}
 		if head == "" {
@@ -115,7 +125,9 @@ func (c *Checks) OnBase(ctx context.Context, secrets []string, base, check, comm
 	if base == "" || !c.board.Config().Review.Baseline {
 		return review.End{}, nil
 	}
-	r, err := c.lookAtBase(ctx, secrets, base, check, command)
+	ran := map[string]BaseResult{}
+	err := c.lookAtBase(ctx, secrets, base, review.Step{Check: check, Command: command}, c.program(command), ran)
+	r := ran[command]
 	if err != nil {
 		if ctx.Err() != nil {
 			return r.End, err
@@ -126,55 +138,140 @@ func (c *Checks) OnBase(ctx context.Context, secrets []string, base, check, comm
 	return r.End, nil
 }
 
-// baseKey names a command on the tree of a commit.
+// list are the commands of a merge in their order. They are one program: each may need what those before it have built.
+func (c *Checks) list() []string {
+	return slices.Concat(c.board.Config().Integration.Checks, c.board.Config().Hooks.PreMerge)
+}
+
+// listed reports whether a command is one of the list.
+func (c *Checks) listed(command string) bool { return slices.Contains(c.list(), command) }
+
+// program are the commands of the list up to a command, which ends it. A command that is not in the list stands alone.
+func (c *Checks) program(command string) []string {
+	list := c.list()
+	return append(slices.Clone(list[:max(0, slices.Index(list, command))]), command)
+}
+
+// together are the commands that are run in one tree when those of all steps are: the list up to its last one, or a command that
+// stands alone.
+func (c *Checks) together(steps []review.Step, command string) []string {
+	last := command
+	for _, s := range steps {
+		if c.listed(command) && slices.Index(c.list(), s.Command) > slices.Index(c.list(), last) {
+			last = s.Command
+		}
+	}
+	return c.program(last)
+}
+
+// baseKey names a command on the tree of a commit, after those that come before it.
 func (c *Checks) baseKey(ctx context.Context, commit, command string) (string, error) {
 	tree, err := c.board.Repo.TreeOf(ctx, commit)
-	sum := sha256.Sum256([]byte(strings.Join(append([]string{tree, command}, c.board.Config().Worktree.Setup...), "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join(slices.Concat([]string{tree}, c.program(command), c.board.Config().Worktree.Setup), "\x00")))
 	return hex.EncodeToString(sum[:8]), err
 }
 
-func (c *Checks) lookAtBase(ctx context.Context, secrets []string, base, check, command string) (BaseResult, error) {
-	key, err := c.baseKey(ctx, base, command)
+// lookAtBase puts into ran what the command of a step gives on a commit: as it is known, or after commands were run there, of which it is one.
+func (c *Checks) lookAtBase(ctx context.Context, secrets []string, base string, step review.Step, commands []string, ran map[string]BaseResult) error {
+	key, err := c.baseKey(ctx, base, step.Command)
 	if err != nil {
-		return BaseResult{}, err
+		return err
 	}
 	unlock, err := c.lockBaseline(ctx)
 	if err != nil {
-		return BaseResult{}, err
+		return err
 	}
 	defer func() { _ = unlock() }()
 	known, err := c.readBaseline()
 	if err != nil {
-		return BaseResult{}, err
+		return err
 	}
 	if i := slices.IndexFunc(known, func(r BaseResult) bool { return r.Key == key }); i >= 0 {
 		_, err := os.Lstat(known[i].End.Log)
 		if !known[i].End.Failed || err == nil { // what failed is compared with its log
-			return known[i], nil
+			ran[step.Command] = known[i]
+			return nil
 		}
 	}
-	c.board.Progressf("check %s: runs %q on the base %.9s", check, command, base)
-	r, err := c.runBase(ctx, secrets, "", base, check, command)
-	if err != nil || r.End.Setup != "" {
-		return r, err // a setup that fails may have had another reason, such as a network that was away
-	}
-	return r, c.keepBase(ctx, r)
+	return c.runAndKeep(ctx, secrets, base, step, commands, ran)
 }
 
-// runBase runs a command on the tree of a commit, which has the work of task in it; "": that of no task.
-func (c *Checks) runBase(ctx context.Context, secrets []string, task, base, check, command string) (BaseResult, error) {
-	key, err := c.baseKey(ctx, base, command)
-	if err != nil {
-		return BaseResult{}, err
+// runAndKeep runs commands on a base, puts into ran what each gave, and remembers it. The caller has the lock.
+func (c *Checks) runAndKeep(ctx context.Context, secrets []string, base string, step review.Step, commands []string, ran map[string]BaseResult) error {
+	c.board.Progressf("check %s: runs %q on the base %.9s", step.Check, step.Command, base)
+	return c.runProgram(ctx, secrets, "", base, step.Check, commands, func(r BaseResult) error {
+		if ran[r.Command] = r; !r.End.Ran() || r.Command == "" {
+			return nil // what could not run says nothing of the tree
+		}
+		return c.keepBase(ctx, r)
+	})
+}
+
+// Now runs a command of a check on a base, whatever is known of it: what could not run with the work is looked at here and now
+// without it. "" only sets the place up. A base that cannot be checked out prevents the command, too.
+func (c *Checks) Now(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
+	ran := map[string]BaseResult{}
+	err := c.tryNow(ctx, secrets, base, review.Step{Check: check, Command: command}, c.program(command), ran)
+	if err != nil && ctx.Err() == nil {
+		return review.End{Unable: err.Error()}, nil
 	}
-	r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now())}
-	if r.End, err = c.runOnBase(ctx, secrets, task, base, check, command, c.board.Project.BaselineLog(key)); err != nil {
-		return r, err
+	return ran[command].End, err
+}
+
+// runProgram runs commands one after the other in one tree of a commit, which has the work of task in it ("": that of no task), and
+// gives done what each gave. After one that is red the others are run as well, as a merge does. What is red then has no result of
+// its own. check is the name of a command that stands alone.
+func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base, check string, commands []string, done func(BaseResult) error) error {
+	limit := c.board.Config().Limits.CheckTimeout
+	if c.listed(commands[0]) {
+		check = IntegrationCheck
 	}
-	if r.End.Failed || r.End.Setup != "" {
-		r.Tail = review.TailOf(r.End.Log)
+	if check == IntegrationCheck {
+		limit = c.integrationTimeout(ctx)
 	}
-	return r, nil
+	var p *Place
+	defer func() {
+		if p == nil {
+			return
+		}
+		if err := p.Close(ctx); err != nil {
+			c.board.Progressf("cannot remove the worktree of the baseline: %v", err)
+		}
+	}()
+	red := ""
+	for _, command := range commands {
+		key, err := c.baseKey(ctx, base, command)
+		if err != nil {
+			return err
+		}
+		log := c.board.Project.BaselineLog(key)
+		if p == nil {
+			p, err = c.openPlace(ctx, secrets, placeName(".base", task), base, log, limit) // no task can have this name
+		} else if err = os.Remove(log); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now()), Where: c.where(), End: review.End{Log: p.log, Setup: p.Setup}}
+		if p.Setup == "" && command != "" { // a setup that fails says nothing about the command
+			p.log = log
+			if r.End, err = c.runIn(ctx, p, check, command); err != nil {
+				return err
+			}
+		}
+		if r.End.Failed || !r.End.Ran() {
+			r.Tail = review.TailOf(r.End.Log)
+		}
+		if r.End.Failed || r.End.Unable != "" {
+			r.End.After = red
+			red = cmp.Or(red, command)
+		}
+		if err := done(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keepBase remembers a result in the place of an older one of the same command and tree. The caller has the lock.
@@ -184,65 +281,66 @@ func (c *Checks) keepBase(ctx context.Context, r BaseResult) error {
 		return err
 	}
 	known = append(slices.DeleteFunc(known, func(k BaseResult) bool { return k.Key == r.Key || k.Key == triedPrefix+r.Key }), r)
-	if !r.End.Failed && r.End.ExitCode == 0 {
-		known = asGreen(known, r.Command, r.Commit, r.At)
-		c.settled(ctx, r.Command)
+	if !r.End.Failed {
+		known = c.asGreen(known, r.Command, r.Commit, r.At)
+		c.passes(ctx, r.Command)
 	}
 	return c.writeBaseline(known)
 }
 
-// GreenHere reports whether a command of a check has ever passed where Liza runs it, on this host.
+// GreenHere reports whether a command of a check has passed on this host with the programs of now: it is the same PATH, and the
+// command's own program is there.
 func (c *Checks) GreenHere(command string) bool {
 	known, err := c.readBaseline()
-	return err == nil && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
+	return err == nil && canStart(command) && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) && r.Where == c.where() })
+}
+
+// where names the folders in which commands find programs.
+func (c *Checks) where() string {
+	sum := sha256.Sum256([]byte(c.board.Path))
+	return hex.EncodeToString(sum[:4])
+}
+
+// canStart reports whether the program that a command begins with is there, as far as it has a plain name.
+func canStart(command string) bool {
+	tool := review.ToolOf(command)
+	if tool == "" || strings.Contains(tool, "/") {
+		return true
+	}
+	_, err := exec.LookPath(tool)
+	return err == nil
 }
 
 // greenKey is the key under which it is kept that a command has passed, on whatever tree.
 func greenKey(command string) string { return "green: " + command }
 
 // asGreen keeps for good that a command has passed. What waits because it failed may be tried again.
-func asGreen(known []BaseResult, command, commit string, at blackboard.Time) []BaseResult {
+func (c *Checks) asGreen(known []BaseResult, command, commit string, at blackboard.Time) []BaseResult {
 	known = slices.DeleteFunc(known, func(r BaseResult) bool { return r.Candidate && r.Command == command })
-	if slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) }) {
+	green := func(r BaseResult) bool { return r.Key == greenKey(command) }
+	if slices.ContainsFunc(known, func(r BaseResult) bool { return green(r) && r.Where == c.where() }) {
 		return known
 	}
-	return append(known, BaseResult{Key: greenKey(command), Commit: commit, At: at})
+	return append(slices.DeleteFunc(known, green), BaseResult{Key: greenKey(command), Commit: commit, At: at, Where: c.where()})
 }
 
-// runOnBase runs setup and command in a throw-away worktree at the base. A setup that fails
-// there says nothing about the command.
-func (c *Checks) runOnBase(ctx context.Context, secrets []string, task, base, check, command, log string) (end review.End, err error) {
-	limit := c.board.Config().Limits.CheckTimeout
-	if check == IntegrationCheck {
-		limit = c.integrationTimeout(ctx)
-	}
-	p, err := c.openPlace(ctx, secrets, placeName(".base", task), base, log, limit) // no task can have this name
-	defer func() {
-		if err := p.Close(ctx); err != nil {
-			c.board.Progressf("cannot remove the worktree of the baseline: %v", err)
-		}
-	}()
-	if err != nil || p.Setup != "" {
-		return review.End{Log: log, Setup: p.Setup}, err
-	}
+// runIn runs a command in a place.
+func (c *Checks) runIn(ctx context.Context, p *Place, check, command string) (end review.End, err error) {
 	shell := p.command(command)
 	shell.Services = p.name
 	ran := shell.RunIn(ctx, c.board.Enclose)
-	if ran.Err != nil {
-		return review.End{}, ran.Err
+	if ctx.Err() != nil {
+		return review.End{}, context.Cause(ctx)
 	}
-	defer func() {
-		if end.Failed && err == nil {
-			c.compareCheckout(ctx, p, command, &end)
-		}
-	}()
-	data, err := safefile.Read(log)
-	if err != nil {
-		return review.End{}, err
+	output := review.OutputOf(p.log, command)
+	end = review.End{ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: p.log, Unable: ran.Unable(output)}
+	if end.Unable != "" {
+		return end, nil
 	}
-	failure := review.Failure(check, command, ran, string(data), limit)
-	bad := failure != "" || check == IntegrationCheck && ran.Failed() // there a missing tool counts too
-	return review.End{Failed: bad, ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: log}, nil
+	if end.Failed = ran.Failed() || review.Failure(check, command, ran, output, p.limit) != ""; end.Failed {
+		c.compareCheckout(ctx, p, command, &end)
+	}
+	return end, nil
 }
 
 // compareCheckout adds to a failure what the person's checkout has that the place has not, and whether the command passes there.
@@ -268,9 +366,10 @@ func (c *Checks) integrationTimeout(ctx context.Context) time.Duration {
 
 // Passed remembers that a command has passed on a commit, here, and so mends what is red on a base.
 func (c *Checks) Passed(ctx context.Context, commit, command string) {
+	c.passes(ctx, command)
 	known, err := c.readBaseline()
 	red := func(r BaseResult) bool { return r.Command == command && r.End.Failed }
-	green := slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == greenKey(command) })
+	green := c.GreenHere(command)
 	if err != nil || green && !slices.ContainsFunc(known, red) {
 		return
 	}
@@ -280,14 +379,17 @@ func (c *Checks) Passed(ctx context.Context, commit, command string) {
 				known[i].MendedBy = commit
 			}
 		}
-		return asGreen(known, command, commit, blackboard.TimeOf(c.board.Now()))
+		return c.asGreen(known, command, commit, blackboard.TimeOf(c.board.Now()))
 	})
 	if err != nil && ctx.Err() == nil {
 		c.board.Progressf("%v", err)
 	}
-	if !green {
-		c.settled(ctx, command)
-	}
+}
+
+// passes ends the questions about a command that has passed.
+func (c *Checks) passes(ctx context.Context, command string) {
+	c.settled(ctx, blackboard.QuestionUnverified, command)
+	c.settled(ctx, blackboard.QuestionUnable, command)
 }
 
 // PassedBefore reports whether all checks of a merge passed on the tree of a commit.
@@ -375,42 +477,71 @@ type BaseCheck struct {
 	review.Step
 	Result *BaseResult // nil: it has not been run there
 	Cut    bool        // it was tried, and did not end within TryTime
+	Late   bool        // it was not begun within TryTime
 }
 
 // TryTime bounds what trying the checks may take before work begins.
 const TryTime = 30 * time.Second
 
-// TryChecks is BaseChecks that tries, within TryTime and once for each head, what has never passed here.
+// TryChecks is BaseChecks that tries, within TryTime, what has not passed here with the programs of now: that a command was green
+// in another terminal says nothing of whether it can run in this one.
 func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseCheck, string, error) {
 	checks, head, err := c.BaseChecks(ctx, s, false)
 	if err != nil {
 		return checks, head, err
 	}
-	bounded, cancel := context.WithTimeout(ctx, TryTime)
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(c.Try, TryTime))
 	defer cancel()
+	var steps []review.Step
+	for _, check := range checks {
+		steps = append(steps, check.Step)
+	}
+	ran := map[string]BaseResult{}
+	cut, stuck := false, false // a command was stopped that has no check yet; one of the list does not end, which keeps those after it from beginning
 	for i := range checks {
 		check := &checks[i]
-		if check.Result != nil || check.Cut || c.GreenHere(check.Command) {
+		listed := c.listed(check.Command)
+		stuck = stuck || check.Cut && listed
+		known := check.Result != nil && (check.Result.Where == c.where() || !check.Result.End.Ran()) && canStart(check.Command)
+		_, done := ran[check.Command]
+		if known || check.Cut || !done && c.GreenHere(check.Command) {
 			continue
 		}
-		r, err := c.lookAtBase(bounded, s.Secrets, head, check.Check, check.Command)
-		switch {
-		case err == nil:
-			check.Result = &r
-		case ctx.Err() != nil:
-			return checks, head, ctx.Err()
-		case bounded.Err() != nil:
-			check.Cut = true
-		default:
-			return checks, head, err
+		if !done && !(stuck && listed) && bounded.Err() == nil {
+			err := c.tryNow(bounded, s.Secrets, head, check.Step, c.together(steps, check.Command), ran)
+			if ctx.Err() != nil {
+				return checks, head, ctx.Err()
+			}
+			if cut = err != nil; cut && bounded.Err() == nil {
+				return checks, head, err
+			}
 		}
-		if check.Cut || check.Result.End.Setup != "" {
+		r, done := ran[check.Command]
+		switch {
+		case done:
+			check.Result = &r
+		case cut:
+			check.Cut, cut, stuck = true, false, stuck || listed
+		default:
+			check.Late = true
+		}
+		if check.Cut || done && r.End.Setup != "" {
 			if err := c.tried(ctx, head, *check); err != nil {
 				return checks, head, err
 			}
 		}
 	}
 	return checks, head, nil
+}
+
+// tryNow runs commands on a base, whatever is known of that of the step.
+func (c *Checks) tryNow(ctx context.Context, secrets []string, base string, step review.Step, commands []string, ran map[string]BaseResult) error {
+	unlock, err := c.lockBaseline(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unlock() }()
+	return c.runAndKeep(ctx, secrets, base, step, commands, ran)
 }
 
 // triedPrefix begins the key under which it is kept that a command was tried on a tree and gave no result.
@@ -466,11 +597,18 @@ func (c *Checks) CheckNow(ctx context.Context, s *blackboard.State, task string)
 	for _, hook := range c.board.Config().Hooks.PreMerge {
 		steps = append(steps, review.Step{Check: IntegrationCheck, Command: hook})
 	}
+	ran := map[string]BaseResult{}
 	for _, step := range steps {
-		r, err := c.runBase(ctx, s.Secrets, task, out.Commit, step.Check, step.Command)
-		if err != nil {
-			return out, err
+		if _, done := ran[step.Command]; !done {
+			err := c.runProgram(ctx, s.Secrets, task, out.Commit, step.Check, c.together(steps, step.Command), func(r BaseResult) error {
+				ran[r.Command] = r
+				return nil
+			})
+			if err != nil {
+				return out, err
+			}
 		}
+		r := ran[step.Command]
 		out.Ends = append(out.Ends, CheckEnd{Check: step.Check, Command: step.Command, End: r.End, Tail: r.Tail})
 		for _, l := range r.End.Lacks {
 			if !slices.Contains(out.Lacks, l) {
@@ -501,7 +639,8 @@ func (c *Checks) BaseChecks(ctx context.Context, s *blackboard.State, run bool) 
 	if err != nil {
 		return nil, head, err
 	}
-	for _, step := range c.steps(ctx, head, files) {
+	steps, ran := c.steps(ctx, head, files), map[string]BaseResult{}
+	for _, step := range steps {
 		check := BaseCheck{Step: step}
 		key, err := c.baseKey(ctx, head, step.Command)
 		if err != nil {
@@ -514,10 +653,12 @@ func (c *Checks) BaseChecks(ctx context.Context, s *blackboard.State, run bool) 
 				check.Result = &known[i]
 			}
 		} else if run {
-			r, err := c.lookAtBase(ctx, s.Secrets, head, step.Check, step.Command)
-			if err != nil {
-				return checks, head, err
+			if _, done := ran[step.Command]; !done {
+				if err := c.lookAtBase(ctx, s.Secrets, head, step, c.together(steps, step.Command), ran); err != nil {
+					return checks, head, err
+				}
 			}
+			r := ran[step.Command]
 			check.Result = &r
 		}
 		checks = append(checks, check)

@@ -43,11 +43,14 @@ func TestOnlyErrorsKeepAReviewerFromBeingStarted(t *testing.T) {
 func TestHowACheckEndedHere(t *testing.T) {
 	t.Parallel()
 	for want, end := range map[string]review.End{
-		"green here":                                     {},
-		"not run here: the command is not found":         {ExitCode: 127},
-		`not run here: worktree.setup fails: "npm ci"`:   {Setup: "npm ci", Failed: true, ExitCode: 1},
-		"red here, with exit code 2":                     {Failed: true, ExitCode: 2},
-		"red here, without an end within its time limit": {Failed: true, TimedOut: true},
+		"green here":             {},
+		"cannot run here: no go": {ExitCode: 127, Unable: "no go"},
+		`cannot run here: worktree.setup fails: "npm ci"`:               {Setup: "npm ci", Failed: true, ExitCode: 1},
+		"red here, with exit code 2":                                    {Failed: true, ExitCode: 2},
+		"red here, without an end within its time limit":                {Failed: true, TimedOut: true},
+		"red here: it found no tests":                                   {Failed: true},
+		"red here: it was killed":                                       {Failed: true, ExitCode: -1},
+		`no result here: "make", which comes before it, has not passed`: {Failed: true, ExitCode: 2, After: "make"},
 		"red here, with exit code 1; your checkout has, and the worktree has not: .env (ignored), ../lib": {Failed: true, ExitCode: 1, Lacks: []string{".env (ignored)", "../lib"}},
 		"red here, green in your checkout: that has .env":                                                 {Failed: true, ExitCode: 1, GreenInCheckout: true, Lacks: []string{".env"}},
 	} {
@@ -72,7 +75,7 @@ func TestWorkThatNothingVerifiedWaitsForAPerson(t *testing.T) {
 	}{
 		{"allowed", "allow", false, true, "", "", "", 0},
 		{"refused", "refuse", true, true, "", "", waits + "and integration.unverified refuses that; approved work waits (next: liza check)", 0},
-		{"it has passed here", "ask", true, true, "", "", "", 0},
+		{"it has passed here at another commit", "ask", true, true, "", "", waits + "and a person is asked; approved work waits (next: liza answer q-1 '" + blackboard.AnswerGoOn + "')", 1},
 		{"not asked yet", "ask", false, false, "", "", waits + "and a person has not been asked yet; approved work waits (next: liza merge)", 0},
 		{"asked now", "ask", false, true, "", "", waits + "and a person is asked; approved work waits (next: liza answer q-1 '" + blackboard.AnswerGoOn + "')", 1},
 		{"asked before", "ask", false, true, blackboard.QuestionOpen, "", waits + "and a person is asked; approved work waits (next: liza answer q-1 '" + blackboard.AnswerGoOn + "')", 1},
@@ -106,15 +109,17 @@ func TestWhatIsRememberedOfChecksThatPassed(t *testing.T) {
 	if d.Checks.GreenHere("make test") || d.Checks.PassedBefore(ctx, at) {
 		t.Error("something has passed before anything was run")
 	}
-	if err := d.Board.AsSystem(ctx, func(s *blackboard.State) { transition.AskUnverified(s, "make test", "Merge unchecked?", verbtest.Noon) }); err != nil {
+	if err := d.Board.AsSystem(ctx, func(s *blackboard.State) {
+		transition.AskAboutCheck(s, blackboard.QuestionUnverified, "make test", "Merge unchecked?", verbtest.Noon)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	d.Checks.Passed(ctx, at, "make test")
 	if !d.Checks.GreenHere("make test") || d.Checks.GreenHere("make lint") {
 		t.Error("make test is not remembered as passed, or make lint is")
 	}
-	if s, _ := kept.View(ctx); s.UnverifiedQuestion("make test") != nil {
-		t.Errorf("the question about a check that passes now is still %+v", s.UnverifiedQuestion("make test"))
+	if s, _ := kept.View(ctx); s.CheckQuestion(blackboard.QuestionUnverified, "make test") != nil {
+		t.Errorf("the question about a check that passes now is still %+v", s.CheckQuestion(blackboard.QuestionUnverified, "make test"))
 	}
 	d.Checks.Passes(ctx, at)
 	for _, c := range []struct {
@@ -189,7 +194,7 @@ func TestTheMemoryOfChecksIsBounded(t *testing.T) {
 	for _, n := range []int{198, 199, 200, 260} {
 		d, _ := verbtest.OnMemory(t, verbtest.Board())
 		var list []string
-		list = append(list, `{"key": "green: make test", "commit": "c"}`)
+		list = append(list, `{"key": "green: make test", "commit": "c", "where": "e3b0c442"}`)
 		for i := range n {
 			list = append(list, fmt.Sprintf(`{"key": "k%d", "command": "c%d", "end": {"failed": true}}`, i, i))
 		}

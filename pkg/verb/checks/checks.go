@@ -34,12 +34,16 @@ import (
 
 // Checks runs the commands of a project on trees, and remembers what they gave.
 type Checks struct {
+	Try time.Duration // what TryChecks may take; 0: TryTime
+
 	board  *board.Session
 	branch *integration.Branch
 }
 
 // New returns the checks of the project of a session.
-func New(b *board.Session, branch *integration.Branch) *Checks { return &Checks{b, branch} }
+func New(b *board.Session, branch *integration.Branch) *Checks {
+	return &Checks{board: b, branch: branch}
+}
 
 // ErrorsFound names the errors among findings, "" for none.
 func ErrorsFound(findings []*blackboard.Finding) string {
@@ -154,7 +158,7 @@ func (c *Checks) checkEnvironment(ctx context.Context, s *blackboard.State, t *b
 	cfg := c.board.Config()
 	b := &review.Environment{Tree: c.treeAt(ctx, t.ReviewCommit, files), Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
 		Log: func(check string) string { return c.board.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: c.board.Secrets.Mask,
-		Enclose: c.board.Enclose, MaskLog: func(w io.Writer) io.WriteCloser { return c.board.Secrets.Writer(w) },
+		Enclose: c.board.Enclose, Program: c.program, MaskLog: func(w io.Writer) io.WriteCloser { return c.board.Secrets.Writer(w) },
 		Say:      func(text string) { c.board.Progressf("%s: %s", t.ID, text) },
 		Worktree: func(ctx context.Context) (string, error) { return c.openReview(ctx, t) }, Changed: c.board.Repo.Changed}
 	b.Evidence = func(ctx context.Context, rules []review.Rule, made *review.Gathered) (*review.Evidence, error) {
@@ -163,6 +167,9 @@ func (c *Checks) checkEnvironment(ctx context.Context, s *blackboard.State, t *b
 	b.Seed = func(ctx context.Context, dir, log string) bool { return c.Seed(ctx, dir, t.ReviewCommit, log) }
 	if t.Review != nil {
 		b.Before = t.Review.Checks
+	}
+	b.Now = func(ctx context.Context, check, command string) (review.End, error) {
+		return c.Now(ctx, s.Secrets, base, check, command)
 	}
 	if cfg.Review.Baseline {
 		b.Base = func(ctx context.Context, check, command string) (review.End, error) {
@@ -266,6 +273,27 @@ func (c *Checks) openPlace(ctx context.Context, secrets []string, name, commit, 
 		}
 	}
 	return p, nil
+}
+
+// OpenJudged makes the Place in which a reviewer judges the work of a task: the commit under review in a fresh checkout, set up as that of its
+// checks. Nothing else of the coder is there. What agent programs take as settings of a project is that of the integration branch.
+func (c *Checks) OpenJudged(ctx context.Context, s *blackboard.State, t *blackboard.Task) (*Place, error) {
+	p, err := c.openPlace(ctx, s.Secrets, t.ID, t.ReviewCommit, c.board.Project.SetupLog(t.ID), s.Duration("integration_check_timeout"))
+	if err == nil {
+		err = c.settleSettings(ctx, s, p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("cannot check out what %s submitted: %w", t.ID, err)
+	}
+	return p, nil
+}
+
+// Judged is the folder of OpenJudged.
+func (c *Checks) Judged(task string) string { return c.board.Project.ReviewWorktree(task) }
+
+// CloseJudged removes the place in which a reviewer has worked.
+func (c *Checks) CloseJudged(ctx context.Context, task string) error {
+	return c.clearReview(context.WithoutCancel(ctx), task)
 }
 
 // placeName is the name of a place for the work of a task, "" for the integration branch. The work has not been reviewed: its commands
@@ -425,30 +453,40 @@ func (p *Place) greenInCheckout(ctx context.Context, lacks []string, shell strin
 // Unverified is a *transition.Refusal when work may not be merged although a command fails with it and without it: a person has
 // to be asked, or has said stop, or integration.unverified refuses it. asks says whether the question is put on the board.
 func (c *Checks) Unverified(ctx context.Context, command string, asks bool) error {
-	setting := c.board.Config().Integration.Unverified
-	if setting == "allow" {
+	what := fmt.Sprintf("the check %q verifies nothing: it fails without the work too", command)
+	switch c.board.Config().Integration.Unverified {
+	case "allow":
+		return nil
+	case "refuse":
+		return waitFor(what, "liza check", "and integration.unverified refuses that")
+	}
+	text := fmt.Sprintf("The check %q fails on the integration branch without any work too, so it verifies nothing. Merge approved work unchecked (%s), or let it wait until the check passes (%s)? liza check shows the failure.",
+		command, blackboard.AnswerGoOn, blackboard.AnswerStop)
+	return c.decided(ctx, blackboard.QuestionUnverified, command, what, text, asks)
+}
+
+// Unable is a *transition.Refusal when work may not be merged because a command cannot run, for the reason why: merges stop, and a
+// person is asked once. Without why the command has run, and the question is over.
+func (c *Checks) Unable(ctx context.Context, command, why string) error {
+	if why == "" {
+		c.settled(ctx, blackboard.QuestionUnable, command)
 		return nil
 	}
-	wait := func(next, why string) error {
-		return &transition.Refusal{Guard: merge.WaitsForChecks, Exit: transition.ExitRefused, Next: next,
-			Message: fmt.Sprintf("the check %q verifies nothing: it fails without the work too, %s; approved work waits", command, why)}
-	}
-	if setting == "refuse" {
-		return wait("liza check", "and integration.unverified refuses that")
-	}
-	if c.GreenHere(command) {
-		return nil
-	}
+	why = c.board.Secrets.Mask(why)
+	text := fmt.Sprintf("The check %q cannot run here: %s. Approved work waits until it can, and is tried again by itself; liza check tries it now. Or merge approved work without this check (%s)?", command, why, blackboard.AnswerGoOn)
+	return c.decided(ctx, blackboard.QuestionUnable, command, fmt.Sprintf("the check %q cannot run here: %s", command, why), text, true)
+}
+
+// decided is nil when a person has said that work is merged without a command; else it refuses the merge, and asks once.
+func (c *Checks) decided(ctx context.Context, kind, command, what, text string, asks bool) error {
 	s, err := c.board.View(ctx)
 	if err != nil {
 		return err
 	}
-	q := s.UnverifiedQuestion(command)
+	q := s.CheckQuestion(kind, command)
 	if q == nil && asks {
-		text := fmt.Sprintf("The check %q has never passed where Liza runs it: it fails on %s without any work, so it verifies nothing. Merge approved work unchecked (%s), or let it wait until the check passes (%s)? liza check shows the failure.",
-			command, s.IntegrationBranch(), blackboard.AnswerGoOn, blackboard.AnswerStop)
 		err := c.board.AsSystem(ctx, func(s *blackboard.State) {
-			copied := *transition.AskUnverified(s, command, text, c.board.Now())
+			copied := *transition.AskAboutCheck(s, kind, command, text, c.board.Now())
 			q = &copied
 		})
 		if err != nil {
@@ -458,13 +496,18 @@ func (c *Checks) Unverified(ctx context.Context, command string, asks bool) erro
 	}
 	switch {
 	case q == nil:
-		return wait("liza merge", "and a person has not been asked yet")
+		return waitFor(what, "liza merge", "and a person has not been asked yet")
 	case q.Status == blackboard.QuestionOpen:
-		return wait("liza answer "+q.ID+" '"+blackboard.AnswerGoOn+"'", "and a person is asked")
+		return waitFor(what, "liza answer "+q.ID+" '"+blackboard.AnswerGoOn+"'", "and a person is asked")
 	case q.Answer != blackboard.AnswerGoOn:
-		return wait("liza answer "+q.ID+" '"+blackboard.AnswerGoOn+"'", "and "+q.By+" said "+blackboard.AnswerStop)
+		return waitFor(what, "liza answer "+q.ID+" '"+blackboard.AnswerGoOn+"'", "and "+q.By+" said "+blackboard.AnswerStop)
 	}
 	return nil
+}
+
+// waitFor refuses a merge until a check can be relied on.
+func waitFor(what, next, why string) error {
+	return &transition.Refusal{Guard: merge.WaitsForChecks, Exit: transition.ExitRefused, Next: next, Message: fmt.Sprintf("%s, %s; approved work waits", what, why)}
 }
 
 // WaitsUnverified is unverified for a candidate whose checks ran before: they need not run again to say that it waits.
@@ -495,8 +538,8 @@ func (c *Checks) WaitsUnverified(ctx context.Context, candidate string) error {
 	return nil
 }
 
-// Reviewed lists the commands of the checks of a task's review that would have rejected the work, but fail without it too, so that
-// nothing has verified it. The error is that of Unverified for the first of them that has to wait.
+// Reviewed lists the commands of the checks of a task's review that would have rejected the work, but fail without it too, or could
+// not run, so that nothing has verified it. The error is that of Unverified or Unable for the first of them that has to wait.
 func (c *Checks) Reviewed(ctx context.Context, t *blackboard.Task) (commands []string, waits error) {
 	if t.Review == nil {
 		return nil, nil
@@ -507,6 +550,13 @@ func (c *Checks) Reviewed(ctx context.Context, t *blackboard.Task) (commands []s
 	}
 	for _, check := range t.Review.Checks {
 		severity := c.board.Config().Review.Checks[check.Name].Severity
+		if severity == review.Error && check.Status == review.CannotRun {
+			verified, err := c.again(ctx, t, check.Name)
+			if !verified {
+				commands = append(commands, check.Name)
+			}
+			waits = cmp.Or(waits, err)
+		}
 		if check.Status != review.Failed || check.Baseline == "" || severity != review.Error {
 			continue
 		}
@@ -520,6 +570,58 @@ func (c *Checks) Reviewed(ctx context.Context, t *blackboard.Task) (commands []s
 		waits = cmp.Or(waits, c.Unverified(ctx, command, true))
 	}
 	return commands, waits
+}
+
+// again runs a check that could not run in the review of a task once more, on the commit of the review: what is mended is taken without a
+// new review. The error is that of Unable or Unverified, or a *merge.RedError.
+func (c *Checks) again(ctx context.Context, t *blackboard.Task, check string) (verified bool, err error) {
+	s, err := c.board.View(ctx)
+	if err != nil {
+		return false, err
+	}
+	files, err := c.board.Repo.Files(ctx, t.ReviewCommit)
+	if err != nil {
+		return false, err
+	}
+	unlock, err := c.lockBaseline(ctx)
+	if err != nil {
+		return false, err
+	}
+	var red *BaseResult
+	for _, step := range c.steps(ctx, t.ReviewCommit, files) {
+		if step.Check != check {
+			continue
+		}
+		var r BaseResult // the last one is that of the command
+		err := c.runProgram(ctx, s.Secrets, t.ID, t.ReviewCommit, step.Check, c.program(step.Command), func(one BaseResult) error {
+			r = one
+			return nil
+		})
+		if err == nil && !r.End.Ran() {
+			err = c.Unable(ctx, check, cmp.Or(r.End.Unable, r.End.Setup))
+		}
+		if err != nil || !r.End.Ran() {
+			_ = unlock()
+			return false, err
+		}
+		if r.End.Failed && red == nil {
+			red = &r
+		}
+	}
+	_ = unlock()
+	c.settled(ctx, blackboard.QuestionUnable, check)
+	if red == nil {
+		return true, nil
+	}
+	base, err := c.OnBase(ctx, s.Secrets, t.BaseCommit, check, red.Command)
+	if err != nil {
+		return false, err
+	}
+	before, isNew := base.NewFailures(review.Ran{ExitCode: red.End.ExitCode, TimedOut: red.End.TimedOut}, red.Command, review.OutputOf(red.End.Log, red.Command), nil)
+	if before && len(isNew) == 0 {
+		return false, c.Unverified(ctx, red.Command, true)
+	}
+	return false, &merge.RedError{Check: fmt.Sprintf("%q ended with exit code %d", red.Command, red.End.ExitCode), Log: c.board.Rel(red.End.Log)}
 }
 
 // FailedBefore remembers that a command failed on the candidate, with the failures of its base, while the candidate waits.
@@ -538,11 +640,11 @@ func (c *Checks) FailedBefore(ctx context.Context, candidate, command, log strin
 	}
 }
 
-// settled ends the question about a command that passes here for the first time.
-func (c *Checks) settled(ctx context.Context, command string) {
+// settled ends a question about a command that passes here, or can run again.
+func (c *Checks) settled(ctx context.Context, kind, command string) {
 	s, err := c.board.View(ctx)
-	if err == nil && s.UnverifiedQuestion(command) != nil {
-		err = c.board.AsSystem(ctx, func(s *blackboard.State) { transition.SettleUnverified(s, command) })
+	if err == nil && s.CheckQuestion(kind, command) != nil {
+		err = c.board.AsSystem(ctx, func(s *blackboard.State) { transition.SettleCheck(s, kind, command) })
 	}
 	if err != nil && ctx.Err() == nil {
 		c.board.Progressf("%v", err)

@@ -413,8 +413,8 @@ func TestWhatTheGoalHasBuilt(t *testing.T) {
 	d, _, h, s := project(t, verbtest.Task("c", blackboard.Approved))
 	ctx := context.Background()
 	b := d.Integration.Built(ctx, s)
-	if strings.Join(b.Tasks, " ") != "a" || b.Tip != h["ma"] || b.Commits != 2 || b.Look != "git diff main...integration" || b.TakeOver != "git switch main && git merge integration" || !strings.HasPrefix(b.Stat, "1 file changed") {
-		t.Errorf("built %+v; want a, 2 commits, and the commands", b)
+	if strings.Join(b.Tasks, " ") != "a" || b.Tip != h["ma"] || b.Commits != 1 || b.Look != "git diff main...integration" || b.TakeOver != "git switch main && git merge integration" || !strings.HasPrefix(b.Stat, "1 file changed") {
+		t.Errorf("built %+v; want a, 1 commit, and the commands", b)
 	}
 	if len(b.Work) != 1 || b.Work[0].Task != "a" || len(b.Work[0].Commits) != 1 || b.Work[0].Commits[0].Hash != h["a1"] {
 		t.Errorf("a brought %+v; want its own commit alone", b.Work)

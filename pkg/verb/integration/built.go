@@ -16,7 +16,7 @@ type Built struct {
 	Tasks    []string  `json:"tasks"` // merged
 	Work     []Brought `json:"work"`  // what they brought, as far as the base branch lacks it
 	Tip      string    `json:"tip"`
-	Commits  int       `json:"commits"`            // that the base branch lacks
+	Commits  int       `json:"commits"`            // that the base branch lacks; merges are left out where there are fewer than maxLogged
 	Stat     string    `json:"diffstat,omitempty"` // against the base branch
 	Look     string    `json:"look,omitempty"`     // the command that shows it
 	TakeOver string    `json:"take_over,omitempty"`
@@ -62,6 +62,9 @@ func (i *Branch) Built(ctx context.Context, s *blackboard.State) Built {
 			log[n].Subject = i.board.Mask(log[n].Subject)
 		}
 		b.Work = broughtBy(log, b.Tip, mergedAs)
+		if len(log) < maxLogged {
+			b.Commits = len(slices.DeleteFunc(log, func(c git.Logged) bool { return len(c.Parents) > 1 }))
+		}
 	}
 	from := base
 	if common, err := i.board.Repo.MergeBase(ctx, base, b.Tip); err == nil {

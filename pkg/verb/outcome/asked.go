@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/run/exitcmd"
@@ -101,13 +103,28 @@ func Unanswered(ctx context.Context, d *verb.Service, r Run, problem string, ans
 		out.Status = done.Status
 		return out, err
 	}
-	done, err := d.Block(ctx, verb.BlockInput{Task: r.Task, Reason: reason, Questions: []string{"What is needed to continue?"}, Synthetic: true})
+	return blockedForPerson(ctx, d, r.Task, reason, "What is needed to continue?", out)
+}
+
+// NothingNew blocks a task whose coder says again that work is done which has failed: the same commit fails in the same way, so a
+// person is asked, and no program is started.
+func NothingNew(ctx context.Context, d *verb.Service, r Run, problem string) (Report, error) {
+	out := Report{Effect: Applied, Problem: problem, Note: "blocked: nothing new"}
+	return blockedForPerson(ctx, d, r.Task, problem, "The coder changes nothing more. What has to change: the task, the check, or the branch without the work?", out)
+}
+
+// blockedForPerson blocks a task with a question of Liza's own, which goes to people and not to the planner.
+func blockedForPerson(ctx context.Context, d *verb.Service, task, reason, question string, out Report) (Report, error) {
+	done, err := d.Block(ctx, verb.BlockInput{Task: task, Reason: reason, Questions: []string{question}, ForPerson: true})
 	out.Status = done.Status
 	return out, err
 }
 
-// PlanningFailed is what people are told when no answer of the planner could be used.
+// PlanningFailed is what people are told when no answer of the planner could be used: it could not be read, or its plan was refused.
 func PlanningFailed(answers int, problem string) string {
+	if strings.HasPrefix(problem, exitcmd.NotApplied) {
+		return fmt.Sprintf("Planning failed: the plan was refused after %s. %s", prose.Count(answers, "attempt"), problem)
+	}
 	return fmt.Sprintf("Planning failed: could not parse planner response after %d attempts. %s", answers, problem)
 }
 

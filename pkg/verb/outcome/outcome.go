@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
@@ -27,15 +26,16 @@ type Run struct {
 	Task    string     // "" for a planner
 	Before  board.Mark // the board when the run began
 	Answer  exitcmd.Answer
-	Answers int    // how many answers of its unit of work there were, this one included
-	Changed string // what a reviewer changed in the worktree that it judges, "" for nothing; it was put back
-	Climbs  bool   // the next rung of its ladder takes over where it is stuck
+	Said    []*blackboard.Said // what its verbs have said: it counts when the answer agrees
+	ByVerbs bool               // its program ended by itself with code 0: without an exit command that is its agreement
+	Answers int                // how many answers of its unit of work there were, this one included
+	Climbs  bool               // the next rung of its ladder takes over where it is stuck
 }
 
 // Effect says what came of a run.
 type Effect string
 
-// What can come of a run: its exit command was applied; its verbs had done it; the agent
+// What can come of a run: its exit command was applied; what its verbs said was; the agent
 // has to be asked again; somebody else took the work away; a new run goes on with it.
 const (
 	Applied  Effect = "applied"
@@ -56,6 +56,7 @@ type Report struct {
 	Changed bool              // a planner's run changed the board
 	Note    string            // one line for the terminal
 	Again   bool              // the plan is one that was tried before
+	Nothing bool              // the coder handed in what has failed already
 
 	Warnings []string // of the plan that was applied
 }
@@ -154,6 +155,11 @@ func Apply(ctx context.Context, d *verb.Service, r Run) (Report, error) {
 	if n := sentences(out.Summary); n > 3 {
 		d.Board.Warn(ctx, r.Task, blackboard.ActionExitSummaryLong, fmt.Sprintf("summary_for_supervisor has %d sentences; 2 to 3 are asked for", n))
 	}
+	if _, problem := agreed(r); problem != "" && len(r.Said) > 0 && r.Answer.Exit != nil {
+		if err := d.Board.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, problem); err != nil {
+			return out, err
+		}
+	}
 	switch r.Kind {
 	case "planner":
 		return applyPlanner(ctx, d, s, r, out)
@@ -171,12 +177,15 @@ func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run
 	mine, handoff, others := since(t, r.Before)
 	// The number of the claim too: the agent may have lost the task and claimed it again during the run.
 	held := t.Status == blackboard.Claimed && t.AssignedTo == r.Before.Agent && t.ClaimSeq == r.Before.ClaimSeq
+	said, problem := agreed(r)
 	out.Status = t.Status
 	switch {
 	case held && handoff:
 		return handedOff(ctx, d, r, out)
-	case held && exit == nil:
-		return out.reask(r.Answer.Problem.Error()), nil
+	case held && problem != "":
+		return out.reask(problem), nil
+	case held && said != nil:
+		return coderSaid(ctx, d, r, said, out)
 	case held:
 		return coderExit(ctx, d, t, exit, r.Climbs, out)
 	case mine == "" && others:
@@ -184,27 +193,8 @@ func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run
 	case mine == "":
 		return dropped(d, out, "the claim is no longer this agent's"), nil
 	}
-	want := map[blackboard.HistoryEvent]string{blackboard.HistoryReadyForReview: exitcmd.Completed, blackboard.HistoryBlocked: exitcmd.Stuck}[mine]
-	err := reconcile(ctx, d, r, mine, want, &out)
-	return out, err
-}
-
-// reconcile records what the exit command adds to, or how it contradicts, a verb.
-func reconcile(ctx context.Context, d *verb.Service, r Run, did blackboard.HistoryEvent, want string, out *Report) error {
-	out.Effect, out.Note = ByVerbs, did.Words()
-	exit, problem := r.Answer.Exit, r.Answer.Problem
-	switch {
-	case exit == nil && errors.Is(problem, exitcmd.ErrMissing):
-		d.Board.Warn(ctx, r.Task, blackboard.ActionExitMissing, "the agent used verbs and gave no exit command")
-	case exit == nil && errors.Is(problem, exitcmd.ErrNoReview): // the verb has given it
-	case exit == nil:
-		return d.Board.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitInvalid, problem.Error())
-	case want != "" && exit.Action != want:
-		return d.Board.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, exit.Action))
-	default:
-		return remember(ctx, d, r.Task, exit)
-	}
-	return nil
+	out.Effect, out.Note = ByVerbs, mine.Words() // of a person who acts for the agent
+	return out, nil
 }
 
 func dropped(d *verb.Service, out Report, why string) Report {
@@ -218,6 +208,8 @@ func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *e
 	case exitcmd.Completed:
 		done, err := d.Submit(ctx, verb.SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
 		if err != nil {
+			refused := forAgent(err)
+			out.Nothing = refused != nil && refused.Guard == "G38"
 			return out.OrReask(err)
 		}
 		out.Status, out.Note = done.Status, "submitted"
@@ -285,17 +277,15 @@ func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r 
 	}
 	mine, handoff, others := since(t, r.Before)
 	held := t.Status == blackboard.ReadyForReview && t.ReviewingBy == r.Before.Agent
+	said, problem := agreed(r)
 	out.Status = t.Status
 	switch {
 	case held && handoff:
 		return handedOff(ctx, d, r, out)
-	case held && exit == nil:
-		return out.reask(r.Answer.Problem.Error()), nil
-	case held && mine == blackboard.HistoryApprovalVoided:
-		return out.reask(fmt.Sprintf("you approved with `verdict`, and your exit command said %s, so neither counts; give one verdict", exit.Verdict())), nil
-	case held && r.Changed != "" && exit.Approves():
-		return out.reask(fmt.Sprintf("you changed the work that you judge, so this approval does not count: %s. The worktree is back at %.9s, what was submitted. Judge that without changing it",
-			r.Changed, t.ReviewCommit)), nil
+	case held && problem != "":
+		return out.reask(problem), nil
+	case held && said != nil:
+		return reviewerSaid(ctx, d, r, said, out)
 	case held:
 		return reviewerExit(ctx, d, s, t, exit, out)
 	case mine == "" && others:
@@ -303,8 +293,8 @@ func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r 
 	case mine == "":
 		return dropped(d, out, "the review claim is no longer this agent's"), nil
 	}
-	err := reconcileReview(ctx, d, t, r, mine, &out)
-	return out, err
+	out.Effect, out.Note = ByVerbs, mine.Words() // of a person who acts for the agent
+	return out, nil
 }
 
 // noteReason is how many characters of a rejection's reason are on the line that tells of it.
@@ -324,6 +314,11 @@ func reviewerExit(ctx context.Context, d *verb.Service, s *blackboard.State, t *
 	case exit.Action == exitcmd.Retry:
 		in.What = "retry"
 	}
+	return judge(ctx, d, in, out)
+}
+
+// judge gives a verdict of a reviewer's run.
+func judge(ctx context.Context, d *verb.Service, in verb.VerdictInput, out Report) (Report, error) {
 	done, err := d.Reviews.Verdict(ctx, in)
 	if err != nil {
 		return out.OrReask(err)
@@ -370,7 +365,12 @@ func pick(ctx context.Context, d *verb.Service, s *blackboard.State, t *blackboa
 
 func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r Run, out Report) (Report, error) {
 	exit, changed := r.Answer.Exit, writesOf(s, r.Before.Agent) != r.Before.Writes
+	said, problem := agreed(r)
 	switch {
+	case said != nil:
+		return plannerSaid(ctx, d, r, said, out)
+	case len(r.Said) > 0:
+		return out.reask(problem), nil
 	case exit == nil && changed:
 		d.Board.Warn(ctx, "", blackboard.ActionExitMissing, "the planner used verbs and gave no exit command")
 		out.Effect, out.Changed, out.Note = ByVerbs, true, "planned by verbs"
@@ -393,8 +393,13 @@ func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r R
 		out.Note = "changed nothing"
 		return out, nil
 	}
-	exit.Plan.Answers = r.Answers
-	applied, err := d.ApplyPlan(ctx, exit.Plan)
+	return applyPlan(ctx, d, r, exit.Plan, out)
+}
+
+// applyPlan puts the plan of a planner's run on the board.
+func applyPlan(ctx context.Context, d *verb.Service, r Run, p *exitcmd.Plan, out Report) (Report, error) {
+	p.Answers = r.Answers
+	applied, err := d.ApplyPlan(ctx, p)
 	var circular *plan.CircularError
 	out.Again = errors.As(err, &circular)
 	var refusal *transition.Refusal
@@ -406,7 +411,7 @@ func applyPlanner(ctx context.Context, d *verb.Service, s *blackboard.State, r R
 		return out.OrReask(err)
 	}
 	out.Plan, out.Changed, out.Warnings = applied.Plan, true, applied.Warnings
-	out.Note = "decided about " + strings.Join(plan.Decided(exit.Plan), ", ")
+	out.Note = "decided about " + strings.Join(plan.Decided(p), ", ")
 	if applied.Plan != "" {
 		out.Note = fmt.Sprintf("%s: %d tasks", applied.Plan, len(applied.Tasks))
 	}
@@ -439,41 +444,6 @@ func PlannerStuck(ctx context.Context, d *verb.Service, why string) error {
 	return checkpointAnyway(ctx, d, blackboard.CausePlanner, stuckWords+prose.FirstLine(why))
 }
 
-// remember stores the exit command of a run whose verbs had done the work.
-func remember(ctx context.Context, d *verb.Service, task string, exit *exitcmd.Exit) error {
-	return d.Board.Update(ctx, "outcome", func(s *blackboard.State, _ transition.Actor) error {
-		if t := s.Task(task); t != nil {
-			t.LastOutcome = &blackboard.LastOutcome{Action: exit.Action, Summary: exit.Summary, EvidenceFiles: exit.EvidenceFiles, At: blackboard.TimeOf(d.Board.Now())}
-		}
-		return nil
-	})
-}
-
-// reconcileReview is reconcile for a verdict. What the reviewer learned is kept, by whatever
-// way the verdict came.
-func reconcileReview(ctx context.Context, d *verb.Service, t *blackboard.Task, r Run, did blackboard.HistoryEvent, out *Report) error {
-	exit := r.Answer.Exit
-	if exit == nil {
-		return reconcile(ctx, d, r, did, "", out)
-	}
-	says, review := exit.Verdict(), exit.Review
-	implied := slices.Contains(verdictEvents[says], did)
-	// The reviewer said ok, and the gate made a rejection of it, so the two do not contradict each other.
-	if says == "ok" && transition.Overruled(t) {
-		implied = true
-	}
-	if !implied {
-		out.Effect, out.Note = ByVerbs, did.Words()
-		return d.Board.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say %s, the exit command says %s", did, says))
-	}
-	if review != nil && review.Learn != nil {
-		if err := d.Knowledge.LearnLate(ctx, verdictOf(review, r.Task)); err != nil {
-			return err
-		}
-	}
-	return reconcile(ctx, d, r, did, "", out)
-}
-
 // handedOff goes on with a new run after `liza handoff`. An exit command that says
 // something else than "go on" contradicts it.
 func handedOff(ctx context.Context, d *verb.Service, r Run, out Report) (Report, error) {
@@ -483,29 +453,6 @@ func handedOff(ctx context.Context, d *verb.Service, r Run, out Report) (Report,
 		return out, nil
 	}
 	return out, d.Board.NoteAnomaly(ctx, r.Task, blackboard.AnomalyExitMismatch, fmt.Sprintf("the verbs say handoff, the exit command says %s", exit.Action))
-}
-
-// verdictEvents are what the verdicts of an exit command do to a task. needs_fix may end as
-// blocked at the last cycle; what the gate makes of ok is looked at besides.
-var verdictEvents = map[string][]blackboard.HistoryEvent{exitcmd.ReviewOK: {blackboard.HistoryApproved, blackboard.HistoryApprovalRecorded}, exitcmd.ReviewNeedsFix: {blackboard.HistoryRejected, blackboard.HistoryBlocked}, exitcmd.ReviewReplan: {blackboard.HistoryBlocked}, exitcmd.ReviewStuck: {blackboard.HistoryReleased, blackboard.HistoryHeld}}
-
-// Contradicts says how the exit command of a reviewer's run contradicts the approval that a verb
-// of the same run gave, "" when it does not. A rejection by verb counts, whatever comes after it.
-func Contradicts(t *blackboard.Task, agent string, exit *exitcmd.Exit) string {
-	if t == nil || exit == nil || exit.Approves() || !t.ApprovedNow(agent) {
-		return ""
-	}
-	return fmt.Sprintf("the verbs say approved, the exit command says %s", exit.Verdict())
-}
-
-// VoidApproval takes back what an exit command contradicts. It is part of the write that ends the
-// run, before which nothing is merged.
-func VoidApproval(s *blackboard.State, a transition.Actor, id, why string, now time.Time) error {
-	if err := transition.VoidApproval(s, id, a, transition.Input{Reason: why}, now); err != nil {
-		return err
-	}
-	transition.AddAnomaly(s, id, blackboard.System, blackboard.AnomalyExitMismatch, blackboard.Settings{"what": why}, now)
-	return nil
 }
 
 // noteRetries records a loop when a coder gives up twice in a row with the same summary

@@ -233,6 +233,7 @@ type Applied struct {
 	Plan     string   `json:"plan"`
 	Tasks    []string `json:"tasks"`
 	Warnings []string `json:"warnings,omitempty"`
+	Said     bool     `json:"recorded,omitempty"` // by a run, whose end applies it
 }
 
 // Apply puts a plan on the board, all or nothing. attics has what was saved of the work that it drops.
@@ -313,7 +314,7 @@ func Decided(p *exitcmd.Plan) []string {
 }
 
 func (b *planBuild) refusal() error {
-	err := exitcmd.InvalidPlan("the plan cannot be applied: %s%s", exitcmd.AllOf(b.problems), exampleFor(b.problems))
+	err := exitcmd.InvalidPlan(exitcmd.NotApplied+"%s%s", exitcmd.AllOf(b.problems), exampleFor(b.problems))
 	if b.circular {
 		return &CircularError{Refusal: err.(*transition.Refusal)}
 	}

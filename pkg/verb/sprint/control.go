@@ -15,6 +15,7 @@ import (
 type Sprint struct {
 	Sprint string `json:"sprint"`
 	File   string `json:"file,omitempty"`
+	Idle   bool   `json:"idle,omitempty"` // no agent is registered that could go on
 }
 
 // Pause lets nothing new start; what runs goes on.
@@ -85,6 +86,7 @@ func control(ctx context.Context, d *verb.Service, op string, change func(*black
 		if s.Sprint != nil {
 			out.Sprint = s.Sprint.Status
 		}
+		out.Idle = len(s.Agents) == 0
 		return nil
 	})
 	return out, err

@@ -2,11 +2,14 @@ package sprint_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/verb/checks"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb/verbtest"
 )
@@ -83,6 +86,77 @@ func TestAGoalIsNotPutAwayWhoseMergedWorkIsMissing(t *testing.T) {
 	}
 	if p.State().Goal.ID != goal {
 		t.Error("the goal was put away")
+	}
+}
+
+// A list of checks is one program, wherever it is run: each command has what those before it have built.
+func TestAListOfChecksIsRunAsOneProgram(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	first, second, third := "echo ran >> ../../.liza/count; test -f word.md && echo built > built", "test -f built", "true"
+	p := verbtest.New(t)
+	p.Outside("word.md", "a word\n")
+	p.Config.Review.Mode, p.Config.Review.Baseline = "disabled", true
+	p.Config.Integration.Checks = []string{first, second, third}
+	at := p.Git(p.Dir, "rev-parse", "integration")
+	texts := func(list []checks.BaseCheck, _ string, err error) string {
+		var all []string
+		for _, c := range list {
+			text := "unknown"
+			if c.Late {
+				text = "late"
+			} else if c.Result != nil {
+				text = checks.CheckEnd{End: c.Result.End}.Text()
+			}
+			all = append(all, text)
+		}
+		return fmt.Sprint(strings.Join(all, "|"), err)
+	}
+	for name, look := range map[string]func(c *checks.Checks) string{
+		"tried": func(c *checks.Checks) string {
+			c.Try = time.Hour
+			return texts(c.TryChecks(ctx, p.State()))
+		},
+		"doctor": func(c *checks.Checks) string { return texts(c.BaseChecks(ctx, p.State(), true)) },
+		"check": func(c *checks.Checks) string {
+			done, err := c.CheckNow(ctx, p.State(), "")
+			var all []string
+			for _, e := range done.Ends {
+				all = append(all, e.Text())
+			}
+			return fmt.Sprint(strings.Join(all, "|"), err)
+		},
+		"baseline": func(c *checks.Checks) string {
+			end, err := c.OnBase(ctx, nil, at, checks.IntegrationCheck, second)
+			return fmt.Sprint(checks.CheckEnd{End: end}.Text(), "||", err)
+		},
+	} {
+		verbtest.Write(t, p.Project.Baseline(), "[]")
+		verbtest.Write(t, filepath.Join(p.Project.Liza, "count"), "")
+		want := "green here|green here|green here<nil>"
+		if name == "baseline" {
+			want = "green here||<nil>"
+		}
+		if got := look(p.Service("").Checks); got != want || verbtest.Read(t, filepath.Join(p.Project.Liza, "count")) != "ran\n" {
+			t.Errorf("%s: %s, want %s; the first ran as often as %q", name, got, want, verbtest.Read(t, filepath.Join(p.Project.Liza, "count")))
+		}
+	}
+
+	// What is red after a red one has no result of its own, and nobody is told of it as of an old failure.
+	p.Config.Integration.Checks = []string{"false", second, third}
+	d := p.Service("")
+	if got := texts(d.Checks.BaseChecks(ctx, p.State(), true)); got != `red here, with exit code 1|no result here: "false", which comes before it, has not passed|green here<nil>` {
+		t.Errorf("after a red one: %s", got)
+	}
+	if red := d.Checks.RedBaseline(ctx); len(red) != 1 || red[0].Command != "false" {
+		t.Errorf("red are %+v", red)
+	}
+
+	// What never began is not told as what did not end.
+	verbtest.Write(t, p.Project.Baseline(), "[]")
+	d.Checks.Try = 1
+	if got := texts(d.Checks.TryChecks(ctx, p.State())); got != "late|late|late<nil>" {
+		t.Errorf("without time: %s", got)
 	}
 }
 

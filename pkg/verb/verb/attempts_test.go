@@ -11,6 +11,8 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/config"
+	"liza/pkg/board/seal"
+	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/project"
 	"liza/pkg/run/exitcmd"
@@ -147,6 +149,37 @@ func unanswered(kind, task string) func(context.Context, *vs) (any, error) {
 	}
 }
 
+func nothingNew(task string) func(context.Context, *vs) (any, error) {
+	return func(ctx context.Context, d *vs) (any, error) {
+		return outcome.NothingNew(ctx, d, outcome.Run{Kind: "coder", Task: task}, "nothing new since commit 1 failed in its merge: checks")
+	}
+}
+
+func unable(why string) func(context.Context, *vs) (any, error) {
+	return func(ctx context.Context, d *vs) (any, error) { return nil, d.Checks.Unable(ctx, "make test", why) }
+}
+
+// asksAboutMake is a board that asks about a check that cannot run, with the answer of a person if there is one.
+func asksAboutMake(answer string) func(*bs) {
+	return func(s *bs) {
+		q := &blackboard.Question{ID: "q-9", Agent: blackboard.System, Kind: blackboard.QuestionUnable, Type: "choice", Check: "make test", Text: "Merge without it?",
+			Options: blackboard.List{blackboard.AnswerGoOn, blackboard.AnswerStop}, Status: blackboard.QuestionOpen, Asked: s.Goal.Created}
+		if answer != "" {
+			q.Status, q.Answer, q.By, q.AnsweredAt = blackboard.QuestionAnswered, answer, "ada", s.Goal.Created
+		}
+		s.Questions = append(s.Questions, q)
+	}
+}
+
+func canApprove(_ context.Context, d *vs) (any, error) { return nil, d.Merges.CanApprove() }
+
+// withoutKey is a board of a project whose key is not here.
+type withoutKey struct{ store.Store }
+
+func (withoutKey) CheckSeal(*blackboard.Task, string) error {
+	return &seal.NoKeyError{ID: "k-1", Folder: "the state folder"}
+}
+
 func atCheckpoint(s *bs) { s.Sprint.Status = blackboard.AtCheckpoint }
 func waitsForHuman(s *bs) {
 	s.Task("approved").MergeApproval = &blackboard.MergeApproval{Required: true}
@@ -238,6 +271,8 @@ var others = []attempt{
 	{name: "RejectMerge", board: waitsForHuman, call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Reviews.RejectMerge(ctx, verb.MergeDecision{Task: "approved", Reason: "it is bad"})
 	}},
+	{name: "CanApprove", call: canApprove},
+	{name: "CanApprove, without the key", service: func(d *vs) { d.Board.Store = withoutKey{d.Board.Store} }, call: canApprove},
 	{name: "Asked, a coder", as: "coder-1", call: askedBy("coder", "claimed")},
 	{name: "Asked, a reviewer", as: "code-reviewer-1", call: askedBy("code_reviewer", "reviewed")},
 	{name: "Asked, a planner", as: "planner-1", call: askedBy("planner", "")},
@@ -247,6 +282,14 @@ var others = []attempt{
 		s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: "note-1", Message: "Mind the gap", Timestamp: s.Goal.Created})
 	}, call: unanswered("planner", "")},
 	{name: "Unanswered, a planner at a checkpoint", as: "planner-1", board: atCheckpoint, call: unanswered("planner", "")},
+	{name: "NothingNew", as: "coder-1", call: nothingNew("claimed")},
+	{name: "NothingNew, of another's task", as: "coder-2", call: nothingNew("claimed")},
+	{name: "NothingNew, of work that is not claimed", as: "coder-1", call: nothingNew("submitted")},
+	{name: "Unable", as: "coder-1", call: unable("no make")},
+	{name: "Unable, again", as: "coder-1", board: asksAboutMake(""), call: unable("no make")},
+	{name: "Unable, and a person goes on", as: "coder-1", board: asksAboutMake(blackboard.AnswerGoOn), call: unable("no make")},
+	{name: "Unable, and a person lets it wait", as: "coder-1", board: asksAboutMake(blackboard.AnswerStop), call: unable("no make")},
+	{name: "Unable, it has run", as: "coder-1", board: asksAboutMake(""), call: unable("")},
 	{name: "Checkpoint", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
 	{name: "Checkpoint, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return sprint.Checkpoint(ctx, d, "Look at it") }},
 	{name: "CheckpointUntilAnswered", as: "planner-1", call: func(ctx context.Context, d *vs) (any, error) {
@@ -339,14 +382,6 @@ var others = []attempt{
 	{name: "Apply, a reviewer says nothing", as: "code-reviewer-1", call: applies("code_reviewer", "code-reviewer-1", "reviewed", "bye")},
 	{name: "Apply, a reviewer whose task is gone", as: "code-reviewer-1", call: applies("code_reviewer", "code-reviewer-1", "nothing", answer("STUCK", "I cannot.", ""))},
 	{name: "Apply, a reviewer whose task is another's", as: "code-reviewer-2", call: applies("code_reviewer", "code-reviewer-2", "reviewed", answer("STUCK", "I cannot.", ""))},
-	{name: "Apply, a reviewer that changed it", as: "code-reviewer-1", call: func(ctx context.Context, d *vs) (any, error) {
-		s, err := d.Board.View(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return outcome.Apply(ctx, d, outcome.Run{Kind: "code_reviewer", Task: "reviewed", Before: outcome.MarkOf(d, s, "code-reviewer-1", "reviewed"), Changed: "reviewed.md",
-			Answer: exit("code_reviewer", answer("COMPLETED", "Good.", `,"review":{"status":"ok","reason":"it has a word"}`))})
-	}},
 	{name: "Apply, a planner plans", as: "planner-1", call: applies("planner", "planner-1", "", answer("COMPLETED", "Planned.", `,"plan":`+aPlan))},
 	{name: "Apply, a planner is stuck", as: "planner-1", call: applies("planner", "planner-1", "", answer("STUCK", "No spec.", `,"blocked_questions":["Which spec?"]`))},
 	{name: "Apply, a planner retries", as: "planner-1", call: applies("planner", "planner-1", "", answer("RETRY", "Again.", ""))},

@@ -205,8 +205,8 @@ func TestTheBreakerLooksAfterEveryWayToRecordAnAnomaly(t *testing.T) {
 	looked("an event of the table")
 }
 
-// P-148: exit command and verb contradict each other: the verb counts, anomaly exit_mismatch.
-func TestP148TheVerbStandsAgainstTheExitCommand(t *testing.T) {
+// P-148: exit command and verb contradict each other: neither counts, anomaly exit_mismatch, and the agent is asked.
+func TestP148TheVerbAgainstTheExitCommandIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := verbtest.New(t)
@@ -217,17 +217,11 @@ func TestP148TheVerbStandsAgainstTheExitCommand(t *testing.T) {
 	}
 	mark := outcome.MarkOf(coder, p.State(), "coder-1", "task-1")
 	p.Commit("task-1")
-	if _, err := coder.Submit(ctx, verb.SubmitInput{Task: "task-1"}); err != nil {
-		t.Fatal(err)
-	}
-	out, err := outcome.Apply(ctx, coder, outcome.Run{Kind: "coder", Task: "task-1", Before: mark,
+	out, err := outcome.Apply(ctx, coder, outcome.Run{Kind: "coder", Task: "task-1", Before: mark, Said: []*blackboard.Said{{Verb: "submit", Word: "COMPLETED", Input: `{"task":"task-1"}`}},
 		Answer: exitcmd.Read(`{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"I give up.","blocked_questions":["Why?"]}`, "coder", false)})
-	if err != nil || out.Effect != outcome.ByVerbs || out.Status != blackboard.ReadyForReview {
-		t.Errorf("the outcome is %+v, %v; want that of the verb", out, err)
-	}
 	s := p.State()
-	if got := s.Task("task-1").Status; got != blackboard.ReadyForReview {
-		t.Errorf("task-1 is %s", got)
+	if err != nil || out.Effect != outcome.Reask || s.Task("task-1").Status != blackboard.Claimed {
+		t.Errorf("the outcome is %+v, %v; task-1 is %s", out, err, s.Task("task-1").Status)
 	}
 	if len(s.Anomalies) != 1 || s.Anomalies[0].Type != "exit_mismatch" || s.Anomalies[0].Reporter != blackboard.System || s.Anomalies[0].Task != "task-1" {
 		t.Errorf("anomalies %+v, want one exit_mismatch by system", s.Anomalies)

@@ -177,22 +177,6 @@ func (k Knowledge) learn(s *blackboard.State, a transition.Actor, in VerdictInpu
 	}
 }
 
-// LearnLate stores the facts of an exit command whose verdict came by a verb.
-func (k Knowledge) LearnLate(ctx context.Context, in VerdictInput) error {
-	if err := k.verbs.Reviews.cleanVerdict(&in); err != nil {
-		return err
-	}
-	s, err := k.verbs.Board.View(ctx)
-	if err != nil {
-		return err
-	}
-	l := k.lessons(ctx, s, in)
-	return k.verbs.Board.Update(ctx, "learn", func(s *blackboard.State, a transition.Actor) error {
-		k.learn(s, a, in, l, k.verbs.Board.Now())
-		return nil
-	})
-}
-
 // highest is the highest number of an archived fact: ids are not used twice.
 func highest(archived []archivedFact) int {
 	n := 0

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
@@ -43,16 +45,17 @@ type InitInput struct {
 
 // Initialized is the result of init.
 type Initialized struct {
-	Root        string `json:"root"`
-	State       string `json:"state"`
-	Board       string `json:"board,omitempty"` // in a database
-	Goal        string `json:"goal"`
-	Branch      string `json:"integration_branch"`
-	Integration string `json:"integration_head"`
-	Reused      bool   `json:"branch_reused,omitempty"`
-	Origin      string `json:"from,omitempty"`        // the remote branch that the integration branch starts from
-	NoIdentity  bool   `json:"no_identity,omitempty"` // git does not know who commits here
-	Undo        string `json:"undo"`                  // the command that takes the project away again, before work has begun
+	Root        string   `json:"root"`
+	State       string   `json:"state"`
+	Board       string   `json:"board,omitempty"` // in a database
+	Goal        string   `json:"goal"`
+	Branch      string   `json:"integration_branch"`
+	Integration string   `json:"integration_head"`
+	Reused      bool     `json:"branch_reused,omitempty"`
+	Origin      string   `json:"from,omitempty"`        // the remote branch that the integration branch starts from
+	NoIdentity  bool     `json:"no_identity,omitempty"` // git does not know who commits here
+	FiltersOff  []string `json:"filters_off,omitempty"` // filters of .gitattributes that git.filters does not allow
+	Undo        string   `json:"undo"`                  // the command that takes the project away again, before work has begun
 }
 
 // Init makes `.liza/` and the integration branch. `.liza/` appears last and whole: a
@@ -70,6 +73,9 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	p, err := project.At(in.Dir)
 	if err != nil {
 		return out, err
+	}
+	if !utf8.ValidString(p.Root) || strings.ContainsFunc(p.Root, unicode.IsControl) { // the board, prompts and lists of paths are lines of text
+		return out, board.Fail("mv the folder to a name without it, and liza init", "the path %q has a control character, or bytes that are not UTF-8", p.Root)
 	}
 	repo, err := git.Open(ctx, in.Dir)
 	if err != nil {
@@ -106,7 +112,17 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 	if !git.ValidBranchName(in.Branch) {
 		return out, board.WrongUsage("liza help init", "'%s' is not a valid name of a branch", in.Branch)
 	}
+	if in.Branch == taskBranches || strings.HasPrefix(in.Branch, taskBranches+"/") {
+		return out, board.WrongUsage("liza help init", "'%s' cannot be the integration branch: the branches of tasks are %s/ID", in.Branch, taskBranches)
+	}
+	if _, err := repo.BranchTip(ctx, taskBranches); err == nil {
+		return out, board.Refuse("git branch -m "+taskBranches+" OTHER", "there is a branch %s, beside which git can make no branch %s/ID of a task", taskBranches, taskBranches)
+	}
 	start, baseRef, err := startOf(ctx, repo, in)
+	if err == nil && baseRef == in.Branch {
+		return out, board.Refuse("liza init GOAL --branch liza-"+in.Branch,
+			"%s is to get the work, and would be the integration branch too: Liza moves that one, so it has to be another", in.Branch)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -135,6 +151,10 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		}
 		s.Integration = &blackboard.Integration{Tip: head, By: "init", At: s.Goal.Created, Base: start}
 		out = Initialized{Root: p.Root, State: ".liza/state.yaml", Goal: s.Goal.ID, Branch: in.Branch, Integration: head, Reused: reused, Origin: origin, NoIdentity: !known, Undo: undo}
+		repo.Filters = cfg.Git.Filters
+		if out.FiltersOff, err = repo.FiltersOff(ctx, head); err != nil {
+			return err
+		}
 		if !reused {
 			made = head
 			out.Undo += " && " + gitIn(p, in.Dir) + " branch -D " + in.Branch
@@ -152,10 +172,28 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 			Seals: Seals(in.Keys, repo.CommonDir(), in.Dir)}, s,
 			store.Comment{Path: "config", Text: configComment()})
 	})
+	if err == nil {
+		err = putInForce(p)
+	}
 	if err != nil && made != "" { // else the next init could refuse a branch that nobody asked for
 		err = errors.Join(err, repo.DeleteRef(context.WithoutCancel(ctx), "refs/heads/"+in.Branch, made))
 	}
 	return out, err
+}
+
+// taskBranches is the folder of the branches of tasks.
+const taskBranches = "task"
+
+// putInForce makes the settings of a new project those that its team works with, in the place of what an earlier one had.
+func putInForce(p *project.Project) error {
+	name, text, err := project.Settings(p.Liza)
+	if err == nil {
+		err = p.PutInForce(name, text)
+	}
+	if err != nil {
+		return board.Fail("liza doctor", "cannot keep a copy of the settings: %v", err)
+	}
+	return nil
 }
 
 // undoOf is the command that removes what init makes in the checkout; what a person has put

@@ -2,6 +2,7 @@ package verb
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/seal"
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/merge"
@@ -97,6 +99,10 @@ func (g Merges) Merger(by string) *merge.Merger {
 	if len(cfg.Review.Quorum) > 0 {
 		m.Quorum = g.verbs.Reviews.quorumOf
 	}
+	m.Unable = g.verbs.Checks.Unable
+	m.BaseNow = func(ctx context.Context, base, command string, secrets []string) (review.End, error) {
+		return g.verbs.Checks.Now(ctx, secrets, base, checks.IntegrationCheck, command)
+	}
 	if cfg.Review.Baseline {
 		m.Base = func(ctx context.Context, base, command string, secrets []string) (review.End, error) {
 			return g.verbs.Checks.OnBase(ctx, secrets, base, checks.IntegrationCheck, command)
@@ -112,6 +118,14 @@ func (g Merges) Merger(by string) *merge.Merger {
 		}
 	}
 	return m
+}
+
+// CanApprove returns why no approval could count, or nil: the key of the project is not in this person's state folder.
+func (g Merges) CanApprove() error {
+	if missing, ok := errors.AsType[*seal.NoKeyError](g.sealed(&blackboard.Task{}, "")); ok {
+		return missing
+	}
+	return nil
 }
 
 // sealed says why the approval of a task does not count.

@@ -22,6 +22,13 @@ func (v *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied,
 			return plan.Applied{}, err
 		}
 	}
+	said, err := v.say(ctx, "plan", exitcmd.Completed, SaidPlan{p, v.Board.NoSpecFiles}, func(s *blackboard.State, a transition.Actor) error {
+		_, err := v.planRules(s, a).Apply(s, a, p, hash, nil, v.Board.Now())
+		return err
+	})
+	if said || err != nil {
+		return plan.Applied{Said: said, Warnings: warnings}, err
+	}
 	attics, err := v.saveForPlan(ctx, p, hash)
 	if err != nil {
 		return plan.Applied{}, err
@@ -43,6 +50,12 @@ func (v *Service) ApplyPlan(ctx context.Context, p *exitcmd.Plan) (plan.Applied,
 		}
 	}
 	return out, nil
+}
+
+// SaidPlan is a plan that a run has applied by the verb.
+type SaidPlan struct {
+	Plan        *exitcmd.Plan
+	NoSpecFiles bool
 }
 
 // saveForPlan saves the work of what the plan drops, once the plan has passed on a copy.

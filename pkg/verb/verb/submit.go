@@ -35,6 +35,7 @@ type BlockInput struct {
 	Attempted []string           `json:"attempted,omitempty" help:"what was tried"`
 	ByVerb    bool               `json:"-"` // the reason is the caller's own and has to say something
 	Synthetic bool               `json:"-"` // the question was made up by the supervisor
+	ForPerson bool               `json:"-"` // and no planner is woken for it
 	Prompted  *Prompted          `json:"-"` // the program asked it on its terminal
 	Output    *blackboard.Output `json:"-"` // what the command gave that failed
 }
@@ -96,6 +97,9 @@ const (
 	StuckReview Verdict = "stuck"
 )
 
+// verdictWords are the verdicts as an exit command says them.
+var verdictWords = map[Verdict]string{Approve: exitcmd.ReviewOK, Reject: exitcmd.ReviewNeedsFix, Replan: exitcmd.ReviewReplan, StuckReview: exitcmd.ReviewStuck}
+
 // Verdicts are the words for them.
 var Verdicts = []string{string(Approve), string(Reject), string(Replan), string(StuckReview)}
 
@@ -126,6 +130,19 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		}
 		event.Submission = &facts
 	}
+	now := v.Board.Now()
+	said, err := v.say(ctx, "submit", exitcmd.Completed, in, func(s *blackboard.State, a transition.Actor) error {
+		return transition.Submit(s, in.Task, a, event, now)
+	})
+	if said {
+		out.Done, err = v.recorded(ctx, out.Done, err)
+		if event.Submission != nil {
+			out.Commit = event.Submission.Commit
+		}
+		return out, err
+	} else if err != nil {
+		return out, err
+	}
 	if facts := event.Submission; facts != nil && facts.Commit != "" && facts.Unsound == "" && facts.BaseIsAncestor {
 		if err := v.Board.Repo.SyncLoose("refs/heads/" + git.TaskBranch(in.Task)); err != nil {
 			return out, err
@@ -137,12 +154,19 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 		return out, err
 	}
 	v.Board.Failpoint("submit.published")
+	var lost []string
+	if facts := event.Submission; facts != nil && facts.Commit != "" {
+		in.Evidence, lost = v.committed(ctx, facts.Commit, in.Evidence)
+	}
 	accept := func(s *blackboard.State, a transition.Actor) error {
 		if err := transition.Submit(s, in.Task, a, event, v.Board.Now()); err != nil {
 			return err
 		}
 		if !published {
 			return errNotPublished
+		}
+		if len(lost) > 0 {
+			s.Record(board.Warning(a, in.Task, blackboard.ActionEvidenceOdd, "git ignores "+strings.Join(lost, ", ")+": it is in no commit, so it is not kept as evidence", v.Board.Now()))
 		}
 		t := s.Task(in.Task)
 		out.Commit = t.ReviewCommit
@@ -166,6 +190,18 @@ func (v *Service) Submit(ctx context.Context, in SubmitInput) (Submitted, error)
 }
 
 var errNotPublished = errors.New("the commit is not on the remote")
+
+// committed are the files of evidence that a commit has. Nothing keeps the lost ones, which git ignores: their worktree goes.
+func (v *Service) committed(ctx context.Context, commit string, files []string) (kept, lost []string) {
+	for _, file := range files {
+		if _, err := v.Board.Repo.ReadFile(ctx, commit, file); errors.Is(err, git.ErrNotFound) {
+			lost = append(lost, file)
+		} else {
+			kept = append(kept, file)
+		}
+	}
+	return kept, lost
+}
 
 // SubmissionFacts looks at the worktree and at what the commits change. Work that git cannot read, as a loss of power leaves it, looks like
 // any work that is refused, so only then is it looked for.
@@ -233,9 +269,21 @@ func (v *Service) submissionFacts(ctx context.Context, s *blackboard.State, t *b
 	if f.Unsound, err = v.Board.Repo.Unsound(ctx, line); err != nil {
 		return f, err
 	}
+	if last := transition.LastFailure(t); last != nil && last.Commit != "" {
+		f.SameTree = v.sameTree(ctx, last.Commit, f.Commit)
+	}
 	from, to, err := v.Integration.Proposal(ctx, s, t, f.Commit)
 	if err != nil {
 		return f, err
+	}
+	if err := v.Board.Repo.Unfiltered(ctx, from, to); err != nil {
+		raw, ok := errors.AsType[*git.UnfilteredError](err)
+		if !ok {
+			return f, err
+		}
+		if !raw.Off { // of one that is off the merge asks a person
+			f.Unsound = raw.Error()
+		}
 	}
 	changes, err := review.Changes(ctx, v.Board.Repo, from, to)
 	if err != nil {
@@ -247,6 +295,16 @@ func (v *Service) submissionFacts(ctx context.Context, s *blackboard.State, t *b
 	gate := review.CountGate(review.Files(changes), t.Type, r.TestPaths)
 	f.SourcesChanged, f.TestsChanged, f.TestGateExempt = len(gate.Sources), len(gate.Tests), gate.Exempt || !r.Checks[review.TestCoverage].Enabled
 	return f, nil
+}
+
+// sameTree reports whether two commits have the same files; a commit that is gone has others.
+func (v *Service) sameTree(ctx context.Context, one, other string) bool {
+	a, err := v.Board.Repo.TreeOf(ctx, one)
+	if err != nil {
+		return false
+	}
+	b, err := v.Board.Repo.TreeOf(ctx, other)
+	return err == nil && a == b
 }
 
 // inWorktree lets HEAD mean the worktree's HEAD, not that of the main checkout.
@@ -305,10 +363,21 @@ func (v *Service) Block(ctx context.Context, in BlockInput) (board.Done, error) 
 	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
 		return board.Done{Task: in.Task}, &transition.Refusal{Guard: "G70", Exit: transition.ExitUsage, Next: "liza help block", Message: "--reason " + why}
 	}
+	block := v.blocks(in)
+	if said, err := v.say(ctx, "block", exitcmd.Stuck, in, block); said {
+		return v.recorded(ctx, board.Done{Task: in.Task}, err)
+	} else if err != nil {
+		return board.Done{Task: in.Task}, err
+	}
 	if err := v.Worktrees.HandOver(ctx, in.Task); err != nil {
 		return board.Done{Task: in.Task}, err
 	}
-	return v.Board.Event(ctx, "block", in.Task, func(s *blackboard.State, a transition.Actor) error {
+	return v.Board.Event(ctx, "block", in.Task, block)
+}
+
+// blocks is the change of Block.
+func (v *Service) blocks(in BlockInput) func(*blackboard.State, transition.Actor) error {
+	return func(s *blackboard.State, a transition.Actor) error {
 		before := len(s.Questions)
 		if t := s.Task(in.Task); t != nil && in.Output != nil {
 			t.Output = in.Output
@@ -319,13 +388,18 @@ func (v *Service) Block(ctx context.Context, in BlockInput) (board.Done, error) 
 				q.Synthetic = true
 			}
 		}
+		if err == nil && in.ForPerson {
+			for _, q := range s.Questions[before:] {
+				q.Agent, q.Synthetic = blackboard.System, true
+			}
+		}
 		if err == nil && in.Prompted != nil {
 			for _, q := range s.Questions[before:] {
 				q.Kind, q.Type, q.Options = blackboard.QuestionPrompted, in.Prompted.Type, in.Prompted.Options
 			}
 		}
 		return err
-	})
+	}
 }
 
 // Handoff passes a half-done task on to the next run.
@@ -393,17 +467,17 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 			}
 			event.Verdict.Findings = append(event.Verdict.Findings, found...)
 		}
-	}
-	incomplete, told := v.incomplete(ctx, s.Task(in.Task), in), []string(nil)
-	if in.Verdict != Approve && incomplete == nil && v.judges(s, in.Task) { // before a coder can go on in the worktree
-		if back, err := v.verbs.Worktrees.PutBack(ctx, in.Task, v.verbs.caller()); err != nil {
-			told = append(told, err.Error())
-		} else if back != "" {
-			told = append(told, "the worktree is back at what was submitted; "+back)
+		if t.Status == blackboard.ReadyForReview {
+			found, err := v.verbs.Integration.SettingsChanged(ctx, s, t)
+			if err != nil {
+				return out, err
+			}
+			event.Verdict.Findings = append(event.Verdict.Findings, found...)
 		}
 	}
+	incomplete, told := v.incomplete(ctx, s.Task(in.Task), in), []string(nil)
 	lessons := v.verbs.Knowledge.lessons(ctx, s, in)
-	out.Done, err = v.verbs.Board.Event(ctx, "verdict", in.Task, func(s *blackboard.State, a transition.Actor) (err error) {
+	judge := func(s *blackboard.State, a transition.Actor) (err error) {
 		now := v.verbs.Board.Now()
 		switch in.Verdict {
 		case Approve:
@@ -430,7 +504,20 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 			v.verbs.Knowledge.learn(s, a, in, lessons, now)
 		}
 		return err
-	})
+	}
+	said, err := v.verbs.say(ctx, "verdict", verdictWords[in.Verdict], in, judge)
+	if said {
+		out.Done, err = v.verbs.recorded(ctx, out.Done, err)
+	} else if err == nil {
+		if in.Verdict != Approve && incomplete == nil && v.judges(s, in.Task) { // before a coder can go on in the worktree
+			if back, err := v.verbs.Worktrees.PutBack(ctx, in.Task, v.verbs.caller()); err != nil {
+				told = append(told, err.Error())
+			} else if back != "" {
+				told = append(told, "the worktree is back at what was submitted; "+back)
+			}
+		}
+		out.Done, err = v.verbs.Board.Event(ctx, "verdict", in.Task, judge)
+	}
 	out.Notices = append(told, out.Notices...)
 	if out.OverruledWhy != "" {
 		out.OverruledBy = "gate"

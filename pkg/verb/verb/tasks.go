@@ -125,9 +125,19 @@ type TaskEdit struct {
 	Description string `json:"description,omitempty" option:"desc" help:"what is to be done"`
 	DoneWhen    string `json:"done_when,omitempty" option:"done" help:"how one sees that it is done"`
 	Scope       string `json:"scope,omitempty" help:"what is in, and what is out"`
+
+	Limits map[string]int `json:"limits,omitempty" option:"limit" help:"limits of this task, such as max_iterations=3 or cost_cents=200"`
 }
 
-// EditTask changes priority, title or texts of a task that is not terminal.
+func settingsOf(limits map[string]int) blackboard.Settings {
+	settings := blackboard.Settings{}
+	for name, n := range limits {
+		settings[name] = n
+	}
+	return settings
+}
+
+// EditTask changes priority, title, texts or limits of a task that is not terminal.
 func (v *Service) EditTask(ctx context.Context, e TaskEdit) (board.Done, error) {
 	err := v.Board.Clean(field("--title", &e.Title), field("--description", &e.Description), field("--done", &e.DoneWhen), field("--scope", &e.Scope))
 	if err != nil {
@@ -138,7 +148,7 @@ func (v *Service) EditTask(ctx context.Context, e TaskEdit) (board.Done, error) 
 		if err := v.Board.OnlyPerson(s, a, "edit a task"); err != nil {
 			return err
 		}
-		err := transition.EditTask(s, e.Task, transition.TaskEdit{Priority: e.Priority, Title: e.Title, Description: e.Description, DoneWhen: e.DoneWhen, Scope: e.Scope}, a, v.Board.Now())
+		err := transition.EditTask(s, e.Task, transition.TaskEdit{Priority: e.Priority, Title: e.Title, Description: e.Description, DoneWhen: e.DoneWhen, Scope: e.Scope, Limits: settingsOf(e.Limits)}, a, v.Board.Now())
 		if err == nil {
 			err = v.planRules(s, a).TaskProblem(s, s.Task(e.Task))
 		}

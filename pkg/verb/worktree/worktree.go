@@ -368,13 +368,13 @@ func (w trees) HandOver(ctx context.Context, id string) error {
 }
 
 // OpenFolder makes the git folder of its own that a run of an agent on a task, or for nil in the main checkout, works with. With keep its commits are
-// the task's work. With redirect, so without a wall, it also knows the remotes: policy.push decides about them.
+// the task's work. With redirect, so without mounts, git could push: policy.push decides about that.
 func (w trees) OpenFolder(ctx context.Context, s *blackboard.State, t *blackboard.Task, agent string, keep, redirect bool) (*git.Folder, error) {
 	tip, err := w.branch.KnownTip(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	spec := git.FolderSpec{Agent: agent, Redirect: redirect, Remotes: redirect, Branches: map[string]string{s.IntegrationBranch(): tip}}
+	spec := git.FolderSpec{Agent: agent, Redirect: redirect, Remotes: redirect, Logins: redirect && w.board.Config().Policy.Push, Branches: map[string]string{s.IntegrationBranch(): tip}}
 	if t != nil {
 		spec.Task, spec.Keep, spec.Known = t.ID, keep, append(t.Bases(), tip)
 	}

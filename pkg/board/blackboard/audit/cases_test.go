@@ -67,7 +67,7 @@ func TestIterationMayFallOnlyAfterRerunUnblockOrAnotherCodersClaim(t *testing.T)
 	}{
 		"no event":              {},
 		"claim by the same":     {entry: claimBy("coder-1")},
-		"claim by another":      {entry: claimBy("coder-2"), fine: true},
+		"claim by another":      {entry: claimBy("coder-2")},
 		"unblocked":             {entry: event(1, "unblocked", "human"), fine: true},
 		"rerun":                 {entry: &blackboard.HistoryEntry{Time: ago(1), Event: "released", What: "rerun"}, fine: true},
 		"restep":                {entry: &blackboard.HistoryEntry{Time: ago(1), Event: "released", What: "restep"}},

@@ -375,22 +375,12 @@ func checkCountersGrow(v *validation, t *blackboard.Task) {
 	}
 }
 
-// iterationRestarted reports whether something happened since old that sets iteration
-// back: rerun, unblock, or a claim by another coder than before.
+// iterationRestarted reports whether something happened since old that sets iteration back: rerun or unblock.
 func iterationRestarted(old, t *blackboard.Task) bool {
 	if t.Epoch > max(old.Epoch, 1) {
 		return true
 	}
-	claimant := old.AssignedTo
-	for i, e := range t.History {
-		switch {
-		case i < len(old.History):
-			if blackboard.IsClaimEvent(e.Event) {
-				claimant = e.Agent
-			}
-		case e.Event == blackboard.HistoryUnblocked, e.Event == blackboard.HistoryReleased && e.What == "rerun", blackboard.IsClaimEvent(e.Event) && e.Agent != claimant:
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.History[min(len(old.History), len(t.History)):], func(e *blackboard.HistoryEntry) bool {
+		return e.Event == blackboard.HistoryUnblocked || e.Event == blackboard.HistoryReleased && e.What == "rerun"
+	})
 }

@@ -22,6 +22,8 @@ type Settings struct {
 	Paths []string
 	// Own returns the text of a file for this host, with its own connection to the database. An error refuses the file.
 	Own func(store.BoardFile) (string, error)
+	// Held reports whether git has made the settings of this host weaker: they are not given to the others then. nil: never.
+	Held func() bool
 }
 
 // kept is up to where this host has the settings of the board.
@@ -158,6 +160,9 @@ func (f *following) give(ctx context.Context, own map[string]string, settled map
 			continue
 		}
 		if _, err := f.store.o.Settings.Own(x); text != "" && err != nil {
+			continue
+		}
+		if held := f.store.o.Settings.Held; strings.HasPrefix(path, "config.") && held != nil && held() {
 			continue
 		}
 		changed = append(changed, x)

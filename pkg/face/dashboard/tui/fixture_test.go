@@ -240,10 +240,9 @@ func midSprint() *fake {
 		{At: at(-2), Rev: 40, Who: "code-reviewer-1", Action: "rejected", Task: "task-2", Text: "greet.go:14 panics when the name is empty"}, {At: at(-1), Rev: 41, Who: "human", Action: "note", Text: hostile}}
 	f.alerts = []watch.Alert{{Kind: "BLOCKED", Subject: "task-4", Severity: findings.Warning, Message: "task-4 is blocked: Which languages?", Since: noon.Add(-10 * time.Minute)}}
 	f.figures = dashboard.Figures{Total: f.view.Cost, Spent: points(0, 100, 180, 412), Merged: points(0, 0, 1, 1),
-		ByAgent:  []dashboard.Spending{{Name: "coder-1", Cost: cost(294, 5), Seconds: 900, Tokens: 120000}, {Name: "coder-2", Cost: cost(107, 5), Seconds: 700, Tokens: 81000}},
-		ByTask:   []dashboard.Spending{{Name: "task-3", Cost: cost(233, 3), Seconds: 500, Tokens: 90000}, {Name: "task-2", Cost: cost(88, 4), Seconds: 400, Tokens: 50000}},
-		Forecast: &dashboard.ForecastView{OpenTasks: 8, Text: "8 tasks are open; at the pace so far they take 1 h 10 min and $4.90."},
-		Quality:  []dashboard.Figure{{Name: "approved at the first review", Text: "3 of 4"}, {Name: "time until the first review", Text: "4 min"}}}
+		ByAgent: []dashboard.Spending{{Name: "coder-1", Cost: cost(294, 5), Seconds: 900, Tokens: 120000}, {Name: "coder-2", Cost: cost(107, 5), Seconds: 700, Tokens: 81000}},
+		ByTask:  []dashboard.Spending{{Name: "task-3", Cost: cost(233, 3), Seconds: 500, Tokens: 90000}, {Name: "task-2", Cost: cost(88, 4), Seconds: 400, Tokens: 50000}},
+		Quality: []dashboard.Figure{{Name: "approved at the first review", Text: "3 of 4"}, {Name: "time until the first review", Text: "4 min"}}}
 	f.times = dashboard.Timeline{From: at(-42), To: at(0), Lanes: []dashboard.Lane{
 		{Agent: "planner-1", Role: "planner", Spans: []dashboard.Span{{Kind: "plan", From: at(-41), Until: at(-38), Outcome: "finished"}}},
 		{Agent: "coder-1", Role: "coder", Spans: []dashboard.Span{{Task: "task-1", Kind: "work", From: at(-37), Until: at(-33), Outcome: "finished"}, {Task: "task-3", Kind: "work", From: at(-4)}}},

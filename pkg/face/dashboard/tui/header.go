@@ -90,11 +90,6 @@ func (h head) progress() line {
 		}
 		add(normal, elapsed(v.Sprint.AgeSeconds+since))
 	}
-	if f := v.Forecast; f != nil && f.Seconds > 0 {
-		add(normal, "done in "+elapsed(max(0, f.Seconds-h.since())))
-	} else if f != nil {
-		add(faint, "end unknown")
-	}
 	if k := len(v.Waiting) + len(v.GaveUp); k > 0 {
 		add(warn, fmt.Sprintf("%d for you", k))
 	}

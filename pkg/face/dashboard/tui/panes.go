@@ -72,9 +72,6 @@ func (x costPane) content(width int) content {
 	}
 	p.spark("Spent", f.Spent)
 	p.spark("Merged", f.Merged)
-	if f.Forecast != nil {
-		p.part("What is still to do", f.Forecast.Text)
-	}
 	if len(f.Quality) > 0 {
 		p.head("How it goes")
 		for _, q := range f.Quality {

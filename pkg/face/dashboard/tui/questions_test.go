@@ -26,7 +26,7 @@ func TestTenQuestionsTakeAtMostTwoKeys(t *testing.T) {
 		{"how was the board before that?", [][]string{{"<"}}, "AS IT WAS 11:59:00"},
 		{"what failed?", [][]string{{}, {"6"}}, "Which languages"},
 		{"what is still to do?", [][]string{{}}, "1/9 merged"},
-		{"how long will it take?", [][]string{{"7"}}, "8 tasks are open; at the pace so far they take 1 h 10 min and $4.90."},
+		{"do the first attempts pass review?", [][]string{{"7"}}, "approved at the first review                 3 of 4"},
 		{"what was said at the review?", [][]string{{"@task-2", "enter"}}, "fix: return early"},
 		{"is anything stuck?", [][]string{{"6"}}, "BLOCKED task-4 for 10m"},
 	} {

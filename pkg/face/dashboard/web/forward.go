@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,21 +76,20 @@ func (f Forward) handler(ctx context.Context) http.Handler {
 	_, port, _ := net.SplitHostPort(f.Listener.Addr().String())
 	cookie := cookie + "_" + port
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, _ := r.Cookie(cookie)
 		entry := strings.HasPrefix(r.URL.Path, "/.liza/")
 		switch {
 		case r.Host != "127.0.0.1:"+port && r.Host != "localhost:"+port: // a page could have given its own name to this machine
 			refuse(w, http.StatusForbidden, "this address is for its own machine; '"+r.Host+"' is not its name")
-		case entry && subtle.ConstantTimeCompare([]byte(r.URL.Path), []byte(f.entry())) == 1:
+		case entry && same(r.URL.Path, f.entry()):
 			http.SetCookie(w, &http.Cookie{Name: cookie, Value: f.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.Header().Set("Cache-Control", "no-store")
 			w.Header().Set("Referrer-Policy", "no-referrer")
 			_, _ = io.WriteString(w, "<!doctype html><meta http-equiv=refresh content=\"0;url=/\">\n") // after a redirect from another page a browser keeps the cookie back
-		case entry || given == nil || subtle.ConstantTimeCompare([]byte(given.Value), []byte(f.Token)) != 1:
+		case entry || !hasCookie(r, cookie, f.Token):
 			wrong.wait(r)
 			refuse(w, http.StatusUnauthorized, "the token is missing or wrong, or its forwarding has ended; next: liza open TASK")
-		case f.foreign(r):
+		case r.Header.Get("Origin") != "" && r.Header.Get("Origin") != "http://"+r.Host, foreign(r):
 			refuse(w, http.StatusForbidden, "the request comes from another page, which reaches nothing here")
 		case r.Header.Get("Service-Worker") != "": // it would outlive the forwarding, and have the pages of the next one that gets this port
 			refuse(w, http.StatusForbidden, "no service worker is installed at an address that is for now only")
@@ -104,15 +102,6 @@ func (f Forward) handler(ctx context.Context) http.Handler {
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	http.Error(w, "liza: "+text, status)
-}
-
-// foreign reports whether a page of another origin asks, another port of this machine among them. It may lead a person here, no more.
-func (f Forward) foreign(r *http.Request) bool {
-	if origin := r.Header.Get("Origin"); origin != "" {
-		return origin != "http://"+r.Host
-	}
-	from := r.Header.Get("Sec-Fetch-Site")
-	return from != "" && from != "same-origin" && from != "none" && r.Header.Get("Sec-Fetch-Dest") != "document"
 }
 
 // proxy passes requests to the server as if they had been made to its own address, upgrades to WebSocket among them.
@@ -140,6 +129,7 @@ func (f Forward) proxy(ctx context.Context) *httputil.ReverseProxy {
 			r.Header["Set-Cookie"] = slices.DeleteFunc(r.Header["Set-Cookie"], ours)
 			r.Header.Del("Clear-Site-Data") // browsers clear that of all ports
 			r.Header.Del("Strict-Transport-Security")
+			r.Header.Set("Cross-Origin-Resource-Policy", "same-origin")
 			if to, err := url.Parse(r.Header.Get("Location")); err == nil && to.Port() == strconv.Itoa(f.Port) && loopback(to.Host) {
 				to.Scheme, to.Host = "", ""
 				r.Header.Set("Location", to.String())
@@ -154,16 +144,35 @@ func (f Forward) proxy(ctx context.Context) *httputil.ReverseProxy {
 			}
 			refuse(w, http.StatusBadGateway, text)
 		},
-		Transport: &http.Transport{MaxConnsPerHost: mostForwarded, IdleConnTimeout: time.Minute, DisableCompression: true,
+		Transport: bare{&http.Transport{MaxConnsPerHost: mostForwarded, IdleConnTimeout: time.Minute, DisableCompression: true,
 			DialContext: func(dialing context.Context, _, _ string) (net.Conn, error) {
 				conn, err := f.Dial(dialing)
 				if err != nil {
 					return nil, err
 				}
 				return &forwarded{conn, context.AfterFunc(ctx, func() { _ = conn.Close() })}, nil
-			}},
+			}}},
 	}
 }
+
+// bare gives answers without what comes before and behind them, responses of 1xx and trailers: their headers pass no ModifyResponse.
+type bare struct{ http.RoundTripper }
+
+func (b bare) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r.WithContext(untraced{r.Context()}))
+	if err != nil {
+		return nil, err
+	}
+	alone := *answer // the trailers come into the other one
+	alone.Trailer = nil
+	alone.Header.Del("Trailer")
+	return &alone, nil
+}
+
+// untraced is a context without its values, a trace of responses of 1xx among them.
+type untraced struct{ context.Context }
+
+func (untraced) Value(any) any { return nil }
 
 // forwarded is a connection that ends with its forwarding, or after a long silence.
 type forwarded struct {

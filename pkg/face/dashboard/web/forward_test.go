@@ -84,6 +84,7 @@ func TestOnlyWhoHasTheTokenIsForwarded(t *testing.T) {
 		"by the machine's other name":             {"/a", []string{"Host: localhost:" + port}, 200},
 		"a request of its own page":               {"/a", []string{"Origin: " + mine, "Sec-Fetch-Site: same-origin", "Sec-Fetch-Dest: empty"}, 200},
 		"led here by another page":                {"/a", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document"}, 200},
+		"with another cookie of its name":         {"/a", []string{"Cookie: liza_token_" + port + "=evil; liza_token_" + port + "=T0KEN"}, 200},
 		"no cookie":                               {"/a", []string{"Cookie: "}, 401},
 		"the cookie of another port":              {"/a", []string{"Cookie: liza_token_1=T0KEN"}, 401},
 		"a wrong cookie":                          {"/a", []string{"Cookie: liza_token_" + port + "=T0KEM"}, 401},
@@ -133,11 +134,40 @@ func TestAForwardedServerAndLizaShareNoCookie(t *testing.T) {
 	if set := header["Set-Cookie"]; len(set) != 1 || set[0] != "session=s; Path=/; HttpOnly" || header.Get("Clear-Site-Data")+header.Get("Strict-Transport-Security") != "" {
 		t.Errorf("the browser gets %v", header)
 	}
+	if header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+		t.Errorf("pages of others may have it: %v", header)
+	}
 	if to := header.Get("Location"); to != "/next?a=b" {
 		t.Errorf("a redirect leads to %s, out of the forwarding", to)
 	}
 	if _, text, _ := f.ask(t, "/"); text != "[]" {
 		t.Errorf("without others: %s", text)
+	}
+}
+
+// What comes before and behind an answer is not looked at, so it does not come.
+func TestNothingComesAroundAForwardedAnswer(t *testing.T) {
+	t.Parallel()
+	f, _ := forwardTo(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Set-Cookie", "liza_token=evil")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Del("Set-Cookie")
+		w.Header().Set("Trailer", "Announced")
+		fmt.Fprint(w, "the answer")
+		w.Header().Set("Announced", "evil")
+		w.Header().Set(http.TrailerPrefix+"Set-Cookie", "liza_token=evil")
+	}))
+	conn, err := net.Dial("tcp", f.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	host := f.Listener.Addr().String()
+	_, port, _ := strings.Cut(host, ":")
+	fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nCookie: %s_%s=T0KEN\r\nConnection: close\r\n\r\n", host, cookie, port)
+	answer, err := io.ReadAll(conn)
+	if text := string(answer); err != nil || !strings.HasPrefix(text, "HTTP/1.1 200 ") || !strings.Contains(text, "the answer") || strings.Contains(text, "evil") || strings.Contains(text, "Trailer") {
+		t.Errorf("%v:\n%s", err, text)
 	}
 }
 

@@ -108,6 +108,7 @@ func (o Options) guard(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
 		switch {
 		case o.Token == "" && !loopback(r.Host):
@@ -124,6 +125,8 @@ func (o Options) guard(next http.Handler) http.Handler {
 			wrong.wait(r)
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			o.fail(w, Problem{Status: http.StatusUnauthorized, Code: "refused", Message: "the token is missing or wrong", Next: "send it as Authorization: Bearer TOKEN, or open /?token=TOKEN"})
+		case foreign(r):
+			o.fail(w, Problem{Status: http.StatusForbidden, Code: "refused", Message: "the request comes from another page, which reaches nothing here", Next: "liza help serve"})
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -167,16 +170,24 @@ func (o Options) given(r *http.Request) bool {
 	if t, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return o.knows(t)
 	}
-	for _, name := range []string{cookieOf(r), cookie} {
-		if c, err := r.Cookie(name); err == nil && o.knows(c.Value) {
-			return true
-		}
-	}
-	return false
+	return hasCookie(r, cookieOf(r), o.Token) || hasCookie(r, cookie, o.Token)
 }
 
-func (o Options) knows(token string) bool {
-	return subtle.ConstantTimeCompare([]byte(token), []byte(o.Token)) == 1
+// hasCookie reports whether one of the cookies of a name has the token: a page of another port can set further ones of that name.
+func hasCookie(r *http.Request, name, token string) bool {
+	return slices.ContainsFunc(r.CookiesNamed(name), func(c *http.Cookie) bool { return same(c.Value, token) })
+}
+
+func same(given, token string) bool {
+	return subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 1
+}
+
+func (o Options) knows(token string) bool { return same(token, o.Token) }
+
+// foreign reports whether a page of another origin asks, another port of this machine among them. It may lead a person here, no more.
+func foreign(r *http.Request) bool {
+	from := r.Header.Get("Sec-Fetch-Site")
+	return from != "" && from != "same-origin" && from != "none" && (r.Header.Get("Sec-Fetch-Dest") != "document" || r.Method != http.MethodGet)
 }
 
 // loopback reports whether a host, with or without a port, is this machine itself.

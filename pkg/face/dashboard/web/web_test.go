@@ -268,6 +268,11 @@ func TestNobodyElseGetsIn(t *testing.T) {
 		{"GET", "/api/state", []string{"Host: evil.example"}, 403},
 		{"GET", "/api/state", []string{"Host: localhost:7717"}, 200},
 		{"GET", "/api/state", []string{"Host: [::1]:7717"}, 200},
+		{"GET", "/api/state", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: script"}, 403},
+		{"GET", "/api/state", []string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Dest: image"}, 403},
+		{"GET", "/", []string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Dest: iframe"}, 403},
+		{"GET", "/", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document"}, 200},
+		{"GET", "/api/state", []string{"Sec-Fetch-Site: same-origin", "Sec-Fetch-Dest: empty"}, 200},
 		{"POST", "/api/pause", []string{"Origin: https://evil.example"}, 403},
 		{"POST", "/api/pause", []string{"Sec-Fetch-Site: cross-site"}, 403},
 		{"POST", "/api/pause", []string{"Origin: " + own.URL}, 200},
@@ -283,7 +288,8 @@ func TestNobodyElseGetsIn(t *testing.T) {
 	}{
 		{"/api/state", "", 401}, {"/", "", 401}, {"/metrics", "", 401}, {"/?token=wrong", "", 401},
 		{"/api/state", "Authorization: Bearer hunter", 401}, {"/api/state?token=hunter2", "", 401},
-		{"/api/state", "Authorization: Bearer hunter2", 200}, {"/api/state", "Cookie: liza_token=hunter2", 200}, {"/?token=hunter2", "Host: board.example", 303},
+		{"/api/state", "Authorization: Bearer hunter2", 200}, {"/api/state", "Cookie: liza_token=hunter2", 200},
+		{"/api/state", "Cookie: liza_token=evil; liza_token=hunter2", 200}, {"/?token=hunter2", "Host: board.example", 303},
 	} {
 		begun := time.Now()
 		a := ask(t, shared, "GET", c.path, "", c.header)
@@ -296,6 +302,9 @@ func TestNobodyElseGetsIn(t *testing.T) {
 		if c.status == 303 && (!strings.Contains(a.header.Get("Set-Cookie"), "HttpOnly; SameSite=Strict") || a.header.Get("Location") != "/") {
 			t.Errorf("the token leads to %v", a.header)
 		}
+	}
+	if a := ask(t, own, "GET", "/api/state", ""); a.header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+		t.Errorf("another page may have it: %v", a.header)
 	}
 	if a := ask(t, shared, "GET", "/?token=hunter2", "", "Sec-Fetch-Site: cross-site"); a.status != 200 || a.header.Get("Set-Cookie") == "" || !strings.Contains(a.text, "content=\"0;url=/\"") {
 		t.Errorf("another page leads to %d %s", a.status, a.text)

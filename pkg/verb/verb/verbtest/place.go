@@ -162,7 +162,7 @@ func (p *Place) Shell(dir, line string) {
 // Service is that of a person who acts for an agent, or of the person for "".
 func (p *Place) Service(as string) *verb.Service {
 	b := &board.Session{Project: p.Project, Store: p.Store, Repo: p.Repo, Config: func() *config.Config { return p.Config }, TaskArchive: p.TaskArchive, Caller: board.Caller{As: as, Person: "ada"},
-		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets}
+		Now: time.Now, Random: rand.Reader, Proc: Machine(), Secrets: p.Secrets, ProjectSetting: agent.IsProjectSetting}
 	if p.Host != "" {
 		b.Proc.Host = p.Host
 	}

@@ -1,5 +1,5 @@
 // Costs, throughput and reviews.
-import { h, svg, money, cost, span, clock, section, later, inline } from "./dom.js";
+import { h, svg, money, cost, span, clock, section, later } from "./dom.js";
 import { get } from "./live.js";
 
 // plot is a value over time, as steps: it stays until something happens.
@@ -39,9 +39,7 @@ export function show(root) {
     if (!ok) return;
     const now = Date.now(), tile = (name, ...value) => h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value));
     place.replaceChildren(...[
-      h("dl", { class: "tiles" }, tile("Spent", f.total.runs ? cost(f.total) : "nothing yet"), tile("Runs", f.total.runs), f.forecast ? tile("Open tasks", f.forecast.open_tasks) : null,
-        f.forecast?.cents != null ? tile("The rest will cost about", money(f.forecast.cents)) : null, f.forecast?.seconds != null ? tile("and take about", span(f.forecast.seconds)) : null),
-      f.forecast?.text ? h("p", { class: "quiet" }, inline(f.forecast.text)) : null,
+      h("dl", { class: "tiles" }, tile("Spent", f.total.runs ? cost(f.total) : "nothing yet"), tile("Runs", f.total.runs)),
       h("div", { class: "plots" }, plot("Spent", f.spent, money, now), plot("Tasks merged", f.merged, (v) => String(Math.round(v * 10) / 10), now)),
       f.quality?.length ? section("Reviews and work", h("dl", { class: "figures" }, f.quality.map((q) => [h("dt", {}, q.name), h("dd", {}, q.text)]))) : null,
       spending("By task", "Task", f.by_task), spending("By agent", "Agent", f.by_agent),

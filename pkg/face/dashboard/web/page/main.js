@@ -69,8 +69,7 @@ function frame() {
   const count = (fits) => v.counts.filter((c) => fits(c.status)).reduce((n, c) => n + c.n, 0);
   const done = count((s) => s === "MERGED"), all = count((s) => !["SUPERSEDED", "ABANDONED"].includes(s)); // what was given up is not done
   put("goal", v.goal.description || "No goal yet");
-  put("sprint", [`goal ${words(v.goal.status)}`, v.sprint.id && `${v.sprint.id} ${words(v.sprint.status)}`, all ? `${done} of ${all} tasks done` : "no task yet", cost(v.cost), v.forecast && (v.forecast.done ? `done about ${clock(v.forecast.done, true)}` : `end unknown: ${v.forecast.why}`)].filter(Boolean).join(" · "));
-  at("sprint").title = v.forecast?.why ?? "";
+  put("sprint", [`goal ${words(v.goal.status)}`, v.sprint.id && `${v.sprint.id} ${words(v.sprint.status)}`, all ? `${done} of ${all} tasks done` : "no task yet", cost(v.cost)].filter(Boolean).join(" · "));
   document.title = `${waiting ? `(${waiting}) ` : ""}${v.goal.description || "Liza"} – Liza`;
   badge("waits", waiting);
   badge("alerts", v.warnings.length + (v.wrong?.length ?? 0) + (v.gave_up?.length ?? 0));
