@@ -425,7 +425,7 @@ var removed = map[string]string{
 // reserved are variables of the protocol, which are not configuration; a name that
 // ends in _ stands for all that begin with it (specs/roles-and-knowledge.md#10.2, specs/decisions.md#D26).
 var reserved = []string{
-	"LIZA_AGENT_ID", "LIZA_AGENT_TOKEN", "LIZA_ROLE", "LIZA_TASK_ID", "LIZA_WORKTREE", "LIZA_ROOT",
+	"LIZA_AGENT_ID", "LIZA_AGENT_TOKEN", "LIZA_ROLE", "LIZA_TASK_ID", "LIZA_WORKTREE", "LIZA_ROOT", "LIZA_SCRIPTED",
 	"LIZA_PROMPT_FILE", "LIZA_BIN", "LIZA_BROKER", "LIZA_PORT", "LIZA_PORTS", "LIZA_RUN", "LIZA_RUN_ID", "LIZA_JOB", "LIZA_SECRET_", "LIZA_SKILL_",
 }
 

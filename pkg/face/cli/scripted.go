@@ -6,12 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/board/blackboard"
-	"liza/pkg/code/project"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/mcp"
 	"liza/pkg/run/agent/scripted"
@@ -45,20 +43,20 @@ func (o *scriptedOptions) run(ctx context.Context) error {
 	if err != nil {
 		return usagef("liza help scripted-agent", "%v", err)
 	}
-	root := o.env.System.Get("LIZA_ROOT") // in a wall, all that is to be seen of the project is what is meant for the run
-	if root == "" {
+	state := o.env.System.Get("LIZA_SCRIPTED") // in a wall, all that is to be seen of the project is what is meant for the run
+	if state == "" {
 		p, err := o.env.System.Find(ctx)
 		if err != nil {
 			return err
 		}
-		root = p.Root
+		state = p.Scripted()
 	}
 	worktree := cmp.Or(o.env.System.Get("LIZA_WORKTREE"), o.env.System.Dir)
 	task := o.env.System.Get("LIZA_TASK_ID")
 	ctx, _, done := o.env.interrupts(ctx, func(string) {})
 	defer done()
 	code := scripted.Run(ctx, scripted.Options{Scenario: scenario, Role: o.env.System.Get("LIZA_ROLE"), TaskID: task, Worktree: worktree,
-		StateDir: (&project.Project{Root: root, Liza: filepath.Join(root, ".liza")}).Scripted(), Stdout: o.env.direct.out, Stderr: o.env.direct.errs, Env: os.Environ(),
+		StateDir: state, Stdout: o.env.direct.out, Stderr: o.env.direct.errs, Env: os.Environ(),
 		Describe: func() (string, error) { return o.env.description(ctx, task) }})
 	if code != 0 {
 		return &errDone{code}

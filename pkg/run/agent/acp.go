@@ -256,7 +256,7 @@ func (d *acpDialogue) next() inputLine {
 		return d.request(acpInitialize, map[string]any{"protocolVersion": acpVersion, "clientInfo": map[string]string{"name": "liza", "version": "1"},
 			"clientCapabilities": map[string]any{"fs": map[string]bool{"readTextFile": false, "writeTextFile": false}, "terminal": false}})
 	case d.opened == nil:
-		session["cwd"], session["mcpServers"] = d.spec.Dir, d.servers()
+		session["cwd"], session["mcpServers"] = cmp.Or(d.spec.At, d.spec.Dir), d.servers()
 		if d.spec.Session != "" { // one that cannot is told that its conversation is wanted: it refuses, and a new one begins
 			return d.request(cmp.Or(d.agent.resumes(), acpResume)+" "+d.spec.Session, session)
 		}

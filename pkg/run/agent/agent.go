@@ -23,6 +23,7 @@ import (
 // Spec describes one run of an agent program.
 type Spec struct {
 	Dir        string // working folder
+	At         string // the path that it has for the program; "": Dir
 	Prompt     string // the exact bytes handed over
 	PromptFile string // the file that holds them, for programs that read a file
 	SchemaFile string // the file with the exit command's JSON Schema, for programs whose arguments name it

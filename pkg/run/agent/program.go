@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -224,7 +225,7 @@ func (p *entryProgram) start(argv []string, s Spec, prompt string) Command {
 }
 
 func (p *entryProgram) Reader(s Spec) Reader {
-	return newReader(p.entry.Output, p.rules, readerOptions{listen: s.Event, dir: s.Dir, wholeSession: p.entry.SessionUsage && s.Session != "", partialUsage: p.entry.PartialUsage, answer: p.entry.Answer})
+	return newReader(p.entry.Output, p.rules, readerOptions{listen: s.Event, dir: cmp.Or(s.At, s.Dir), wholeSession: p.entry.SessionUsage && s.Session != "", partialUsage: p.entry.PartialUsage, answer: p.entry.Answer})
 }
 
 // Lookup returns the adapter of that name: the catalogue's entry with the project's changes,

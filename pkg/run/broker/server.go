@@ -32,6 +32,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/time/rate"
+
+	"liza/pkg/base/safefile"
 )
 
 const (
@@ -354,7 +356,7 @@ func folderOf(base, project, agent string) string {
 func MakeFolder(base, project, agent string) (*Folder, error) {
 	f := &Folder{Path: folderOf(base, project, agent)}
 	err := alone(filepath.Dir(f.Path), func() (err error) {
-		if err = errors.Join(sweep(filepath.Dir(f.Path)), os.RemoveAll(f.Path)); err == nil {
+		if err = errors.Join(sweep(filepath.Dir(f.Path)), safefile.RemoveTree(f.Path)); err == nil {
 			err = os.Mkdir(f.Path, 0o700)
 		}
 		if err == nil {
@@ -398,7 +400,7 @@ func (f *Folder) Remove() error {
 		if now, err := os.Lstat(f.Path); err != nil || !os.SameFile(own, now) {
 			return nil // it is gone
 		}
-		return os.RemoveAll(f.Path)
+		return safefile.RemoveTree(f.Path)
 	})
 }
 
@@ -416,7 +418,7 @@ func sweep(dir string) (err error) {
 	all, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, folder := range all { // one without a socket is of a process that was killed while it made it: others wait for the lock
 		if !Answered(filepath.Join(folder, Socket)) {
-			err = errors.Join(err, os.RemoveAll(folder))
+			err = errors.Join(err, safefile.RemoveTree(folder))
 		}
 	}
 	return err

@@ -55,7 +55,9 @@ func (s Spec) Command(f Capabilities, path string, argv, env []string) (Containe
 	if s.Limits.Processes > 0 && !groups.countsProcesses() && !f.LimitsOwn {
 		c.Processes = s.Limits.Processes
 	}
-	l := launch{Spec: s, Path: path}
+	in := s.inside()
+	l := launch{Spec: in, Path: in.Place.Inside(path)}
+	l.Place = nil // what the launcher has to know has the paths of the inside
 	if !groups.countsMemory() {
 		l.Data = s.Limits.Memory
 	}
@@ -63,7 +65,7 @@ func (s Spec) Command(f Capabilities, path string, argv, env []string) (Containe
 	if c.Groups, err = groups.make(); err != nil {
 		return c, err
 	}
-	c.Env = s.environment(env)
+	c.Env = s.environment(in.Place.environment(env))
 	if err := s.keepPath(c.Env); err != nil {
 		return c, fmt.Errorf("cannot fill the private home folder: %v", err)
 	}
@@ -71,7 +73,7 @@ func (s Spec) Command(f Capabilities, path string, argv, env []string) (Containe
 	if err != nil {
 		return c, err
 	}
-	inside := slices.Concat([]string{s.launcher(), wallCommand, string(data), "--"}, argv)
+	inside := slices.Concat([]string{in.launcher(), wallCommand, string(data), "--"}, in.Place.Texts(argv))
 	if s.Level == Partial {
 		c.Path, c.Argv = s.launcher(), inside
 		return c, s.fillHome()
@@ -124,7 +126,7 @@ var sessionVariables = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INF
 
 // environment is env as it is right inside: folders of the person's home are not theirs there.
 func (s Spec) environment(env []string) []string {
-	set := []string{"HOME=" + s.Home, "TMPDIR=" + s.Tmp}
+	set := []string{"HOME=" + s.at(s.Home), "TMPDIR=" + s.at(s.Tmp)}
 	if s.Level == Closed && s.Proxy != "" {
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 			set = append(set, name+"=http://"+ForwardAddress)
@@ -153,10 +155,12 @@ func (s Spec) bwrap(f Capabilities) []string {
 				continue
 			}
 			args = append(args, "--ro-bind-try", m.source, m.target)
+		case file:
+			args = append(args, "--ro-bind", m.source, m.target)
 		case writable, over:
 			args = append(args, "--bind", m.source, m.target)
 		case hidden:
-			if info, err := os.Stat(m.target); err == nil && !info.IsDir() {
+			if info, err := os.Stat(m.source); err == nil && !info.IsDir() {
 				args = append(args, "--ro-bind", "/dev/null", m.target)
 				continue
 			}
@@ -168,7 +172,7 @@ func (s Spec) bwrap(f Capabilities) []string {
 	for _, path := range append(closed, "/dev", "/") {
 		args = append(args, "--remount-ro", path)
 	}
-	return append(args, "--chdir", s.Dir)
+	return append(args, "--chdir", s.at(s.Dir))
 }
 
 // namespaces is the part of it that is the same for all: namespaces, no rights, and the system's own files.
@@ -308,7 +312,7 @@ func (s Spec) mounts() []mount {
 	var list []mount
 	add := func(kind mountKind, sources ...string) {
 		for _, path := range sources {
-			list = append(list, mount{kind, path, path})
+			list = append(list, mount{kind, path, s.at(path)})
 		}
 	}
 	add(readOnly, slices.Concat(s.Read, s.Tools, s.ours())...)
@@ -317,18 +321,21 @@ func (s Spec) mounts() []mount {
 	}
 	add(writable, slices.Concat(s.Write, []string{s.Home, s.Tmp})...)
 	for _, path := range s.Hide {
-		if _, err := os.Stat(path); err == nil { // a mount point cannot be made in what is read-only
+		if _, err := os.Stat(path); err == nil && !s.taken(path) { // a mount point cannot be made in what is read-only
 			add(hidden, path)
 		}
 	}
 	for _, path := range s.homePaths(s.HomeRead) {
-		list = append(list, mount{readOnly, path, s.inHome(path)})
+		list = append(list, mount{readOnly, path, s.at(s.inHome(path))})
 	}
 	for _, path := range s.homePaths(s.HomeWrite) {
-		list = append(list, mount{writable, path, s.inHome(path)})
+		list = append(list, mount{writable, path, s.at(s.inHome(path))})
 	}
 	for _, m := range s.Over {
-		list = append(list, mount{over, m.Source, m.Target})
+		list = append(list, mount{over, m.Source, s.at(m.Target)})
+	}
+	for _, m := range s.Files {
+		list = append(list, mount{file, m.Source, s.at(m.Target)})
 	}
 	slices.SortStableFunc(list, func(a, b mount) int {
 		return cmp.Or(strings.Compare(inOrder(a.target), inOrder(b.target)), cmp.Compare(b.kind, a.kind))
@@ -346,8 +353,8 @@ func (s Spec) needed(all []mount) []mount {
 				at = i
 			}
 		}
-		if at >= 0 && m.kind <= writable && around[at].kind == m.kind && m.source == m.target && around[at].source == around[at].target {
-			if real, err := filepath.EvalSymlinks(m.target); err == nil && real == m.target {
+		if at >= 0 && m.kind <= writable && around[at].kind == m.kind && m.source == filepath.Join(around[at].source, m.target[len(around[at].target):]) {
+			if real, err := filepath.EvalSymlinks(m.source); err == nil && real == m.source {
 				return true
 			}
 		}
@@ -378,6 +385,7 @@ const (
 	writable
 	hidden
 	over
+	file // read-only, in the place of another
 )
 
 // seatbeltProgram is the program that applies a profile on macOS.

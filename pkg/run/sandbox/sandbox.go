@@ -26,11 +26,14 @@ type Spec struct {
 
 	Launcher string `json:",omitempty"` // the program that enters the sandbox (Enter); "": Liza
 
+	Place Place `json:",omitempty"` // at closed: what stands at other paths inside. All other paths of a Spec are those of the machine
+
 	Dir   string   // working folder
 	Read  []string // files and folders, read-only; a missing one is skipped
 	Write []string // folders (and files), writable; a missing one is an error
 	Hide  []string // folders within Read that are shown as empty
 	Over  []Mount  // folders mounted at another path, writable; closed only
+	Files []Mount  `json:",omitempty"` // files mounted over others, read-only; closed only
 	Tools []string // folders of programs (PATH) with their dependencies, read-only
 
 	// Home is a private folder of the run that HOME names inside. HomeRead and HomeWrite are files and
@@ -39,7 +42,7 @@ type Spec struct {
 	Person              string // the person's own home folder
 	HomeRead, HomeWrite []string
 
-	Tmp      string // a private folder for temporary files of the run; at closed /tmp is another one
+	Tmp      string // a private folder for temporary files of the run
 	Proxy    string // Unix socket of the proxy; "": no network at all. At closed HTTP_PROXY and similar variables name it
 	Local    []int  // ports of the machine's loopback device that the proxy allows: at closed the sandbox's own device has them too
 	Limits   Limits

@@ -32,6 +32,7 @@ import (
 	"liza/pkg/code/review"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/broker"
+	"liza/pkg/run/sandbox"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
@@ -98,11 +99,22 @@ func (e *Environment) FindProcesses() {
 
 // ForRun returns the environment of a command that came out of a run, with the variables of that run.
 func (e *Environment) ForRun(w *Within, call *broker.Call) Environment {
-	in := Environment{Stdin: call.Stdin, Stdout: call.Stdout, Stderr: call.Stderr, Dir: call.Dir, Now: e.Now, Executable: e.Executable, Version: e.Version,
+	in := Environment{Stdin: call.Stdin, Stdout: told{call.Stdout, w.Run.Place}, Stderr: told{call.Stderr, w.Run.Place}, Dir: w.Run.Place.Outside(call.Dir), Now: e.Now, Executable: e.Executable, Version: e.Version,
 		Strict: e.Strict, spawn: e.spawn, home: e.home, Within: w, known: e.Secrets()}
 	in.Environ = append(slices.Clone(e.Environ), "LIZA_AGENT_ID="+w.Run.Agent, "LIZA_AGENT_TOKEN="+w.Run.Token, "LIZA_RUN="+w.Run.Mark, "LIZA_TASK_ID="+w.Run.Task,
 		"LIZA_ROOT="+w.Run.Root)
 	return in
+}
+
+// told writes what a command out of a run says with the paths that the run has.
+type told struct {
+	io.Writer
+	place sandbox.Place
+}
+
+func (t told) Write(text []byte) (int, error) {
+	_, err := t.Writer.Write([]byte(t.place.Text(string(text))))
+	return len(text), err
 }
 
 // CloseAfter ends with e what was opened with other.

@@ -219,7 +219,8 @@ func (l *launcher) resume(ctx context.Context, a *adopted, st *blackboard.State,
 		return r, err
 	}
 	defer log.Close()
-	spec := agent.Spec{Dir: a.Spec.Dir, Prompt: a.Prompt.Text, PromptFile: a.Spec.PromptFile, Model: a.Model, Role: string(l.Role), TaskID: a.Task, Worktree: a.Spec.Worktree, Session: a.Spec.Session,
+	r.place = l.enclosure.place(r.sandbox, a.Spec.Dir)
+	spec := agent.Spec{Dir: a.Spec.Dir, At: r.place.Inside(a.Spec.Dir), Prompt: a.Prompt.Text, PromptFile: a.Spec.PromptFile, Model: a.Model, Role: string(l.Role), TaskID: a.Task, Worktree: a.Spec.Worktree, Session: a.Spec.Session,
 		Stall: st.Duration("stall_timeout"), KillGrace: st.Duration("kill_grace"), Output: log, Adopted: a.run}
 	for _, n := range st.Texts(r.task) {
 		if n.GivenTo(r.mark) && n.Receipt.How == blackboard.ByTurn { // its echo may still come, to this process

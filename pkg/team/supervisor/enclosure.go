@@ -38,6 +38,14 @@ func (e *enclosure) level(ctx context.Context, program string) (sandbox.Level, e
 	return level, err
 }
 
+// place is where a run that works in a folder has the files of the machine.
+func (e *enclosure) place(level sandbox.Level, dir string) sandbox.Place {
+	if e.Walls == nil {
+		return nil
+	}
+	return e.Walls.Place(level, wall.Use{Name: e.ID, Dir: dir})
+}
+
 // openWall puts the program of a run behind its wall (specs/security.md). done is called when everything of the run
 // has ended.
 func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task string) (done func(), err error) {
@@ -47,6 +55,7 @@ func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task
 	var state []string
 	if r.program() == agent.Scripted {
 		state = []string{e.Service.Board.Project.Scripted()}
+		spec.Env = append(spec.Env, "LIZA_SCRIPTED="+state[0])
 	}
 	use := wall.Use{Also: state, Name: e.ID, Program: r.program(), For: string(r.brief.role.Role.Kind) + "+" + task, Dir: spec.Dir, Write: spec.Dir != e.Service.Board.Project.Root, Sockets: r.folder, Git: r.git, Codes: r.brief.role.Role.Kind == role.Coder,
 		Read: e.readable(ctx, spec, task), Terminal: spec.Terminal != nil,
@@ -138,7 +147,7 @@ func (e *enclosure) openBroker(spec *agent.Spec, r *run, task, token string) (do
 	r.folder, r.socket = folder.Path, folder.Listener
 	spec.Env = append(spec.Env, "LIZA_BROKER="+filepath.Join(folder.Path, broker.Socket))
 	r.started = make(chan struct{})
-	server := broker.Serve(folder.Listener, e.Commands(InRun{Agent: e.ID, Token: token, Mark: r.mark, Task: task, Root: root}), r.holds)
+	server := broker.Serve(folder.Listener, e.Commands(InRun{Agent: e.ID, Token: token, Mark: r.mark, Task: task, Root: root, Place: r.place}), r.holds)
 	return sync.OnceFunc(func() {
 		if !server.Close() {
 			e.warn(task, "a command of the run has not ended yet; it ends by itself")

@@ -41,6 +41,7 @@ type run struct {
 	unkeep  func()        // removes the socket at which its reaper waits for another supervisor; nil: it waits for none
 	git     *git.Folder   // of its own; nil: it has none
 	sandbox sandbox.Level // how it is contained
+	place   sandbox.Place // where it has the files of the machine
 	wall    *wall.Wall    // nil: it has none
 	started chan struct{} // closed when top is known; nil: it has no broker
 	top     agent.Process // everything of the run is below it

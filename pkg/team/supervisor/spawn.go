@@ -84,7 +84,13 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 		return nil, err
 	}
 	folder := cmp.Or(spec.TaskID, board.PlannerRuns) // of its prompts and its history
-	r := &run{brief: b, task: task, number: transition.NextRun(st, l.ID), before: outcome.MarkOf(l.Service, st, l.ID, task)}
+	level, err := l.enclosure.level(ctx, b.program)
+	if err != nil {
+		return nil, err
+	}
+	at := l.enclosure.place(level, spec.Dir)
+	b.Text, spec.At = at.Text(b.Text), at.Inside(spec.Dir)
+	r := &run{brief: b, task: task, number: transition.NextRun(st, l.ID), before: outcome.MarkOf(l.Service, st, l.ID, task), sandbox: level, place: at}
 	r.mark = board.RunMark(l.generation(st), r.number)
 	l.lease.setRun(r.mark)
 	r.record = l.records.record(ctx, st, u, r, task, folder)
@@ -103,9 +109,6 @@ func (l *launcher) launch(ctx context.Context, spec agent.Spec, b briefing, st *
 		spec.Session = b.resumed.ID
 	}
 	if err := l.equip(ctx, adapter, &spec, r, st, task); err != nil {
-		return r, err
-	}
-	if r.sandbox, err = l.enclosure.level(ctx, b.program); err != nil {
 		return r, err
 	}
 	if err := l.surroundings.openGit(ctx, r, st, task, spec.Worktree, r.sandbox == sandbox.Closed); err != nil {

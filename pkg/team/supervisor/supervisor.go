@@ -20,6 +20,7 @@ import (
 	"liza/pkg/code/project"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/broker"
+	"liza/pkg/run/sandbox"
 	"liza/pkg/team/wall"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb"
@@ -194,9 +195,10 @@ func (e *idleError) Next() string { return e.next }
 // memory of the supervisor: nothing in the run has it.
 type InRun struct {
 	Agent, Token string
-	Mark         string // LIZA_RUN
-	Task         string // "" for a planner
-	Root         string // of the project
+	Mark         string        // LIZA_RUN
+	Task         string        // "" for a planner
+	Root         string        // of the project
+	Place        sandbox.Place // where the run has the files of the machine
 }
 
 // Run registers the agent, works until its role is complete, and unregisters. soft ends

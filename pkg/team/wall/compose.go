@@ -70,14 +70,14 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	p, home := r.Project, r.Person.Home
 	inside := filepath.Join(r.Private, "home")
 	w := Plan{Wall: sandbox.Wall{Reason: reason, Spec: sandbox.Spec{
-		Level: level, Wrap: r.Settings.Wrap, Liza: r.Liza, Launcher: r.Spawn, Dir: r.Dir, Home: inside, Person: home, Tmp: filepath.Join(r.Private, "tmp"),
-		Proxy: filepath.Join(r.Folder, proxySocket), Limits: limitsOf(r.Settings.Limits),
+		Level: level, Wrap: r.Settings.Wrap, Liza: r.Liza, Launcher: r.Spawn, Dir: r.Dir, Home: inside, Person: home, Tmp: r.tmp(level),
+		Proxy: filepath.Join(r.Folder, proxySocket), Limits: limitsOf(r.Settings.Limits), Place: r.place(level),
 		Traces: r.Codes || r.Job, // no test traces the program that judges it
 	}}}
 	s := &w.Spec
 	s.Read = append(slices.Clone(r.Read), r.Folder)
 	s.Write = slices.Clone(r.Also)
-	r.repository(s)
+	r.repository(&w)
 
 	needs := r.Needs
 	needs.Env = append(slices.Clone(needs.Env), r.Settings.Allow.Env...)
@@ -116,6 +116,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 		w.caches = append(w.caches, filepath.Join(cache, strings.TrimPrefix(folder, use.Cache)))
 	}
 
+	s.Place = r.besides(s.Place, slices.Concat(s.Read, s.Write, s.Tools, []string{r.Liza, r.Spawn}))
 	s.HomeRead = access.HomeRead
 	for _, rel := range access.HomeLogin {
 		if r.Person.Real(filepath.Join(home, rel)) != "" {
@@ -135,7 +136,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 	r.allow(&w, access.HomeCopy)
 	r.Home.into(&w, r.Git == nil && level == sandbox.Closed) // else the run has a configuration of the repository
 	for _, rel := range access.HomeCopy {
-		w.Trust = append(w.Trust, r.trust(filepath.Join(inside, rel))...)
+		w.Trust = append(w.Trust, r.trust(s.Place, filepath.Join(inside, rel))...)
 	}
 	r.hide(s)
 	r.throwAway(&w)
@@ -181,11 +182,11 @@ func (r Run) keep(w *Plan, name, at string) {
 
 // trust names the fields of a copied file of settings by which the program trusts the worktree and its repository: the
 // person trusts them by starting the run.
-func (r Run) trust(file string) (all [][]string) {
+func (r Run) trust(place sandbox.Place, file string) (all [][]string) {
 	if len(r.Needs.Trust) == 0 {
 		return nil
 	}
-	for _, dir := range []string{r.Dir, r.Project.Root} {
+	for _, dir := range slices.Compact([]string{place.Inside(r.Dir), r.Project.Root}) {
 		fields := []string{file}
 		for _, field := range r.Needs.Trust {
 			fields = append(fields, strings.ReplaceAll(field, agent.TrustedFolder, dir))
@@ -202,11 +203,13 @@ var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROX
 const proxySocket = "proxy.sock"
 
 // repository is what is shown of the project: the worktree, or the main checkout to be read, and what git needs.
-func (r Run) repository(s *sandbox.Spec) {
+func (r Run) repository(w *Plan) {
+	s := &w.Spec
 	if r.Write {
 		s.Write = append(s.Write, r.Dir)
 		if s.Level == sandbox.Closed { // elsewhere a run can make a link of it, and what that leads to could be read
 			s.Read = append(s.Read, filepath.Join(r.Dir, ".git"))
+			r.links(w)
 		}
 	} else if safefile.Within(r.Person.Real(r.Person.Home), r.Dir) { // the project is the home folder, or around it: only what git tracks is the project's
 		s.Hide = append(s.Hide, r.Dir)
@@ -232,10 +235,13 @@ func (r Run) repository(s *sandbox.Spec) {
 // hide takes the board, other worktrees and what Liza keeps beside git out of folders that are shown.
 func (r Run) hide(s *sandbox.Spec) {
 	root := r.Project.Root
-	if !slices.ContainsFunc(slices.Concat(s.Read, s.Write), func(top string) bool { return safefile.Within(root, top) }) && s.Sees(root) { // in a folder of the machine
+	if !r.moves(s.Place) && !slices.ContainsFunc(slices.Concat(s.Read, s.Write), func(top string) bool { return safefile.Within(root, top) }) && s.Sees(root) { // in a folder of the machine
 		s.Hide = append(s.Hide, root)
 	}
 	for _, path := range []string{r.Project.Liza, r.Project.Worktrees(), filepath.Join(r.Project.GitDir, "liza")} {
+		if r.moves(s.Place) && safefile.Within(path, r.Project.Root) && !safefile.Within(path, r.Project.GitDir) {
+			continue // there is something else inside
+		}
 		if slices.ContainsFunc(slices.Concat(s.Read, s.Write, s.Tools), func(top string) bool { return top != path && strings.HasPrefix(path, top+"/") }) {
 			s.Hide = append(s.Hide, path)
 		}
@@ -325,6 +331,11 @@ func (w Plan) Prepare() (held *os.File, remove func() error, err error) {
 func (w Plan) fill() error {
 	for _, folder := range w.Make {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return err
+		}
+	}
+	if w.Spec.Place.Inside(w.Spec.Tmp) != w.Spec.Tmp { // it is /tmp, in which all may write
+		if err := os.Chmod(w.Spec.Tmp, 0o777|os.ModeSticky); err != nil {
 			return err
 		}
 	}

@@ -138,10 +138,9 @@ func TestAProgramIsToldThatThePersonTrustsTheWorktree(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer remove()
-	trusted := `"` + r.Dir + `":{"hasTrustDialogAccepted":true}`
 	for file, want := range map[string]string{
-		".claude.json":         `{"numStartups":12345678901234567890,"projects":{"/other":{"hasTrustDialogAccepted":false},"` + r.Project.Root + `":{"allowedTools":["a\u003cb"],"hasTrustDialogAccepted":true},` + trusted + `}}`,
-		".claude/.claude.json": `{"projects":{"` + r.Project.Root + `":{"hasTrustDialogAccepted":true},` + trusted + `}}`,
+		".claude.json":         `{"numStartups":12345678901234567890,"projects":{"/other":{"hasTrustDialogAccepted":false},"` + r.Project.Root + `":{"allowedTools":["a\u003cb"],"hasTrustDialogAccepted":true}}}`,
+		".claude/.claude.json": `{"projects":{"` + r.Project.Root + `":{"hasTrustDialogAccepted":true}}}`,
 	} {
 		if got, err := os.ReadFile(filepath.Join(w.Spec.Home, file)); err != nil || sorted(t, got) != sorted(t, []byte(want)) {
 			t.Errorf("%s is %s, %v; want %s", file, got, err, want)

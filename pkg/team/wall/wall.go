@@ -121,7 +121,7 @@ func (m *Maker) run(ctx context.Context, u Use) (r Run, level sandbox.Level, rea
 		return r, level, reason, err
 	}
 	r = Run{Project: m.Project, Settings: m.Config().SandboxOf(u.Program), Program: u.Program, For: u.For, Needs: agent.CommonNeeds(), Liza: m.Liza, Person: toolchain.On(m.Home, m.Environ),
-		Folder: u.Sockets, Private: filepath.Join(m.Project.Tmp(), privatePrefix+u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "" && !u.Look, Look: u.Look, Codes: u.Codes,
+		Folder: u.Sockets, Private: privateOf(m.Project, u.Name), Dir: u.Dir, Write: u.Write, Git: u.Git, Also: u.Also, Job: u.Program == "" && !u.Look, Look: u.Look, Codes: u.Codes,
 		Read: slices.Concat(u.Read, []string{m.Project.Instructions(), m.Project.Skills()})}
 	if !u.Write && safefile.Within(r.Person.Real(m.Home), u.Dir) && m.Tracked != nil {
 		r.Tracked = m.Tracked(ctx)
@@ -390,6 +390,7 @@ func (w *Wall) Contain(path string, argv, env []string) (agent.Contained, error)
 		for _, command := range commands {
 			spec.Tools = slices.Concat(spec.Tools, w.run.shownOf(command))
 		}
+		spec.Place = w.run.besides(spec.Place, spec.Tools)
 		env = w.environment(env)
 	}
 	path, argv, env, err := w.attended(path, argv, env)
@@ -472,6 +473,9 @@ func (w *Wall) WatchDisk(ctx context.Context, over func(error)) {
 		return
 	}
 	folders := append([]string{w.run.Private}, w.run.Also...)
+	if !safefile.Within(w.Spec.Tmp, w.run.Private) {
+		folders = append(folders, w.Spec.Tmp)
+	}
 	if w.run.Write {
 		folders = append(folders, w.run.Dir)
 	}
@@ -510,10 +514,8 @@ func gitToRead(common, dir string, level sandbox.Level) []string {
 	for _, name := range []string{"HEAD", "refs", "packed-refs", "objects", "info", "shallow"} {
 		paths = append(paths, filepath.Join(common, name))
 	}
-	text, err := safefile.ReadWithin(dir, ".git", mostOfLink)
-	admin, isLink := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if err == nil && isLink && filepath.Dir(filepath.Clean(admin)) == filepath.Join(common, "worktrees") {
-		paths = append(paths, filepath.Clean(admin))
+	if admin := linkedTo(common, dir); admin != "" {
+		paths = append(paths, admin)
 	}
 	return paths
 }
