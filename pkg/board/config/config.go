@@ -344,6 +344,7 @@ type Exec struct {
 
 // Worktree has the commands (sh -c) that run in every new worktree.
 type Worktree struct {
+	Dir   string   `key:"dir" about:"Folder of the worktrees, absolute or from the project, outside of it, such as ../NAME.worktrees; .worktrees becomes a link to it. Empty: .worktrees. Worktrees that are there stay until that is gone."`
 	Setup []string `key:"setup" about:"Shell commands that run in every new worktree."`
 	Seed  Seed     `key:"seed" about:"What setup made once, for all worktrees with the same lock files."`
 }

@@ -78,7 +78,7 @@ func (r *Repo) Unreadable(ctx context.Context, id string, known []string) string
 
 // lostPath is a free name for a folder that is moved away from the place of a task's worktree.
 func (r *runner) lostPath(id string, now time.Time) string {
-	first := filepath.Join(r.place.Root, worktreesDir, ".lost-"+id+"-"+strconv.FormatInt(now.Unix(), 10))
+	first := filepath.Join(r.WorktreesFolder(), ".lost-"+id+"-"+strconv.FormatInt(now.Unix(), 10))
 	path := first
 	for n := 2; exists(path); n++ {
 		path = first + "-" + strconv.Itoa(n)

@@ -39,7 +39,7 @@ func (r *references) OwnOf(ctx context.Context, integration string) (own Own, er
 	for _, w := range all {
 		id := filepath.Base(w.Path)
 		switch {
-		case w.Main || filepath.Dir(w.Path) != filepath.Join(r.place.Root, worktreesDir):
+		case w.Main || filepath.Dir(w.Path) != r.WorktreesFolder():
 		case strings.HasPrefix(id, ".") || w.Branch == "" || w.Branch == TaskBranch(id):
 			own.Worktrees = append(own.Worktrees, w)
 		default:
@@ -95,14 +95,17 @@ func (r *Repo) RemoveOwn(ctx context.Context, own Own) error {
 			return err
 		}
 	}
-	folder := filepath.Join(r.place.Root, worktreesDir)
+	folder := r.WorktreesFolder()
 	if len(own.Others) > 0 {
 		return nil
 	}
 	if err := safefile.RemoveTree(folder); err != nil {
 		return err
 	}
-	return s.dropExclude("/" + worktreesDir + "/")
+	if err := os.Remove(filepath.Join(r.place.Root, worktreesDir)); err != nil && !errors.Is(err, fs.ErrNotExist) { // a link to it
+		return err
+	}
+	return errors.Join(s.dropExclude("/"+worktreesDir+"/"), s.dropExclude("/"+worktreesDir))
 }
 
 // dropExclude removes a line of info/exclude.

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func (j *providing) run(ctx context.Context) error {
 
 // look examines the place, moves a folder away that is not a worktree, and drops git's entry of a missing folder.
 func (j *providing) look(ctx context.Context) (err error) {
-	if err := linkAt(j.got.Path); err != nil {
+	if err := cmp.Or(linkAt(filepath.Dir(j.got.Path)), linkAt(j.got.Path)); err != nil { // that of a copied project leads to the worktrees of another
 		return err
 	}
 	if err := j.branchFree(ctx, j.ID, j.got.Path); err != nil {
@@ -457,7 +458,7 @@ func (s *session) dropUnfinished() {
 			continue
 		}
 		switch whole := exists(filepath.Join(admin, "index")); {
-		case ownerGone(info, []string{s.place.Root, s.place.CommonDir, filepath.Join(s.place.Root, worktreesDir)}) != nil:
+		case ownerGone(info, []string{s.place.Root, s.place.CommonDir, s.WorktreesFolder()}) != nil:
 		case whole:
 			_ = safefile.Replace(filepath.Join(admin, "commondir"), []byte("../..\n"), 0o644)
 		default:

@@ -89,7 +89,7 @@ func (r *runner) namedBy(path string) string {
 // two do not point at each other: the project was moved or copied. "" when they do, and when
 // they do not belong together.
 func (r *runner) strayAdmin(path string) string {
-	if filepath.Dir(path) != filepath.Join(r.place.Root, worktreesDir) || r.adminDir(path) != "" {
+	if filepath.Dir(path) != r.WorktreesFolder() || r.adminDir(path) != "" {
 		return ""
 	}
 	gitFile := filepath.Join(path, ".git")
@@ -114,7 +114,7 @@ func (r *runner) strayAdmin(path string) string {
 		return ""
 	}
 	recorded := absolute(admin, strings.TrimRight(string(back), "\n"))
-	if filepath.Join(filepath.Base(filepath.Dir(filepath.Dir(recorded))), filepath.Base(filepath.Dir(recorded))) != filepath.Join(worktreesDir, filepath.Base(path)) {
+	if was := filepath.Dir(recorded); was != path && filepath.Join(filepath.Base(filepath.Dir(was)), filepath.Base(was)) != filepath.Join(worktreesDir, filepath.Base(path)) {
 		return "" // it was the worktree of something else
 	}
 	if there, err := readGitFile(recorded); err == nil && (realPath(there) == realPath(admin) || r.hasFolder(there)) {

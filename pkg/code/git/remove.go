@@ -258,10 +258,10 @@ func (r *runner) scratch(path string) (string, error) {
 	path = absolute(r.place.Root, path)
 	name := filepath.Base(path)
 	throwAway := strings.HasPrefix(name, ".check-") || strings.HasPrefix(name, ".review-")
-	if filepath.Dir(path) != filepath.Join(r.place.Root, worktreesDir) || !throwAway {
+	if filepath.Dir(path) != r.WorktreesFolder() || !throwAway {
 		return "", fmt.Errorf("%s is not a throw-away worktree", path)
 	}
-	return path, linkAt(path)
+	return path, cmp.Or(linkAt(filepath.Dir(path)), linkAt(path))
 }
 
 func (s *session) dropScratch(ctx context.Context, path string) error {

@@ -121,7 +121,7 @@ func (r *runner) CommonDir() string { return r.place.CommonDir }
 
 // WorktreePath returns the path of the worktree of id, which need not exist.
 func (r *runner) WorktreePath(id string) string {
-	return filepath.Join(r.place.Root, worktreesDir, id)
+	return filepath.Join(r.WorktreesFolder(), id)
 }
 
 // contained caches which commits are ancestors of a head. A result never changes: it holds for each descendant of the head

@@ -182,7 +182,7 @@ func (r *Repo) ClearRemoved(ctx context.Context) error {
 		return err
 	}
 	defer s.unlock()
-	left, err := filepath.Glob(filepath.Join(r.place.Root, worktreesDir, removedMark+"*"))
+	left, err := filepath.Glob(filepath.Join(r.WorktreesFolder(), removedMark+"*"))
 	for _, path := range left {
 		err = errors.Join(err, safefile.RemoveTree(path))
 	}

@@ -25,7 +25,7 @@ const Script = "scripts/integration-test.sh"
 // check runs the integration checks on the candidate in a throw-away worktree (8.4). failed
 // names the command that failed, and how, "" when all is well; log is where the output is.
 func (j *job) check(ctx context.Context, candidate string) (failed, log string, err error) {
-	path := filepath.Join(j.Repo.Root(), ".worktrees", ".check-"+j.name)
+	path := j.Repo.WorktreePath(".check-" + j.name)
 	if err := j.clearCheck(ctx, path); err != nil {
 		return "", "", err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -246,7 +245,7 @@ func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 		return leftovers{}, err
 	}
 	l := leftovers{branch: s.IntegrationBranch()}
-	entries, err := os.ReadDir(filepath.Join(m.Repo.Root(), ".worktrees"))
+	entries, err := os.ReadDir(m.Repo.WorktreesFolder())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return l, err
 	}
@@ -256,7 +255,7 @@ func (m *Merger) leftovers(ctx context.Context) (leftovers, error) {
 			l.removals = true
 		}
 		if strings.HasPrefix(e.Name(), ".check-") {
-			l.checks = append(l.checks, filepath.Join(m.Repo.Root(), ".worktrees", e.Name()))
+			l.checks = append(l.checks, m.Repo.WorktreePath(e.Name()))
 		}
 		found[git.TaskBranch(e.Name())] = true
 	}

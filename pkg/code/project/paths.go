@@ -3,6 +3,8 @@ package project
 import (
 	"fmt"
 	"path/filepath"
+
+	"liza/pkg/code/git"
 )
 
 // The paths of specs/protocol.md#1.1. Names of tasks and agents have been checked by the caller.
@@ -146,7 +148,7 @@ func (p *Project) StrictSchema(kind string) string {
 func (p *Project) Secrets() string { return p.in("secrets") }
 
 // Worktrees returns the folder of the tasks' worktrees.
-func (p *Project) Worktrees() string { return filepath.Join(p.Root, ".worktrees") }
+func (p *Project) Worktrees() string { return git.WorktreesOf(p.Root) }
 
 // Worktree returns the worktree of a task.
 func (p *Project) Worktree(task string) string { return filepath.Join(p.Worktrees(), task) }

@@ -325,7 +325,7 @@ var (
 		return regexp.MustCompile(`replacement directory|no required module provides|is not in std|cannot find (?:module|package)|missing go\.sum entry|updates to go\.mod needed`)
 	})
 	finding  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\S+\.\w+:\d+:\d+:? `) })
-	checkout = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s"'(=:]*/\.worktrees/[^/\s]+/?`) })
+	checkout = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s"'(=:]*/[^/\s]*\.worktrees/[^/\s]+/?`) })
 	bad      = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:^|[\s\["'(*:])(?:errors?|err|fail(?:s|ed|ing|ure|ures)?|fatal|panic(?:ked)?|exception|traceback|undefined|unresolved|unexpected|expected|mismatch|missing|denied|refused|abort(?:ed)?|crash(?:ed)?|cannot|can't|couldn't|could not|no such|not found|not ok|does not|segmentation fault|core dumped|assert(?:ion)?)(?:$|[\s:!,;\])"'=]|\.(?:$|\s))` +
 			`|(?-i:\w(?:Error|Exception)\b)|[✖✗×✕❌]`)

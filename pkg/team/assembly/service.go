@@ -93,6 +93,11 @@ func (e *Environment) OpenAt(ctx context.Context, p *project.Project, tolerant b
 		repo.RemoteTimeout = cfg.Get().Git.RemoteTimeout
 		repo.Sign = cfg.Get().Git.Sign
 		repo.Filters = cfg.Get().Git.Filters // as they were at the start: an agent may change the file
+		if dir := cfg.Get().Worktree.Dir; dir != "" && !tolerant && e.Within == nil {
+			if err := repo.PlaceWorktrees(ctx, config.Path(dir, e.Get("HOME"), p.Root)); err != nil {
+				return nil, board.WrongUsage("liza config set worktree.dir FOLDER", "%v", err)
+			}
+		}
 	}
 	if err := cfg.follow(at, tolerant); err != nil {
 		return nil, err
@@ -123,7 +128,11 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 	d.Board.Enclose = e.enclose(d)
 	d.Board.BeginCache = func(dir string) bool { return wall.BeginCache(p, dir) }
 	d.Board.Path, d.Board.ProjectSetting = e.Get("PATH"), agent.IsProjectSetting
-	d.Board.Platform = sync.OnceValue(func() string { return toolchain.On(e.homeFolder(), e.Environ).Platform() })
+	tools := sync.OnceValue(func() string { return toolchain.On(e.homeFolder(), e.Environ).Platform() })
+	d.Board.Platform = func() string { // what setup makes names the paths that it has, which differ by level
+		level, _, _ := e.Walls(d, nil).Level(context.Background(), "")
+		return tools() + " " + string(level)
+	}
 	if d.Board.Repo != nil && d.Board.Repo.Contain == nil {
 		d.Board.Repo.Contain = d.Board.Help
 	}

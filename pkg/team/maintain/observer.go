@@ -275,7 +275,12 @@ func gitFacts(ctx context.Context, repo *git.Repo, s *blackboard.State, remote s
 		return err
 	}
 	for _, w := range worktrees {
-		if rel, err := filepath.Rel(repo.Root(), w.Path); err == nil && !w.Main {
+		if w.Main {
+			continue
+		}
+		if filepath.Dir(w.Path) == repo.WorktreesFolder() {
+			f.Worktrees = append(f.Worktrees, ".worktrees/"+filepath.Base(w.Path))
+		} else if rel, err := filepath.Rel(repo.Root(), w.Path); err == nil {
 			f.Worktrees = append(f.Worktrees, filepath.ToSlash(rel))
 		}
 	}

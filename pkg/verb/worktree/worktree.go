@@ -648,11 +648,10 @@ func (w trees) List(ctx context.Context) ([]Listed, error) {
 	}
 	out := []Listed{}
 	for _, tree := range all {
-		i := strings.LastIndex(tree.Path, "/.worktrees/")
-		if tree.Main || i < 0 {
+		if tree.Main || filepath.Dir(tree.Path) != w.board.Repo.WorktreesFolder() {
 			continue
 		}
-		x := Listed{Task: tree.Path[i+len("/.worktrees/"):], Path: w.board.Rel(tree.Path), Branch: tree.Branch, Head: tree.Head}
+		x := Listed{Task: filepath.Base(tree.Path), Path: w.board.Rel(tree.Path), Branch: tree.Branch, Head: tree.Head}
 		if t := s.Task(x.Task); t != nil {
 			x.Status = t.Status
 		}
