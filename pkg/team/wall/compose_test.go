@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"liza/pkg/base/safefile"
 	"liza/pkg/board/config"
 	"liza/pkg/code/git"
 	"liza/pkg/code/project"
@@ -361,12 +362,17 @@ func TestConversationsOfOtherProjectsAreNotShown(t *testing.T) {
 func TestAProjectInAFolderOfTheMachineIsShownByItsPartsOnly(t *testing.T) {
 	t.Parallel()
 	r := contained(t, "claude")
-	for _, hidden := range []bool{false, true} {
-		if s := r.Compose(sandbox.Closed, "").Spec; slices.Contains(s.Hide, r.Project.Root) != hidden {
+	for _, looks := range []bool{false, true} {
+		r.Look = looks // it has no place of its own
+		if s := r.Compose(sandbox.Closed, "").Spec; slices.Contains(s.Hide, r.Project.Root) != looks {
 			t.Errorf("hidden are %v of %s", s.Hide, r.Project.Root)
 		}
 		r.Project = &project.Project{Root: "/srv/p", Liza: "/srv/p/.liza", GitDir: "/srv/p/.git"}
 		r.Dir = "/srv/p/.worktrees/task-1"
+	}
+	r.Look = false
+	if s := r.Compose(sandbox.Closed, "").Spec; s.Place.Inside(r.Dir) != "/srv/p" {
+		t.Errorf("its folder stands at %s, not in the place of the project", s.Place.Inside(r.Dir))
 	}
 	for _, c := range []struct{ codes, job, want bool }{{}, {codes: true, want: true}, {job: true, want: true}} {
 		r.Codes, r.Job = c.codes, c.job
@@ -412,6 +418,7 @@ func TestAPrivateHomeHasGitsConfiguration(t *testing.T) {
 			r.Git = &git.Folder{}
 		}
 		w := r.Compose(c.level, "")
+		w.Texts = slices.DeleteFunc(w.Texts, func(m sandbox.Mount) bool { return !safefile.Within(m.Target, w.Spec.Home) && m.Source != "[remote]\n" })
 		if len(w.Texts) != c.copied || c.copied > 0 && w.Texts[0] != (sandbox.Mount{Source: "[user]\n", Target: filepath.Join(w.Spec.Home, ".gitconfig")}) {
 			t.Errorf("%+v: got %v", c, w.Texts)
 		}
