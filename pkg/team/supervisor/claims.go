@@ -23,9 +23,7 @@ const maxClaimFailures = 3
 // claimFailed tells of a claim that may succeed when it is tried again: the worktree could
 // not be made, by whatever git or the disk had to say. What the store says is waited for elsewhere.
 func claimFailed(err error) bool {
-	var invalid *store.InvalidError
-	var wentBack *store.WentBackError
-	if errors.As(err, &invalid) || errors.As(err, &wentBack) || boardWaits(err) {
+	if _, invalid := errors.AsType[*store.InvalidError](err); invalid || unreadable(err) || boardWaits(err) {
 		return false
 	}
 	if _, remote := errors.AsType[*git.RemoteError](err); remote {

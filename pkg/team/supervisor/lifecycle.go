@@ -108,8 +108,8 @@ func (s *Supervisor) beat(ctx context.Context) {
 			continue
 		}
 		interval, lease, margin := s.member.intervals(ctx)
-		if failed { // the last look is when the trust ends, not a heartbeat later
-			interval = min(interval, s.lease.left(s.Service.Board.Now()))
+		if left := s.lease.left(s.Service.Board.Now()); failed && left > 0 { // the last look is when the trust ends, not a heartbeat later
+			interval = min(interval, left)
 		}
 		if !sleep(ctx, interval) {
 			return
@@ -124,6 +124,7 @@ func (s *Supervisor) beat(ctx context.Context) {
 		case isLost(err) || isRefused(err):
 			s.member.warn("", "the registration is lost: %v", err)
 			s.lease.end()
+		case unreadable(err): // nobody else can claim the task either
 		case s.lease.left(s.Service.Board.Now()) == 0:
 			s.member.warn("", "the lease could not be renewed in time: %v", err)
 			s.lease.end()
@@ -307,6 +308,13 @@ func (s *Supervisor) survive(soft, ctx context.Context, err error) (waiting, err
 func boardWaits(err error) bool {
 	_, held := errors.AsType[*safefile.HeldError](err)
 	return held || unreachable(err)
+}
+
+// unreadable reports whether the board waits for a person: somebody has mistyped a line of it, or has put an old copy over it.
+func unreadable(err error) bool {
+	invalid, _ := errors.AsType[*store.InvalidError](err) // without a cause it is a write that was refused
+	_, wentBack := errors.AsType[*store.WentBackError](err)
+	return invalid != nil && invalid.Err != nil || wentBack
 }
 
 // unreachable reports whether the board is in a database that does not answer: nothing is lost by waiting.

@@ -188,6 +188,66 @@ func TestAClaimWhoseRunEndsInAnOutageIsGivenBack(t *testing.T) {
 	})
 }
 
+// mistyped is a store whose board cannot be read for a while from a moment on.
+type mistyped struct {
+	store.Store
+	since *atomic.Pointer[time.Time]
+	lasts time.Duration
+}
+
+func (m mistyped) err() error {
+	if since := m.since.Load(); since != nil && time.Since(*since) < m.lasts {
+		return &store.InvalidError{Err: errors.New("line 3: a quote is not closed")}
+	}
+	return nil
+}
+
+func (m mistyped) View(ctx context.Context) (*blackboard.State, error) {
+	if err := m.err(); err != nil {
+		return nil, err
+	}
+	return m.Store.View(ctx)
+}
+
+func (m mistyped) Update(ctx context.Context, op store.Op, change func(*blackboard.State) error) error {
+	if err := m.err(); err != nil {
+		return err
+	}
+	return m.Store.Update(ctx, op, change)
+}
+
+// A person mistypes a line of the board while a run ends, and mends it: what the run has answered counts, and is not paid for twice.
+func TestAnAnswerIsKeptWhileTheBoardCannotBeRead(t *testing.T) {
+	for name, lasts := range map[string]time.Duration{"soon": time.Minute, "after the lease": 3 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(c *clockwork) {
+				c.task("task-1")
+				var since atomic.Pointer[time.Time]
+				runs := 0
+				s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
+					runs++
+					now := time.Now()
+					since.Store(&now)
+					return finished(givesUp)
+				})
+				s.Team, s.Service.Board.Store = true, mistyped{c.memory, &since, lasts}
+				ctx, cancel := context.WithTimeout(context.Background(), 6*time.Hour)
+				defer cancel()
+				if err := s.Run(ctx, context.Background()); err != nil {
+					t.Errorf("ended with %v", err)
+				}
+				st, err := c.memory.View(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := st.Task("task-1"); runs != 1 || got.Status != blackboard.Blocked {
+					t.Errorf("%d runs, and the task is %s:\n%s", runs, got.Status, strings.Join(c.lines, "\n"))
+				}
+			})
+		})
+	}
+}
+
 // broken is a store that fails until a time in a way that nobody knows.
 type broken struct {
 	store.Store

@@ -190,11 +190,28 @@ func (l *launcher) follow(ctx context.Context, adapter agent.Adapter, spec agent
 	l.Service.Board.Failpoint("run.over")
 	l.surroundings.takeOver(ctx, r, task)
 	l.surroundings.tellChanges(ctx, before, r, task)
+	l.waitReadable(ctx, task)
 	r.byVerbs = spec.Terminal != nil || r.result.Outcome == agent.Finished && r.result.ExitCode == 0
 	err := l.read(ctx, u, r, task)
 	l.Service.Board.Failpoint("run.read")
 	told.end(r.outcomeText(), err)
 	return err
+}
+
+// waitReadable waits until the board can be read: what a run has answered is paid for, and stays while a person mends a line.
+func (l *launcher) waitReadable(ctx context.Context, task string) {
+	for told := false; ; told = true {
+		_, err := l.Service.Board.View(ctx)
+		if !unreadable(err) {
+			return
+		}
+		if !told {
+			l.warn(task, "keeps the answer of the run until the board can be read: %v", err)
+		}
+		if !sleep(ctx, time.Second) {
+			return
+		}
+	}
 }
 
 // equip gives a program what its kind has. A messenger and a summarizer have no id, no broker and no verbs.

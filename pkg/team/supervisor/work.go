@@ -29,6 +29,8 @@ func (s *Supervisor) applied(ctx, life context.Context, u *unit, r outcome.Run) 
 		w, trouble := s.remote.trouble(u.task, err)
 		if unreachable(err) {
 			w, trouble = s.cutOff(err), true
+		} else if unreadable(err) {
+			w, trouble = waiting{until: s.Service.Board.Now().Add(time.Second)}, true
 		}
 		if !trouble {
 			if err == nil {
