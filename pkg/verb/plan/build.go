@@ -63,6 +63,7 @@ func (b *planBuild) build() []*blackboard.Task {
 		b.bad("order: '%s' must be %s", p.Order, l.Listed())
 	}
 	b.decisionForms()
+	b.renameArchived()
 	var tasks []*blackboard.Task
 	used := map[string]int{}
 	for i := range p.Tasks {
@@ -89,6 +90,51 @@ func (b *planBuild) build() []*blackboard.Task {
 		b.bad("tasks: their depends_on make a dependency cycle: %s", cycle)
 	}
 	return tasks
+}
+
+// renameArchived gives tasks of the plan whose ids the archive has other ones: a planner does not know what is not on the board any more.
+func (b *planBuild) renameArchived() {
+	known := map[string]bool{}
+	for t := range b.state.Tasks() {
+		known[strings.ToLower(t.ID)] = true
+	}
+	for i := range b.plan.Tasks {
+		known[strings.ToLower(b.plan.Tasks[i].ID)] = true
+	}
+	archived := map[string]bool{}
+	for _, id := range b.state.ArchivedIDs() {
+		archived[strings.ToLower(id)] = true
+	}
+	renamed := map[string]string{}
+	for i := range b.plan.Tasks {
+		old := b.plan.Tasks[i].ID
+		if old == "" || !archived[strings.ToLower(old)] || renamed[old] != "" {
+			continue
+		}
+		id := old
+		for n := 2; known[strings.ToLower(id)] || archived[strings.ToLower(id)]; n++ {
+			id = fmt.Sprintf("%s-%d", old, n)
+		}
+		known[strings.ToLower(id)], renamed[old] = true, id
+		b.warnings = append(b.warnings, fmt.Sprintf("task %s of the plan is %s: the archive has a task %s", old, id, old))
+	}
+	rename := func(ids []string, but string) {
+		for i, id := range ids {
+			if now := renamed[id]; now != "" && id != but {
+				ids[i] = now
+			}
+		}
+	}
+	for i := range b.plan.Tasks {
+		t := &b.plan.Tasks[i]
+		if t.DependsOn != nil {
+			rename(*t.DependsOn, t.ID) // what waits for its own name waits for the archived one
+		}
+		t.ID = cmp.Or(renamed[t.ID], t.ID)
+	}
+	for i := range b.plan.Decisions {
+		rename(b.plan.Decisions[i].By, "")
+	}
 }
 
 // closing adds the message that ends a plan, where the configuration asks for it.

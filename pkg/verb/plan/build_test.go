@@ -458,6 +458,21 @@ func TestTheAddedMessageHasAnIdThatNoTaskEverHad(t *testing.T) {
 	}
 }
 
+func TestATaskWhoseIdIsInTheArchiveGetsAnother(t *testing.T) {
+	t.Parallel()
+	s := boardOf(onBoard("parser-2", blackboard.Unclaimed))
+	s.UseArchive(archived{"Parser": {Status: blackboard.Merged}, "task-8": {Status: blackboard.Merged}})
+	second, third := itemOf("docs"), itemOf("")
+	second.DependsOn = &[]string{"parser"}
+	out, err := apply(rules(), s, planOf(itemOf("parser"), second, third))
+	if err != nil || strings.Join(out.Tasks, " ") != "parser-3 docs task-9 tell" || strings.Join(s.Task("docs").DependsOn, " ") != "parser-3" {
+		t.Errorf("tasks %v, %v", out.Tasks, err)
+	}
+	if len(out.Warnings) == 0 || out.Warnings[0] != "task parser of the plan is parser-3: the archive has a task parser" {
+		t.Errorf("warnings are %q", out.Warnings)
+	}
+}
+
 func TestTasksWithoutAnIdAreNumberedAboveAllOthers(t *testing.T) {
 	t.Parallel()
 	out, err := apply(rules(), boardOf(onBoard("task-7", blackboard.Merged), onBoard("task-x", blackboard.Merged)), planOf(itemOf(""), itemOf("task-12"), itemOf("")))

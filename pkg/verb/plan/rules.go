@@ -80,6 +80,9 @@ func (b *planBuild) freeID() string {
 	for t := range b.state.Tasks() {
 		note(t.ID)
 	}
+	for _, id := range b.state.ArchivedIDs() {
+		note(id)
+	}
 	for _, t := range b.plan.Tasks {
 		note(t.ID)
 	}
