@@ -135,6 +135,11 @@ func (e *errands) runCommand(ctx context.Context, u *unit, st *blackboard.State,
 	if err != nil || ctx.Err() != nil {
 		return e.unlessEnded(ctx, err) // the one who ended it decides what becomes of the claim
 	}
+	if !t.Writes {
+		if err := e.Service.Board.Repo.Discard(ctx, dir); err != nil {
+			return err
+		}
+	}
 	if end.failed() && (!end.ran || !t.ReviewRequired || t.ChangesFiles()) {
 		out := outputOf(end.text, end.code, "")
 		if t.Writes && end.ran {
@@ -153,8 +158,6 @@ func (e *errands) runCommand(ctx context.Context, u *unit, st *blackboard.State,
 		if _, _, err := e.Service.Board.Repo.Commit(ctx, dir, fmt.Sprintf("%s\n\nLiza-Task: %s\nLiza-Attempt: %d\n", t.TitleText(), t.ID, t.ClaimSeq)); err != nil {
 			return err
 		}
-	} else if err := e.Service.Board.Repo.Discard(ctx, dir); err != nil {
-		return err
 	}
 	done, err := u.board.Deliver(ctx, t.ID, outputOf(end.text, end.code, outputPath(t.ID)), "")
 	var no *transition.Refusal

@@ -122,6 +122,19 @@ func TestACommandThatDeclaresNoWritesLeavesNone(t *testing.T) {
 	j.Sound()
 }
 
+// So is what it has changed when it fails: the next run of the command begins with what the first one began with.
+func TestAFailedCommandThatDeclaresNoWritesLeavesNone(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	j.plan(`{"id": "x", "kind": "exec", "detail": "echo more >> README.md; echo new > new.txt; exit 3"}`)
+	j.coder()
+	j.wants("x", blackboard.Blocked, "it ended with exit code 3")
+	if left := j.Git(j.Repo.WorktreePath("x"), "status", "--porcelain"); left != "" {
+		t.Errorf("it left %q", left)
+	}
+	j.Sound("x")
+}
+
 // What a failed command has written is nothing to review: it is kept aside, and a person decides.
 func TestAFailedCommandThatWritesIsAskedAboutAndNeverReviewed(t *testing.T) {
 	t.Parallel()
