@@ -64,18 +64,18 @@ func openTTY(t *testing.T) *tty {
 	return x
 }
 
-// run starts a program as the leader of a session on the terminal.
-func (x *tty) run(dir, name string, args ...string) *exec.Cmd {
+// run starts a program of the project's person as the leader of a session on the terminal.
+func (x *tty) run(p *verbtest.Place, name string, args ...string) *exec.Cmd {
 	x.t.Helper()
-	return x.runAt(sandbox.Open, dir, name, args...)
+	return x.runAt(sandbox.Open, p, name, args...)
 }
 
 // runAt is run with another level of the sandbox.
-func (x *tty) runAt(level sandbox.Level, dir, name string, args ...string) *exec.Cmd {
+func (x *tty) runAt(level sandbox.Level, p *verbtest.Place, name string, args ...string) *exec.Cmd {
 	x.t.Helper()
 	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, x.line, x.line, x.line
-	cmd.Env = append(os.Environ(), "LIZA_AGENT_ID=", "LIZA_ROOT=", "LIZA_SANDBOX="+string(level))
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Dir, x.line, x.line, x.line
+	cmd.Env = append(os.Environ(), "LIZA_AGENT_ID=", "LIZA_ROOT=", "XDG_STATE_HOME="+p.StateHome(), "LIZA_SANDBOX="+string(level))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		x.t.Fatal(err)
@@ -92,9 +92,9 @@ func (x *tty) wait(text string) {
 
 func (x *tty) until(what string, done func() bool) {
 	x.t.Helper()
-	for limit := time.Now().Add(30 * time.Second); !done(); <-time.After(5 * time.Millisecond) {
+	for limit := time.Now().Add(3 * time.Minute); !done(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(limit) {
-			x.t.Fatalf("%s: not within 30 s; it shows:\n%s", what, x.text())
+			x.t.Fatalf("%s: not within 3 minutes; it shows:\n%s", what, x.text())
 		}
 	}
 }
@@ -152,7 +152,7 @@ git commit -q -m 'Say hello'
 `)
 	x := openTTY(t)
 	before := x.mode()
-	cmd := x.run(p.Dir, "liza-agent", "-i", "--cli", "talk", "--once", "coder")
+	cmd := x.run(p, "liza-agent", "-i", "--cli", "talk", "--once", "coder")
 	x.wait("the prompt is ready")
 	x.wait("what now? ")
 	if x.front() == cmd.Process.Pid || x.mode() == before {
@@ -186,7 +186,7 @@ func TestAServerOfARunInATerminalIsOpened(t *testing.T) {
 	p := talks(t, "")
 	verbtest.Write(t, filepath.Join(p.Project.Liza, "config.yaml"), "agents: {talk: {command: [sh, talk.sh], prompt: stdin, interactive: [devserver, '3000', sh, -c, 'echo it serves; read -r answer', '{{.Prompt}}']}}\n")
 	x := openTTY(t)
-	x.runAt(sandbox.Closed, p.Dir, "liza-agent", "-i", "--cli", "talk", "coder", "task-1")
+	x.runAt(sandbox.Closed, p, "liza-agent", "-i", "--cli", "talk", "coder", "task-1")
 	x.wait("it serves")
 	opened := exec.Command("liza", "open", "task-1")
 	opened.Dir, opened.Env = p.Dir, append(os.Environ(), "LIZA_AGENT_ID=", "LIZA_ROOT=")
@@ -234,7 +234,7 @@ func TestWhoClosesTheProgramDecidesWhatBecomesOfTheClaim(t *testing.T) {
 			t.Parallel()
 			p := talks(t, c.script+"printf 'what now? '\nread -r answer\n")
 			x := openTTY(t)
-			cmd := x.run(p.Dir, "liza-agent", "-i", "--cli", "talk", "coder", "task-1")
+			cmd := x.run(p, "liza-agent", "-i", "--cli", "talk", "coder", "task-1")
 			if c.keys != "" {
 				x.wait("what now? ")
 				x.types(c.keys)
@@ -269,7 +269,7 @@ func TestTheProgramInATerminalIsToldOfVerbsOnly(t *testing.T) {
 	t.Parallel()
 	p := talks(t, "printf '%s' \"$1\" > \"$LIZA_ROOT/prompt.txt\"\n")
 	x := openTTY(t)
-	cmd := x.run(p.Dir, "liza-agent", "-i", "--cli", "talk", "coder", "task-1")
+	cmd := x.run(p, "liza-agent", "-i", "--cli", "talk", "coder", "task-1")
 	x.wait("[g]ive it back")
 	x.types("g\r")
 	_ = cmd.Wait()
@@ -295,7 +295,7 @@ func TestAShellHaltsAndContinuesAProgramInTheTerminal(t *testing.T) {
 	p := talks(t, "printf 'what now? '\nread -r answer\necho \"got $answer\"\n")
 	x := openTTY(t)
 	// Job control is the shell's: Ctrl-Z stops the program and liza-agent, fg brings both back.
-	shell := x.run(p.Dir, "bash", "--norc", "--noprofile", "-i")
+	shell := x.run(p, "bash", "--norc", "--noprofile", "-i")
 	x.types("PS1='$ '; liza-agent -i --cli talk --once coder; echo \"status $?.\"\r")
 	x.wait("what now? ")
 	program := x.front()
@@ -333,12 +333,12 @@ func TestInteractiveNeedsATerminalAndAProgramThatOpensInOne(t *testing.T) {
 	refused("-i needs a terminal", out, err)
 
 	x := openTTY(t)
-	inTTY := x.run(p.Dir, "liza-agent", "-i", "--scenario", "none.yaml", "coder")
+	inTTY := x.run(p, "liza-agent", "-i", "--scenario", "none.yaml", "coder")
 	if err := inTTY.Wait(); err == nil {
 		t.Error("a scenario that is not there was accepted")
 	}
 	verbtest.Write(t, filepath.Join(p.Project.Liza, "config.yaml"), "agents: {plain: {command: [sh, -c, 'true']}}\n")
-	inTTY = x.run(p.Dir, "liza-agent", "-i", "--cli", "plain", "coder")
+	inTTY = x.run(p, "liza-agent", "-i", "--cli", "plain", "coder")
 	err = inTTY.Wait()
 	x.wait("set agents.plain.interactive")
 	refused("", []byte(x.text()), err)
@@ -382,14 +382,14 @@ esac
 			verbtest.Write(t, filepath.Join(p.Project.Liza, "config.yaml"), "agents:\n  default: talk\n  talk: {command: [sh, "+script+"], output: json-lines, resume: [--again, '{{.Session}}'], "+
 				"interactive: [sh, "+script+", '{{.Prompt}}'], interactive_resume: [sh, "+script+", --again, '{{.Session}}', '{{.Prompt}}']}\n")
 			first := openTTY(t)
-			supervisor := first.run(p.Dir, "liza-agent", "coder")
+			supervisor := first.run(p, "liza-agent", "coder")
 			first.until("the run begins", func() bool {
 				_, err := os.Stat(filepath.Join(p.Project.Liza, "begun"))
 				return err == nil && p.State().Agents["coder-1"].Child != nil
 			})
 			before := p.State().Task("task-1")
 			x := openTTY(t)
-			cmd := x.run(p.Dir, "liza", "attach", "coder-1")
+			cmd := x.run(p, "liza", "attach", "coder-1")
 			x.wait("with you, until you leave talk.")
 			x.wait("the talk goes on")
 			x.until("the run is on the board", func() bool { return p.State().Agents["coder-1"].Child != nil })
@@ -427,7 +427,7 @@ func TestNobodyAttachesToWhatDoesNotAnswer(t *testing.T) {
 	p := talks(t, "read -r answer\n")
 	p.Must(p.Service("coder-1").Claim(t.Context(), "task-1"))
 	x := openTTY(t)
-	cmd := x.run(p.Dir, "liza", "attach", "coder-1") // it runs no program
+	cmd := x.run(p, "liza", "attach", "coder-1") // it runs no program
 	x.wait("Following coder-1")
 	_ = cmd.Process.Signal(os.Interrupt)
 	_ = cmd.Wait()

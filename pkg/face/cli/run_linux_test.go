@@ -116,7 +116,7 @@ func TestTheBlockOfARunFollowsASprintAndLeavesAUsableTerminal(t *testing.T) {
 	widths := []int{100}
 	x.resize(100, 30)
 	before := x.mode()
-	cmd := x.run(p.Dir, "env", "TERM=xterm", "CI=", "XDG_STATE_HOME="+p.StateHome(), "liza", "run", "--cli", "gated", "--planners", "0")
+	cmd := x.run(p, "env", "TERM=xterm", "CI=", "liza", "run", "--cli", "gated", "--planners", "0")
 	x.has(widths, "coder-1  task-", "I look around", "coder-2  task-", "I read the vision", "merged 0 of 3")
 
 	// In a narrow window each line of the block is cut to it, and what was drawn for the wide one is taken away.

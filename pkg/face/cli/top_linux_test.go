@@ -21,7 +21,7 @@ func openTop(t *testing.T, p *verbtest.Place, width, height uint16, args ...stri
 	x := openTTY(t)
 	x.resize(width, height)
 	before := x.mode()
-	cmd := x.run(p.Dir, "env", append(args, "liza", "top")...)
+	cmd := x.run(p, "env", append(args, "liza", "top")...)
 	x.wait("task-1")
 	return x, cmd, before
 }
@@ -158,7 +158,7 @@ func TestAShellHaltsAndContinuesTop(t *testing.T) {
 	p.AddTask("task-1")
 	x := openTTY(t)
 	x.resize(80, 24)
-	shell := x.run(p.Dir, "bash", "--norc", "--noprofile", "-i")
+	shell := x.run(p, "bash", "--norc", "--noprofile", "-i")
 	x.types("PS1='$ '; liza top\r")
 	x.wait("task-1")
 	x.types("\x1a")
