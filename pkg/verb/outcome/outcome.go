@@ -180,7 +180,7 @@ func applyCoder(ctx context.Context, d *verb.Service, s *blackboard.State, r Run
 	said, problem := agreed(r)
 	out.Status = t.Status
 	switch {
-	case held && handoff:
+	case held && handoff && len(r.Said) == 0:
 		return handedOff(ctx, d, r, out)
 	case held && problem != "":
 		return out.reask(problem), nil
@@ -280,7 +280,7 @@ func applyReviewer(ctx context.Context, d *verb.Service, s *blackboard.State, r 
 	said, problem := agreed(r)
 	out.Status = t.Status
 	switch {
-	case held && handoff:
+	case held && handoff && len(r.Said) == 0:
 		return handedOff(ctx, d, r, out)
 	case held && problem != "":
 		return out.reask(problem), nil

@@ -155,6 +155,10 @@ func TestVerbsAndExitCommandTogether(t *testing.T) {
 	t.Parallel()
 	submit := said("submit", "COMPLETED", `{"task":"task-1","summary":"Says hello."}`)
 	block := said("block", "STUCK", `{"task":"task-1","reason":"the spec names two formats","questions":["Which format?"]}`)
+	handOff := func(d *verb.Service) error {
+		_, err := d.Handoff(context.Background(), "task-1", blackboard.Handoff{Summary: "half", NextAction: "the rest"})
+		return err
+	}
 	for _, c := range []struct {
 		name    string
 		said    []*blackboard.Said
@@ -182,10 +186,11 @@ func TestVerbsAndExitCommandTogether(t *testing.T) {
 		{name: "a guard refuses at the end", said: submit, before: func(d *verb.Service) error {
 			return os.WriteFile(filepath.Join(d.Board.Repo.WorktreePath("task-1"), "dirt"), nil, 0o644)
 		}, output: answer("COMPLETED", "x", ""), effect: outcome.Reask, status: blackboard.Claimed},
-		{name: "handed off, yet done", before: func(d *verb.Service) error {
-			_, err := d.Handoff(context.Background(), "task-1", blackboard.Handoff{Summary: "half", NextAction: "the rest"})
-			return err
-		}, output: answer("COMPLETED", "x", ""), effect: outcome.Continue, status: blackboard.Claimed, told: "exit_mismatch"},
+		{name: "handed off", before: handOff, byVerbs: true, output: "More to do.", effect: outcome.Continue, status: blackboard.Claimed},
+		{name: "handed off, yet done", before: handOff, output: answer("COMPLETED", "x", ""), effect: outcome.Continue, status: blackboard.Claimed, told: "exit_mismatch"},
+		{name: "handed off, then the same", before: handOff, said: submit, output: answer("COMPLETED", "x", ""), effect: outcome.ByVerbs, status: blackboard.ReadyForReview},
+		{name: "handed off, then a program that answers by verbs", before: handOff, said: block, byVerbs: true, output: "Asked.", effect: outcome.ByVerbs, status: blackboard.Blocked},
+		{name: "handed off, then another", before: handOff, said: submit, output: answer("RETRY", "x", ""), effect: outcome.Reask, status: blackboard.Claimed, told: "exit_mismatch"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -241,7 +246,9 @@ func TestAVerdictByVerbAndAnExitCommand(t *testing.T) {
 		if _, err := reviewer.Reviews.ClaimReview(t.Context(), "task-1"); err != nil {
 			t.Fatal(err)
 		}
-		run := outcome.Run{Kind: "code_reviewer", Task: "task-1", Before: outcome.MarkOf(reviewer, p.State(), "code-reviewer-1", "task-1"), Said: said("verdict", "ok", `{"Task":"task-1","Verdict":"approve"}`)}
+		before := outcome.MarkOf(reviewer, p.State(), "code-reviewer-1", "task-1")
+		p.Must(reviewer.Handoff(t.Context(), "task-1", blackboard.Handoff{Summary: "half", NextAction: "the rest"})) // and then it read the rest
+		run := outcome.Run{Kind: "code_reviewer", Task: "task-1", Before: before, Said: said("verdict", "ok", `{"Task":"task-1","Verdict":"approve"}`)}
 		out := ended(t, reviewer, run, c.output)
 		s := p.State()
 		fact := ""
