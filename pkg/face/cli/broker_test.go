@@ -18,6 +18,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/face/verbs"
 	"liza/pkg/run/broker"
+	"liza/pkg/run/exitcmd"
 	"liza/pkg/team/assembly"
 	"liza/pkg/team/supervisor"
 	"liza/pkg/verb/board"
@@ -145,7 +146,8 @@ func TestACommandInARunIsThatOfItsAgent(t *testing.T) {
 func TestAFileThatACommandNamesIsOpenedInTheRun(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
-	e := inRun(t, p, p.Supervised("planner-1"))
+	planner := p.Supervised("planner-1")
+	e := inRun(t, p, planner)
 	hidden := filepath.Join(t.TempDir(), "hidden.yaml")
 	verbtest.Write(t, hidden, "only the supervisor: [may, read, this\n")
 	link := filepath.Join(p.Dir, "plan.yaml")
@@ -182,8 +184,27 @@ func TestAFileThatACommandNamesIsOpenedInTheRun(t *testing.T) {
 	if code, out := e.call("", "plan", "apply", "plan.yaml"); code != 0 {
 		t.Errorf("a file of its own: %d, %s", code, out)
 	}
-	if code, out := e.call(plan, "plan", "apply", "-"); code != 7 {
+	recorded := func(want string) {
+		t.Helper()
+		if said := p.State().Agents["planner-1"].Said; len(said) != 1 || !strings.Contains(said[0].Input, want) {
+			t.Errorf("the run has said %+v, want the plan with %s", said, want)
+		}
+	}
+	recorded("task-7")
+	other := strings.ReplaceAll(plan, "task-7", "task-8") // in the place of the first: nothing is on the board before the run has ended
+	if code, out := e.call(other, "plan", "apply", "-"); code != 0 {
 		t.Errorf("stdin: %d, %s", code, out)
+	}
+	recorded("task-8")
+	parsed, err := exitcmd.ParsePlan([]byte(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := planner.ApplyPlan(t.Context(), parsed); err != nil { // as the end of the run does
+		t.Fatal(err)
+	}
+	if code, out := e.call(other, "plan", "apply", "-"); code != 7 {
+		t.Errorf("what is on the board already: %d, %s", code, out)
 	}
 }
 
