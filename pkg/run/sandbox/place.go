@@ -104,9 +104,9 @@ func (s Spec) at(path string) string {
 	return s.Place.Inside(path)
 }
 
-// taken reports whether something else stands at a path inside.
+// taken reports whether something else stands at a path inside. What is mounted in /tmp may be hidden there.
 func (s Spec) taken(path string) bool {
-	return s.Level == Closed && s.at(path) == path && slices.ContainsFunc(s.Place, func(m Mount) bool { return within(path, m.Target) })
+	return s.Level == Closed && s.at(path) == path && slices.ContainsFunc(s.Place, func(m Mount) bool { return m.Source != s.Tmp && within(path, m.Target) })
 }
 
 // inside returns the Spec as what is started inside sees it.
