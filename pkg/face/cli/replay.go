@@ -384,9 +384,9 @@ func poststepText(p replay.Poststepped) string {
 }
 
 type previewOptions struct {
-	env      *Env
-	role     string
-	detailed bool
+	env              *Env
+	role, cli, model string
+	detailed         bool
 }
 
 func newPreview(env *Env) *urfave.Command {
@@ -398,6 +398,8 @@ func newPreview(env *Env) *urfave.Command {
 			examples("liza preview task-3", "liza preview task-3 --role refactor --detailed") + exitsText(0, 1, 2, 3, 4, 7),
 		Flags: []urfave.Flag{
 			text("role", "`R`: role in the place of the one that would be used", &o.role),
+			text("cli", "`NAME` of the agent program, as of liza step", &o.cli),
+			text("model", "`M`: model of the agent program", &o.model),
 			flag("detailed", "list the sections on stderr", &o.detailed),
 		},
 		Action: env.onReader(o.run),
@@ -430,7 +432,10 @@ func (o *previewOptions) run(ctx context.Context, d *verb.Service, args []string
 			return err
 		}
 	}
-	p, err := supervisor.Preview(ctx, d, adapters(d), args[0], o.role)
+	if _, err := adapters(d)(o.cli); o.cli != "" && err != nil {
+		return usagef("liza help preview", "%v", err)
+	}
+	p, err := supervisor.Preview(ctx, d, adapters(d), args[0], supervisor.Instead{Role: o.role, CLI: o.cli, Model: o.model})
 	if err != nil {
 		return err
 	}
@@ -452,10 +457,10 @@ func (o *previewOptions) run(ctx context.Context, d *verb.Service, args []string
 		Bytes: len(p.Text), Over: p.Over, Cuts: list(p.Cuts), Files: list(p.Files), Sections: p.Sections, Warnings: p.Warnings, Prompt: p.Text}, "%s", shown)
 }
 
-// adapters finds agent programs for who only wants to know their names.
+// adapters finds agent programs for who only wants to know about them.
 func adapters(d *verb.Service) func(name string) (agent.Adapter, error) {
 	return func(name string) (agent.Adapter, error) {
-		return agent.Lookup(name, agent.Options{Custom: assembly.Programs(d.Board.Config()), Root: d.Board.Project.Root})
+		return agent.Lookup(name, agent.Options{Custom: assembly.Programs(d.Board.Config()), Root: d.Board.Project.Root, Scenario: "scenario.yaml"})
 	}
 }
 

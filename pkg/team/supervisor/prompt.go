@@ -293,7 +293,11 @@ func (p *prompts) tracked(ctx context.Context, in *prompt.Input) (*listing, erro
 		list, err = l.repo.ListWorktree(ctx, in.Worktree)
 	} else {
 		l.dir = ""
-		list, err = l.repo.ListCommit(ctx, in.Task.BaseCommit)
+		commit := in.Task.BaseCommit
+		if p.judges(in.Task) {
+			commit = in.Task.ReviewCommit
+		}
+		list, err = l.repo.ListCommit(ctx, commit)
 	}
 	if err != nil {
 		return nil, err
@@ -384,10 +388,15 @@ type Previewed struct {
 	Warnings []string
 }
 
-// Preview is what the next run on a task would be given, byte for byte; _planner is
-// for the planner. roleName replaces the role ("": the one that would be used) and must fit
-// the kind of the run. Nothing is written (specs/roles-and-knowledge.md#2.8).
-func Preview(ctx context.Context, service *verb.Service, adapter func(name string) (agent.Adapter, error), task, roleName string) (Previewed, error) {
+// Instead is what a run has in the place of what the settings say; "" is what they say.
+type Instead struct {
+	Role       string // it must fit the kind of the run
+	CLI, Model string // as of the command line
+}
+
+// Preview is what the next run on a task would be given, byte for byte; _planner is for the planner. Nothing is written
+// (specs/roles-and-knowledge.md#2.8).
+func Preview(ctx context.Context, service *verb.Service, adapter func(name string) (agent.Adapter, error), task string, in Instead) (Previewed, error) {
 	st, err := service.Board.View(ctx)
 	if err != nil {
 		return Previewed{}, err
@@ -402,9 +411,9 @@ func Preview(ctx context.Context, service *verb.Service, adapter func(name strin
 			return Previewed{}, err
 		}
 	}
-	m := &member{Service: service, ID: r.Agent}
-	own := &prompts{member: m, programs: &programs{member: m, Adapter: adapter, role: roleName}}
-	b, err := own.brief(ctx, r.Kind, r.State, r.Task, nil, r.Due)
+	m := &member{Service: service, Role: blackboard.Role(r.Kind), ID: r.Agent}
+	own := &prompts{member: m, programs: &programs{member: m, Adapter: adapter, CLI: in.CLI, Model: in.Model, role: in.Role}}
+	b, err := own.brief(ctx, r.Kind, r.State, r.Task, &unit{task: task}, r.Due)
 	if err != nil {
 		return Previewed{}, board.RoleRefusal(r.Task, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/store"
 	"liza/pkg/run/agent"
+	"liza/pkg/team/supervisor"
 	"liza/pkg/verb/verb"
 )
 
@@ -91,7 +92,7 @@ func TestConversationsGoOn(t *testing.T) {
 	})
 }
 
-// After a rejection the conversation is told what is new: it has the rest.
+// After a rejection the conversation is told what is new: it has the rest. A preview says so before.
 func TestAfterARejectionOnlyWhatIsNewIsSent(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		c.task("task-1")
@@ -108,7 +109,12 @@ func TestAfterARejectionOnlyWhatIsNewIsSent(t *testing.T) {
 			return p.run(spec, agent.Finished, completes)
 		}
 		for i := range 3 {
-			c.once(c.supervisor(blackboard.RoleCoder, work))
+			s := c.supervisor(blackboard.RoleCoder, work)
+			shown, err := supervisor.Preview(context.Background(), s.Service, s.Adapter, "task-1", supervisor.Instead{CLI: s.CLI})
+			c.once(s)
+			if err != nil || len(prompts) != i+1 || shown.Text != prompts[i] {
+				t.Errorf("run %d was given, and a preview before it showed (%v):\n%s\n--- preview:\n%s", i+1, err, strings.Join(prompts[min(i, len(prompts)):], ""), shown.Text)
+			}
 			if i < 2 {
 				c.reject("task-1", "code-reviewer-1")
 			}
