@@ -266,7 +266,7 @@ type Exhibit struct {
 
 // Limits has the limits of work (specs/roles-and-knowledge.md#8.1).
 type Limits struct {
-	MaxIterations      int           `key:"max_iterations" gate:"limit" is:"0.." about:"Iterations of one coder on one task."`
+	MaxIterations      int           `key:"max_iterations" gate:"limit" is:"0.." about:"Iterations on one task, of all coders together."`
 	MaxAgentRuns       int           `key:"max_agent_runs" gate:"limit" is:"0.." about:"Runs of agents for one task."`
 	MaxReviewCycles    int           `key:"max_review_cycles" gate:"limit" is:"0.." about:"Rejections until a task is blocked."`
 	MaxReviewRetries   int           `key:"max_review_retries" gate:"limit" is:"0.." about:"Further reviews after one that failed."`
