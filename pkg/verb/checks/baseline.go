@@ -199,7 +199,7 @@ func (c *Checks) lookAtBase(ctx context.Context, secrets []string, base string, 
 // runAndKeep runs commands on a base, puts into ran what each gave, and remembers it. The caller has the lock.
 func (c *Checks) runAndKeep(ctx context.Context, secrets []string, base string, step review.Step, commands []string, ran map[string]BaseResult) error {
 	c.board.Progressf("check %s: runs %q on the base %.9s", step.Check, step.Command, base)
-	return c.runProgram(ctx, secrets, "", base, step.Check, commands, func(r BaseResult) error {
+	return c.runProgram(ctx, secrets, "", base, step, commands, func(r BaseResult) error {
 		if ran[r.Command] = r; !r.End.Ran() || r.Command == "" {
 			return nil // what could not run says nothing of the tree
 		}
@@ -220,13 +220,14 @@ func (c *Checks) Now(ctx context.Context, secrets []string, base, check, command
 
 // runProgram runs commands one after the other in one tree of a commit, which has the work of task in it ("": that of no task), and
 // gives done what each gave. After one that is red the others are run as well, as a merge does. What is red then has no result of
-// its own. check is the name of a command that stands alone.
-func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base, check string, commands []string, done func(BaseResult) error) error {
-	limit := c.board.Config().Limits.CheckTimeout
-	if c.listed(commands[0]) {
-		check = IntegrationCheck
+// its own. step is that for whose sake they are run.
+func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base string, step review.Step, commands []string, done func(BaseResult) error) error {
+	names, err := c.names(ctx, base, step)
+	if err != nil {
+		return err
 	}
-	if check == IntegrationCheck {
+	limit := c.board.Config().Limits.CheckTimeout
+	if c.listed(commands[0]) || step.Check == IntegrationCheck {
 		limit = c.integrationTimeout(ctx)
 	}
 	var p *Place
@@ -253,6 +254,7 @@ func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base, c
 		if err != nil {
 			return err
 		}
+		check := cmp.Or(names[command], IntegrationCheck)
 		r := BaseResult{Key: key, Check: check, Command: command, Commit: base, At: blackboard.TimeOf(c.board.Now()), Where: c.where(), End: review.End{Log: p.log, Setup: p.Setup}}
 		if p.Setup == "" && command != "" { // a setup that fails says nothing about the command
 			p.log = log
@@ -272,6 +274,23 @@ func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base, c
 		}
 	}
 	return nil
+}
+
+// names are the names of the checks of commands on a commit. A check of the review has its own name for a command that merges run
+// too: whoever runs it, what it gives is judged and told in the same way.
+func (c *Checks) names(ctx context.Context, commit string, step review.Step) (map[string]string, error) {
+	files, err := c.board.Repo.Files(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, s := range c.steps(ctx, commit, files) {
+		names[s.Command] = s.Check
+	}
+	if step.Check != IntegrationCheck || names[step.Command] == "" {
+		names[step.Command] = step.Check
+	}
+	return names, nil
 }
 
 // keepBase remembers a result in the place of an older one of the same command and tree. The caller has the lock.
@@ -600,7 +619,7 @@ func (c *Checks) CheckNow(ctx context.Context, s *blackboard.State, task string)
 	ran := map[string]BaseResult{}
 	for _, step := range steps {
 		if _, done := ran[step.Command]; !done {
-			err := c.runProgram(ctx, s.Secrets, task, out.Commit, step.Check, c.together(steps, step.Command), func(r BaseResult) error {
+			err := c.runProgram(ctx, s.Secrets, task, out.Commit, step, c.together(steps, step.Command), func(r BaseResult) error {
 				ran[r.Command] = r
 				return nil
 			})
@@ -615,7 +634,7 @@ func (c *Checks) CheckNow(ctx context.Context, s *blackboard.State, task string)
 				out.Lacks = append(out.Lacks, l)
 			}
 		}
-		if task == "" && r.End.Setup == "" {
+		if task == "" && r.End.Ran() {
 			if err := c.keepBase(ctx, r); err != nil {
 				return out, err
 			}

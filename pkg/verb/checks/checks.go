@@ -593,7 +593,7 @@ func (c *Checks) again(ctx context.Context, t *blackboard.Task, check string) (v
 			continue
 		}
 		var r BaseResult // the last one is that of the command
-		err := c.runProgram(ctx, s.Secrets, t.ID, t.ReviewCommit, step.Check, c.program(step.Command), func(one BaseResult) error {
+		err := c.runProgram(ctx, s.Secrets, t.ID, t.ReviewCommit, step, c.program(step.Command), func(one BaseResult) error {
 			r = one
 			return nil
 		})

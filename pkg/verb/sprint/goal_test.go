@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
 	"liza/pkg/verb/checks"
 	"liza/pkg/verb/sprint"
 	"liza/pkg/verb/verb/verbtest"
@@ -157,6 +158,46 @@ func TestAListOfChecksIsRunAsOneProgram(t *testing.T) {
 	d.Checks.Try = 1
 	if got := texts(d.Checks.TryChecks(ctx, p.State())); got != "late|late|late<nil>" {
 		t.Errorf("without time: %s", got)
+	}
+}
+
+// A check of the review has its name where merges run its command too, whoever has it run first; what cannot run is not remembered.
+func TestWhatABaseGivesIsRememberedUnderTheNameOfItsCheck(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	p := verbtest.New(t)
+	p.Config.Review.Baseline = true
+	p.Config.Review.Checks = map[string]config.Check{"tests_pass": {Enabled: true, Command: "echo 'no tests ran'"}}
+	p.Config.Integration.Checks = []string{"true", "echo 'no tests ran'", "no-such-program"}
+	at := p.Git(p.Dir, "rev-parse", "integration")
+	want := "tests_pass: red here: it found no tests"
+	for name, look := range map[string]func(c *checks.Checks) error{
+		"merge": func(c *checks.Checks) error {
+			_, err := c.OnBase(ctx, nil, at, checks.IntegrationCheck, "no-such-program")
+			return err
+		},
+		"doctor": func(c *checks.Checks) error {
+			_, _, err := c.BaseChecks(ctx, p.State(), true)
+			return err
+		},
+		"check": func(c *checks.Checks) error {
+			_, err := c.CheckNow(ctx, p.State(), "")
+			return err
+		},
+	} {
+		verbtest.Write(t, p.Project.Baseline(), "[]")
+		c := p.Service("").Checks
+		err := look(c)
+		got := ""
+		for _, r := range c.RedBaseline(ctx) {
+			got += r.Check + ": " + checks.CheckEnd{End: r.End}.Text()
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: red are %q, %v; want %q", name, got, err, want)
+		}
+		if c.GreenHere("no-such-program") || strings.Contains(verbtest.Read(t, p.Project.Baseline()), "no-such-program") || !c.GreenHere("true") {
+			t.Errorf("%s: that a command cannot run is remembered as a result", name)
+		}
 	}
 }
 
