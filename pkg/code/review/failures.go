@@ -419,6 +419,7 @@ type End struct {
 	TimedOut bool   `json:"timed_out,omitempty"`
 	Setup    string `json:"setup,omitempty"`  // the command of worktree.setup that failed, so that nothing was run
 	Unable   string `json:"unable,omitempty"` // why it could not run here; it is neither failed nor passed then
+	Next     string `json:"next,omitempty"`   // what helps it to run, as far as that is known
 	After    string `json:"after,omitempty"`  // a command before it in the list that is red: what failed has no result of its own
 	Log      string `json:"log"`
 

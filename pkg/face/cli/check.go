@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,7 +29,7 @@ func newCheck(env *Env) *urfave.Command {
 		Name: "check", Category: "start", ArgsUsage: "[TASK]", Usage: "run the checks where and how merges are checked",
 		Description: "Runs the commands of reviews and merges, the same way and in the same place: in a throw-away worktree below .worktrees, contained, after worktree.setup, with the caches of\n" +
 			"merges. With TASK on the work of that task merged with the integration branch, else on the branch as it is; what that gives is remembered, and replaces what was known.\n" +
-			"Says what your checkout has that the worktree has not: that is why a check can be red there and green in your checkout. No branch moves. Exit code 1 when a check is red." +
+			"Says what your checkout has that the worktree has not: that is why a check can be red there and green in your checkout. No branch moves. Exit code 1 when a check is red or cannot run." +
 			examples("liza check", "liza check task-3", "liza check --base --json") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{flag("base", "the integration branch as it is, as without TASK", &o.base)},
 		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
@@ -58,23 +60,33 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 	if len(done.Ends) == 0 {
 		b.WriteString("no command of a check is configured, and none was detected; next: edit review.checks in .liza/config.yaml\n")
 	}
-	red := 0
+	red, unable, next := 0, 0, ""
 	for _, c := range done.Ends {
 		fmt.Fprintf(&b, "%-17s %q: %s\n", c.Check, c.Command, c.Text())
-		if bad := c.End.Failed || !c.End.Ran(); bad {
+		switch {
+		case !c.End.Ran():
+			unable++
+			next = cmp.Or(next, c.End.Next)
+		case c.End.Failed:
 			red++
-			for line := range strings.Lines(c.Tail) {
-				b.WriteString("    " + line)
-			}
+		default:
+			continue
+		}
+		for line := range strings.Lines(c.Tail) {
+			b.WriteString("    " + line)
+		}
+		if _, err := os.Lstat(c.End.Log); err == nil { // what could not be started has none
 			fmt.Fprintf(&b, "\n    log: %s\n", d.Board.Rel(c.End.Log))
 		}
 	}
-	if red == 0 {
+	if red+unable == 0 {
 		return o.env.Print(done, "%s", b.String())
 	}
-	next := "liza sandbox exec --here " + task
-	if task != "" {
-		next = "liza sandbox exec --here --task " + task
+	if next == "" {
+		next = "liza sandbox exec --here -- bash"
+		if task != "" {
+			next = "liza sandbox exec --here --task " + task + " -- bash"
+		}
 	}
 	if len(done.Lacks) > 0 {
 		b.WriteString("Your checkout has, and the worktree has not:\n")
@@ -82,7 +94,13 @@ func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) er
 			b.WriteString("    " + l + "\n")
 		}
 	}
-	r := report{code: 1, message: fmt.Sprintf("%d of %d checks are red", red, len(done.Ends)), next: strings.TrimSpace(next) + " -- bash"}
+	r := report{code: 1, message: fmt.Sprintf("%d of %d checks are red", red, len(done.Ends)), next: next}
+	switch {
+	case red == 0:
+		r.message = fmt.Sprintf("%d of %d checks cannot run", unable, len(done.Ends))
+	case unable > 0:
+		r.message += fmt.Sprintf(", %d cannot run", unable)
+	}
 	if o.env.JSON {
 		return o.env.failWith(r, done)
 	}
@@ -99,7 +117,7 @@ func why(r *checks.BaseResult) string {
 	if last := prose.LastLine(r.Tail); last != "" {
 		text = " (" + prose.OneLine(last, 200) + ")"
 	}
-	return text + "; next: liza check --base"
+	return text + "; next: " + cmp.Or(r.End.Next, "liza check --base")
 }
 
 // tryProject tries the checks of a new project once, and says a line of each, and how Liza's commits differ from the person's.

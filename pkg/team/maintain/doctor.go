@@ -1,6 +1,7 @@
 package maintain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -162,15 +163,15 @@ func (x *Doctor) look(ctx context.Context, run bool) ([]checks.BaseCheck, string
 
 // baseCheck says what a command gave on a commit.
 func (x *Doctor) baseCheck(check string, r checks.BaseResult, commit string) {
-	log := "less " + strings.TrimPrefix(r.End.Log, x.Service.Board.Project.Root+"/")
+	next := cmp.Or(r.End.Next, "less "+strings.TrimPrefix(r.End.Log, x.Service.Board.Project.Root+"/"))
 	severity := findings.OK
 	switch {
 	case r.End.Failed || !r.End.Ran():
 		severity = findings.Warning
 	default:
-		log = ""
+		next = ""
 	}
-	x.Add("checks", severity, check, log, prose.LastLine(r.Tail), "%q on %.9s without any change of an agent: %s", r.Command, commit, checks.CheckEnd{End: r.End}.Text())
+	x.Add("checks", severity, check, next, prose.LastLine(r.Tail), "%q on %.9s without any change of an agent: %s", r.Command, commit, checks.CheckEnd{End: r.End}.Text())
 }
 
 // redChecks is for the short form: what is known to be red.

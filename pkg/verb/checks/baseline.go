@@ -17,6 +17,7 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
 	"liza/pkg/code/merge"
 	"liza/pkg/code/review"
@@ -352,7 +353,7 @@ func (c *Checks) runIn(ctx context.Context, p *Place, check, command string) (en
 		return review.End{}, context.Cause(ctx)
 	}
 	output := review.OutputOf(p.log, command)
-	end = review.End{ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: p.log, Unable: ran.Unable(output)}
+	end = review.End{ExitCode: ran.ExitCode, TimedOut: ran.TimedOut, Log: p.log, Unable: ran.Unable(output), Next: transition.NextOf(ran.Err)}
 	if end.Unable != "" {
 		return end, nil
 	}
