@@ -50,7 +50,7 @@ type Environment struct {
 	// Evidence returns the evidence that is kept of the commit under the rules, or keeps what was made of it; nil: there is none.
 	Evidence  func(ctx context.Context, rules []Rule, made *Gathered) (*Evidence, error)
 	Enclose   Enclose                       // contains each command; may be nil
-	Program   func(command string) []string // a command after those that come before it in its list; nil: each stands alone
+	Program   func(command string) []string // a command after those that come before it in its list; nil: each is run alone
 	worktree  string
 	ran       []string          // commands that were run there
 	expected  map[string]string // changes that setup made

@@ -147,14 +147,14 @@ func (c *Checks) list() []string {
 // listed reports whether a command is one of the list.
 func (c *Checks) listed(command string) bool { return slices.Contains(c.list(), command) }
 
-// program are the commands of the list up to a command, which ends it. A command that is not in the list stands alone.
+// program are the commands of the list up to a command, which ends it. A command that is not in the list is run alone.
 func (c *Checks) program(command string) []string {
 	list := c.list()
 	return append(slices.Clone(list[:max(0, slices.Index(list, command))]), command)
 }
 
 // together are the commands that are run in one tree when those of all steps are: the list up to its last one, or a command that
-// stands alone.
+// is run alone.
 func (c *Checks) together(steps []review.Step, command string) []string {
 	last := command
 	for _, s := range steps {
@@ -278,7 +278,7 @@ func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base st
 }
 
 // names are the names of the checks of commands on a commit. A check of the review has its own name for a command that merges run
-// too: whoever runs it, what it gives is judged and told in the same way.
+// too: what it gives is always judged and told in the same way.
 func (c *Checks) names(ctx context.Context, commit string, step review.Step) (map[string]string, error) {
 	files, err := c.board.Repo.Files(ctx, commit)
 	if err != nil {

@@ -161,7 +161,7 @@ func TestAListOfChecksIsRunAsOneProgram(t *testing.T) {
 	}
 }
 
-// A check of the review has its name where merges run its command too, whoever has it run first; what cannot run is not remembered.
+// A check of the review has its name where merges run its command too; what cannot run is not remembered.
 func TestWhatABaseGivesIsRememberedUnderTheNameOfItsCheck(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
