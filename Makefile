@@ -27,7 +27,7 @@ RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory g
 # The packages in which goroutines meet.
 CONCURRENT := $(addprefix ./pkg/,board/store run/broker run/proxy run/agent team/supervisor team/watch)
 
-.PHONY: help demo test test-all nightly check words build race bench bench-hosts bench-store bench-tokens bench-worktree fuzz crash power load model sequences e2e-agents e2e-gitea e2e-services mcp-inspector hosts-faults liveness soak figures generate install uninstall release release-check man
+.PHONY: help demo test test-all nightly check words build race bench bench-hosts bench-store bench-tokens bench-worktree fuzz crash power load model sequences e2e-agents e2e-gitea e2e-projects e2e-services mcp-inspector hosts-faults liveness soak figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -149,6 +149,9 @@ bench-tokens: ## tokens of a sprint of two tasks beside the bare program, with r
 
 e2e-gitea: ## landing on a real Gitea server, which is built first: red CI, its fix, green, merged, killed at each step
 	@scripts/e2e-gitea
+
+e2e-projects: ## real projects of other people, built and tested by an agent and by checks at each level (PROJECTS="uuid zlib"; scripts/e2e-projects.txt)
+	@scripts/e2e-projects $(PROJECTS)
 
 e2e-services: ## a sprint with PostgreSQL and Redis beside each run and each check, contained, and a killed team (needs both servers and bubblewrap)
 	@PATH="$$PATH:$$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)"; for tool in initdb redis-server bwrap; do \
