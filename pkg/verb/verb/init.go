@@ -170,7 +170,7 @@ func Init(ctx context.Context, in InitInput) (Initialized, error) {
 		}
 		return board(ctx, dir, store.Options{Path: filepath.Join(dir, "state.yaml"), GitDir: repo.CommonDir(), Now: func() time.Time { return in.Now }, Mask: in.Mask,
 			Seals: Seals(in.Keys, repo.CommonDir(), in.Dir)}, s,
-			store.Comment{Path: "config", Text: configComment()})
+			store.Comment{Path: "version", Text: headComment}, store.Comment{Path: "config", Text: configComment()})
 	})
 	if err == nil {
 		err = putInForce(p)
@@ -299,6 +299,9 @@ func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start stri
 }
 
 // configComment names the settings that may be in the section config.
+const headComment = "You may read and edit this file at any time; comments, the order of keys and unknown keys stay. `liza validate` checks an edit.\n" +
+	"Leave these to Liza: revision, agents, seals, and that a task is APPROVED or MERGED."
+
 func configComment() string {
 	text := "What is here wins over .liza/config.yaml. `liza config show --origin` shows every setting, `liza config set KEY VALUE`\n" +
 		"changes one, and these can be here:"
