@@ -490,7 +490,7 @@ func TestActsOfWhatWasCommitted(t *testing.T) {
 		"git add acts_test.sh && git commit -qm 'Add a test' && liza submit mine --no-tests 'it is one'\n")
 	verbtest.Write(t, filepath.Join(s.Dir, ".liza", "config.yaml"), "agents:\n  default: commits\n  commits: {command: [sh, ./commits.sh], prompt: stdin, output: text}\n"+
 		"  reviews: {command: [liza, verdict, mine, approve], prompt: stdin, output: text}\n"+
-		"worktree: {setup: ['case $PWD in *review-mine) sh acts_test.sh;; esac']}\n"+
+		"worktree: {setup: ['case \"$(git log -1 --format=%s)\" in \"Add a test\") sh acts_test.sh;; esac']}\n"+
 		"review: {baseline: false, checks: {tests_pass: {command: sh acts_test.sh, severity: warning}}}\nintegration: {checks: [sh acts_test.sh]}\n"+
 		sandboxKeys("closed", filepath.Dir(s.probe(t))))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

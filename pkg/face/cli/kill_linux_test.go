@@ -33,12 +33,12 @@ func TestAKilledRunLeavesNothing(t *testing.T) {
 			if victim == "supervisor" { // the run outlives it
 				goesOn = "sleep 3; " + second
 			}
-			verbtest.Write(t, filepath.Join(k.Dir, "works.sh"), "if [ -e "+k.Dir+"/again ]; then echo begun again; "+second+"; fi\n"+
+			verbtest.Write(t, filepath.Join(k.Dir, "works.sh"), "if [ -e "+k.base+"/again ]; then echo begun again; "+second+"; fi\n"+
 				"echo word > mine.md; git add mine.md; git commit -qm First; mkdir -p \"$HOME/closed/x\"; chmod 000 \"$HOME/closed\"\nsetsid -f "+k.mark+"; touch ready; "+goesOn+"\n")
 			pids := k.begin(t, "coder", "mine")
 			tree := k.tree(t, k.Repo.WorktreePath("mine"))
 			if victim != "supervisor" {
-				verbtest.Write(t, filepath.Join(k.Dir, "again"), "")
+				verbtest.Write(t, filepath.Join(k.base, "again"), "")
 			}
 			for name, pid := range tree {
 				if strings.Contains(victim, name) {
@@ -49,7 +49,7 @@ func TestAKilledRunLeavesNothing(t *testing.T) {
 				}
 			}
 			k.wait(t)
-			verbtest.Write(t, filepath.Join(k.Dir, "again"), "")
+			verbtest.Write(t, filepath.Join(k.base, "again"), "")
 			if strings.Contains(victim, "supervisor") {
 				pids = append(pids, k.next(t, "run", "--planners", "0", "--coders", "1", "--reviewers", "0"))
 			}
@@ -78,7 +78,7 @@ func TestAKilledCommandLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.wait(t)
-	verbtest.Write(t, filepath.Join(k.Dir, "again"), "")
+	verbtest.Write(t, filepath.Join(k.base, "again"), "")
 	pids = append(pids, k.next(t, "run", "--planners", "0", "--coders", "1", "--reviewers", "0"))
 	if st := k.State().Task("mine"); st.Status != "READY_FOR_REVIEW" {
 		t.Errorf("the task is %s\n%s", st.Status, k.out.String())
@@ -117,8 +117,8 @@ func newKilled(t *testing.T, keys string) *killed {
 	k := &killed{stage: newStage(t, "closed", nil), base: base}
 	k.mark = fmt.Sprintf("sleep 298.%d", time.Now().UnixNano())
 	t.Cleanup(func() { _ = exec.Command("pkill", "-KILL", "-f", k.mark).Run() })
-	keys = strings.NewReplacer("$AGAIN", filepath.Join(k.Dir, "again"), "MARK", k.mark).Replace(keys)
-	verbtest.Write(t, filepath.Join(k.Dir, ".liza", "config.yaml"), "agents:\n  default: works\n  works: {command: [sh, ./works.sh], prompt: stdin, output: text}\n"+keys+sandboxKeys("closed", "again"))
+	keys = strings.NewReplacer("$AGAIN", filepath.Join(k.base, "again"), "MARK", k.mark).Replace(keys)
+	verbtest.Write(t, filepath.Join(k.Dir, ".liza", "config.yaml"), "agents:\n  default: works\n  works: {command: [sh, ./works.sh], prompt: stdin, output: text}\n"+keys+sandboxKeys("closed", filepath.Join(base, "again")))
 	k.Shell(k.Dir, "printf '  kill_grace: 1\\n' >> .liza/state.yaml")
 	return k
 }

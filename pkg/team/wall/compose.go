@@ -116,7 +116,6 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 		w.caches = append(w.caches, filepath.Join(cache, strings.TrimPrefix(folder, use.Cache)))
 	}
 
-	s.Place = r.besides(s.Place, slices.Concat(s.Read, s.Write, s.Tools, []string{r.Liza, r.Spawn}))
 	s.HomeRead = access.HomeRead
 	for _, rel := range access.HomeLogin {
 		if r.Person.Real(filepath.Join(home, rel)) != "" {
@@ -134,6 +133,7 @@ func (r Run) Compose(level sandbox.Level, reason string) Plan {
 		}
 	}
 	r.allow(&w, access.HomeCopy)
+	s.Place = r.besides(s.Place, slices.Concat(s.Read, s.Write, s.Tools, []string{r.Liza, r.Spawn}))
 	r.Home.into(&w, r.Git == nil && level == sandbox.Closed) // else the run has a configuration of the repository
 	for _, rel := range access.HomeCopy {
 		w.Trust = append(w.Trust, r.trust(s.Place, filepath.Join(inside, rel))...)

@@ -54,8 +54,8 @@ func (r Run) tmp(level sandbox.Level) string {
 	return filepath.Join(r.Private, "tmp")
 }
 
-// besides gives what a run is shown of the person's checkout itself, such as a program of the project's settings, a place beside its own
-// checkout. What a person allows by its path stays there.
+// besides gives what a run is shown of the person's checkout itself, such as a program of the project's settings or an ignored file that is
+// allowed, a place beside its own checkout: there it would stand in the way of what the checkout has. Commands are given that path.
 func (r Run) besides(place sandbox.Place, shown []string) sandbox.Place {
 	if !r.moves(place) {
 		return place

@@ -80,6 +80,21 @@ func TestAtClosedARunIsAsInACloneInAnEmptyFolder(t *testing.T) {
 	}
 }
 
+// What the worktree has at its path is not hidden by it, and no empty file is left there.
+func TestAnAllowedFileOfTheCheckoutStandsBesideTheWorktree(t *testing.T) {
+	t.Parallel()
+	r := contained(t, "claude")
+	r.Settings.Allow.Read = []string{".env"}
+	w := r.Compose(sandbox.Closed, "")
+	env := filepath.Join(r.Project.Root, ".env")
+	if got := w.Spec.Place.Text("cp " + env + " .env"); got != "cp /run/liza/checkout/.env .env" {
+		t.Errorf("the command is %q", got)
+	}
+	if got := r.Compose(sandbox.Partial, "").Spec.Place.Inside(env); got != env {
+		t.Errorf("at partial it is %s", got)
+	}
+}
+
 func TestAPlannerInTheMainCheckoutAndGitsHelperHaveTheirOwnPaths(t *testing.T) {
 	t.Parallel()
 	r := contained(t, "claude")
