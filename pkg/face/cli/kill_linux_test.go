@@ -157,6 +157,9 @@ func (k *killed) tree(t *testing.T, dir string) map[string]int {
 		line, _ := os.ReadFile(p + "/cmdline")
 		argv := strings.Split(string(line), "\x00")
 		above := agent.Ancestors(pid)
+		if len(above) == 0 {
+			continue // it has just ended
+		}
 		parent, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", above[0].Pid))
 		switch {
 		case len(argv) > 1 && argv[1] == "reap":

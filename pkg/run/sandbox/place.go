@@ -89,8 +89,23 @@ func (p Place) environment(env []string) []string {
 			var all []string
 			for _, folder := range filepath.SplitList(list) {
 				all = append(all, folder, p.Inside(folder))
+				for _, m := range p {
+					if filepath.Dir(m.Source) == folder { // one program of it is shown
+						all = append(all, filepath.Dir(m.Target))
+					}
+				}
 			}
-			out[i] = "PATH=" + strings.Join(slices.Compact(all), string(filepath.ListSeparator))
+			out[i] = "PATH=" + strings.Join(unique(all), string(filepath.ListSeparator))
+		}
+	}
+	return out
+}
+
+// unique returns the texts without those that were there before.
+func unique(all []string) (out []string) {
+	for _, text := range all {
+		if !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
 	return out

@@ -43,6 +43,10 @@ func TestAPlaceMovesPathsAndTextsBothWays(t *testing.T) {
 	if got := p.environment([]string{"PATH=/p/.worktrees/a/bin:/usr/bin", "PWD=/p/.worktrees/a"}); !slices.Equal(got, []string{"PATH=/p/.worktrees/a/bin:/p/bin:/usr/bin", "PWD=/p"}) {
 		t.Errorf("the environment is %q", got)
 	}
+	one := Place{{"/p/.worktrees/a", "/p"}, {"/p/tools/npm", "/run/liza/checkout/tools/npm"}} // a program of the person's checkout
+	if got := one.environment([]string{"PATH=/p/tools:/usr/bin"}); !slices.Equal(got, []string{"PATH=/p/tools:/run/liza/checkout/tools:/usr/bin"}) {
+		t.Errorf("the environment is %q", got)
+	}
 }
 
 func TestAtClosedTheFolderOfARunStandsWhereItsPlaceSays(t *testing.T) {
