@@ -44,14 +44,12 @@ func TestAgentsOutliveADatabaseThatIsAway(t *testing.T) {
 			h.f.runs.Go(h.keepRunning)
 			defer f.stop()
 			f.goesOn(20)
-			members := f.members()
+			members := f.allMembers()
 			c.away(f)
 			f.wait(20 * time.Second) // four claims that failed ended an agent
 			c.back(f)
-			for until := time.Now().Add(30 * time.Second); f.members() != members; f.wait(100 * time.Millisecond) {
-				if time.Now().After(until) {
-					f.Fatalf("the members are %s, and were %s", f.members(), members)
-				}
+			if back := f.allMembers(); back != members {
+				f.Fatalf("the members are of process %d, and were of process %d", back, members)
 			}
 			f.goesOn(20)
 			h.mu.Lock()
@@ -86,20 +84,28 @@ func (f *outage) shortLeases() {
 	}
 }
 
-// members are the ids of agents with the process that they are in.
-func (f *outage) members() string {
-	s := f.state()
-	var all []string
-	for _, role := range []blackboard.Role{blackboard.RoleCoder, blackboard.RoleReviewer} {
-		n := map[int]int{}
+// allMembers waits until all agents of the run have a lease, and returns their process.
+func (f *outage) allMembers() int {
+	f.Helper()
+	for until := time.Now().Add(3 * time.Minute); ; f.wait(100 * time.Millisecond) {
+		s := f.state()
+		n := map[blackboard.Role]int{}
+		pids := map[int]bool{}
 		for _, e := range s.Agents {
-			if until, ok := e.LeaseExpires.At(); ok && e.Role == role && until.After(f.board.Now()) {
-				n[e.PID]++
+			if expires, ok := e.LeaseExpires.At(); ok && expires.After(f.board.Now()) {
+				n[e.Role]++
+				pids[e.PID] = true
 			}
 		}
-		all = append(all, fmt.Sprintf("%s by process %v", role, n))
+		if n[blackboard.RoleCoder] == 4 && n[blackboard.RoleReviewer] == 2 && len(pids) == 1 {
+			for pid := range pids {
+				return pid
+			}
+		}
+		if time.Now().After(until) {
+			f.Fatalf("the agents with a lease are %v, of processes %v", n, pids)
+		}
 	}
-	return strings.Join(all, ", ")
 }
 
 // setPassword lets nobody in over the link without it, and ends who is in.
