@@ -70,7 +70,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 // until waits for a condition.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	tick, deadline := time.NewTicker(time.Millisecond), time.Now().Add(20*time.Second)
+	tick, deadline := time.NewTicker(time.Millisecond), time.Now().Add(2*time.Minute)
 	defer tick.Stop()
 	for !condition() {
 		if time.Now().After(deadline) {

@@ -16,7 +16,7 @@ func signal(t *testing.T, signals <-chan struct{}, what string) {
 		if !open {
 			t.Fatalf("the channel was closed before %s", what)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("no signal after %s", what)
 	}
 }

@@ -450,7 +450,7 @@ func TestATakeOverThatWasCutOffIsFinished(t *testing.T) {
 
 // leftFolders waits until the lock of a folder is free: a process that another test is starting has it, too, until it executes its program.
 func leftFolders(f *fixture) (left []string) {
-	tick, deadline := time.NewTicker(time.Millisecond), time.Now().Add(30*time.Second)
+	tick, deadline := time.NewTicker(time.Millisecond), time.Now().Add(2*time.Minute)
 	defer tick.Stop()
 	left = f.repo.LeftFolders()
 	for ; len(left) == 0 && time.Now().Before(deadline); left = f.repo.LeftFolders() {

@@ -44,7 +44,7 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(10 * time.Second); !is(); <-tick.C {
+	for end := time.Now().Add(2 * time.Minute); !is(); <-tick.C {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}

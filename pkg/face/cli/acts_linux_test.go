@@ -304,7 +304,7 @@ func (s *stage) startNeighbour(t *testing.T) {
 		_ = stop.Run()
 		_ = cmd.Wait()
 	})
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
 		if e := s.State().Agents["planner-1"]; e != nil && e.Child != nil {
 			return
 		}

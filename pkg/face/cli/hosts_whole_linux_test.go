@@ -203,7 +203,7 @@ func (f *faulty) nothingIsLost() {
 		if out := h.must("liza", "validate"); !strings.Contains(out, "VALID") {
 			f.Errorf("host %s: %s", h.name, out)
 		}
-		for until := time.Now().Add(40 * time.Second); len(marked(h.mark())) > 0; f.wait(100 * time.Millisecond) {
+		for until := time.Now().Add(3 * time.Minute); len(marked(h.mark())) > 0; f.wait(100 * time.Millisecond) {
 			if time.Now().After(until) {
 				f.Errorf("processes %v of host %s are left", marked(h.mark()), h.name)
 				killMarked(h.mark())

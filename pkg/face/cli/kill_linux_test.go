@@ -132,7 +132,7 @@ func (k *killed) begin(t *testing.T, args ...string) []int {
 		t.Fatal(err)
 	}
 	ready := filepath.Join(k.Repo.WorktreePath("mine"), "ready")
-	for deadline := time.Now().Add(30 * time.Second); ; <-time.After(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; <-time.After(10 * time.Millisecond) {
 		if _, err := os.Stat(ready); err == nil {
 			return []int{k.cmd.Process.Pid}
 		}
@@ -184,7 +184,7 @@ func (k *killed) wait(t *testing.T) {
 	go func() { _ = k.cmd.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(60 * time.Second):
+	case <-time.After(5 * time.Minute):
 		_ = k.cmd.Process.Kill()
 		t.Errorf("the supervisor does not end\n%s", k.out.String())
 	}

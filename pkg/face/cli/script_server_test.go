@@ -52,7 +52,7 @@ func devserver(args []string) int {
 // says to a greeting. "surf ADDRESS [Header=value …] [/path | ws:/path | post:/path=body …]".
 func surf(args []string) int {
 	jar, _ := cookiejar.New(nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	headers := http.Header{}
 	base, err := url.Parse(args[0])

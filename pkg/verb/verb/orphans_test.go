@@ -128,7 +128,7 @@ func (k *killed) stopped(when string) {
 	k.TB.Helper()
 	select {
 	case <-k.ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		k.TB.Errorf("%s: the program of %s still runs", when, k.id)
 	}
 }
