@@ -52,7 +52,6 @@ func (l *launcher) closeRun(ctx context.Context, x *run, cause error) {
 	}
 	l.Service.Board.Failpoint("run.written")
 	l.surroundings.closeGit(ctx, x)
-	l.closeJudged(ctx, x.task)
 	if x.result.Recorded != nil {
 		x.result.Recorded()
 	}

@@ -201,10 +201,14 @@ func (s *Supervisor) runOnce(ctx context.Context, u *unit) (next, error) {
 // ended closes a run, and judges it unless it could not be started.
 func (s *Supervisor) ended(ctx context.Context, u *unit, r *run, err error) (next, error) {
 	defer s.launcher.closeRun(ctx, r, err)
+	lost := errors.Is(context.Cause(ctx), errLost)
+	if r != nil && !lost { // the checkout is the next reviewer's as soon as the claim is over
+		s.launcher.closeJudged(ctx, u.task)
+	}
 	if err != nil {
 		return next{}, s.member.cannotStart(ctx, u, err)
 	}
-	if errors.Is(context.Cause(ctx), errLost) {
+	if lost {
 		return next{}, nil
 	}
 	return s.judge(context.WithoutCancel(ctx), ctx, u, r)
