@@ -68,7 +68,7 @@ func (r *Repo) PlaceWorktrees(ctx context.Context, folder string) error {
 	if entries, err := os.ReadDir(real); err != nil || len(entries) > 0 && !owns(root, real) {
 		return fail(errors.Join(err, errors.New("it has something else in it")))
 	}
-	if err := r.AddExclude(ctx, "/"+worktreesDir); err != nil { // a link is no folder to git
+	if err := r.AddExclude(ctx, "/"+worktreesDir); err != nil { // to git a link is not a folder
 		return fail(err)
 	}
 	if err := safefile.Replace(filepath.Join(real, ownerFile), []byte(root), 0o644); err != nil {

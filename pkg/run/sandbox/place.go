@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Place says at which paths a run has the files of the machine: each folder or file named here, with all that is in it, stands
+// A Place says at which paths a run has the files of the machine: each folder or file named here, with all that is in it, is
 // inside at its Target, and everything else at its own path. Of two that hold a path the deeper one counts. A relative one is what texts
 // say for it from the project. nil: nothing is moved.
 type Place []Mount
@@ -111,7 +111,7 @@ func unique(all []string) (out []string) {
 	return out
 }
 
-// at is the path of a file inside: at closed something else may stand at its own.
+// at is the path of a file inside: at closed something else may be at its own.
 func (s Spec) at(path string) string {
 	if s.Level != Closed {
 		return path
@@ -119,7 +119,7 @@ func (s Spec) at(path string) string {
 	return s.Place.Inside(path)
 }
 
-// taken reports whether something else stands at a path inside. What is mounted in /tmp may be hidden there.
+// taken reports whether something else is at a path inside. What is mounted in /tmp may be hidden there.
 func (s Spec) taken(path string) bool {
 	return s.Level == Closed && s.at(path) == path && slices.ContainsFunc(s.Place, func(m Mount) bool { return m.Source != s.Tmp && within(path, m.Target) })
 }

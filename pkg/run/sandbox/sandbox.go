@@ -26,7 +26,7 @@ type Spec struct {
 
 	Launcher string `json:",omitempty"` // the program that enters the sandbox (Enter); "": Liza
 
-	Place Place `json:",omitempty"` // at closed: what stands at other paths inside. All other paths of a Spec are those of the machine
+	Place Place `json:",omitempty"` // at closed: what is at other paths inside. All other paths of a Spec are those of the machine
 
 	Dir   string   // working folder
 	Read  []string // files and folders, read-only; a missing one is skipped

@@ -17,8 +17,8 @@ import (
 const own = "/run/liza"
 
 // Place says at which paths a run at a level has what it works with. At closed it is as in a clone in an empty folder: the folder in
-// which it works stands where the person's checkout does, HOME is short, and TMPDIR is /tmp, wherever these lie. What
-// is shown to it of .liza and of the git folder within that checkout stands in a folder of its own. Elsewhere each path is its own.
+// which it works is where the person's checkout does, HOME is short, and TMPDIR is /tmp, wherever these lie. What
+// is shown to it of .liza and of the git folder within that checkout is in a folder of its own. Elsewhere each path is its own.
 func (m *Maker) Place(level sandbox.Level, u Use) sandbox.Place {
 	return Run{Project: m.Project, Private: privateOf(m.Project, u.Name), Dir: u.Dir, Look: u.Look}.place(level)
 }
@@ -55,7 +55,7 @@ func (r Run) tmp(level sandbox.Level) string {
 }
 
 // besides gives what a run is shown of the person's checkout itself, such as a program of the project's settings or an ignored file that is
-// allowed, a place beside its own checkout: there it would stand in the way of what the checkout has. Commands are given that path.
+// allowed, a place beside its own checkout: there it would be in the way of what the checkout has. Commands are given that path.
 func (r Run) besides(place sandbox.Place, shown []string) sandbox.Place {
 	if !r.moves(place) {
 		return place
@@ -69,7 +69,7 @@ func (r Run) besides(place sandbox.Place, shown []string) sandbox.Place {
 	return place
 }
 
-// moves reports whether the run's folder stands in the place of the person's checkout.
+// moves reports whether the run's folder is in the place of the person's checkout.
 func (r Run) moves(place sandbox.Place) bool {
 	return r.Dir != r.Project.Root && place.Inside(r.Dir) == r.Project.Root
 }
