@@ -17,7 +17,7 @@ import (
 const own = "/run/liza"
 
 // Place says at which paths a run at a level has what it works with. At closed it is as in a clone in an empty folder: the folder in
-// which it works is where the person's checkout does, HOME is short, and TMPDIR is /tmp, wherever these lie. What
+// which it works is where the person's checkout is, HOME is short, and TMPDIR is /tmp, wherever these lie. What
 // is shown to it of .liza and of the git folder within that checkout is in a folder of its own. Elsewhere each path is its own.
 func (m *Maker) Place(level sandbox.Level, u Use) sandbox.Place {
 	return Run{Project: m.Project, Private: privateOf(m.Project, u.Name), Dir: u.Dir, Look: u.Look}.place(level)
