@@ -118,22 +118,26 @@ func (b *planBuild) renameArchived() {
 		known[strings.ToLower(id)], renamed[old] = true, id
 		b.warnings = append(b.warnings, fmt.Sprintf("task %s of the plan is %s: the archive has a task %s", old, id, old))
 	}
-	rename := func(ids []string, but string) {
+	rename := func(ids []string, but string) []string {
+		out := slices.Clone(ids)
 		for i, id := range ids {
 			if now := renamed[id]; now != "" && id != but {
-				ids[i] = now
+				out[i] = now
 			}
 		}
+		return out
 	}
+	b.plan.Tasks, b.plan.Decisions = slices.Clone(b.plan.Tasks), slices.Clone(b.plan.Decisions) // a plan that was only tried stays as it was
 	for i := range b.plan.Tasks {
 		t := &b.plan.Tasks[i]
 		if t.DependsOn != nil {
-			rename(*t.DependsOn, t.ID) // what waits for its own name waits for the archived one
+			list := rename(*t.DependsOn, t.ID) // what waits for its own name waits for the archived one
+			t.DependsOn = &list
 		}
 		t.ID = cmp.Or(renamed[t.ID], t.ID)
 	}
 	for i := range b.plan.Decisions {
-		rename(b.plan.Decisions[i].By, "")
+		b.plan.Decisions[i].By = rename(b.plan.Decisions[i].By, "")
 	}
 }
 

@@ -473,6 +473,24 @@ func TestATaskWhoseIdIsInTheArchiveGetsAnother(t *testing.T) {
 	}
 }
 
+// A plan is tried on a copy of the board first, and written again when another write came between.
+func TestAPlanIsTheSameAfterItWasTried(t *testing.T) {
+	t.Parallel()
+	second := itemOf("docs")
+	second.DependsOn = &[]string{"parser"}
+	p := planOf(itemOf("parser"), second)
+	for range 2 {
+		s := boardOf()
+		s.UseArchive(archived{"parser": {Status: blackboard.Merged}})
+		if out, err := apply(rules(), s, p); err != nil || len(out.Warnings) == 0 || out.Tasks[0] != "parser-2" || s.Task("docs").DependsOn[0] != "parser-2" {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	}
+	if p.Tasks[0].ID != "parser" || (*second.DependsOn)[0] != "parser" {
+		t.Errorf("the plan has %s and %v now", p.Tasks[0].ID, *second.DependsOn)
+	}
+}
+
 func TestTasksWithoutAnIdAreNumberedAboveAllOthers(t *testing.T) {
 	t.Parallel()
 	out, err := apply(rules(), boardOf(onBoard("task-7", blackboard.Merged), onBoard("task-x", blackboard.Merged)), planOf(itemOf(""), itemOf("task-12"), itemOf("")))

@@ -298,10 +298,11 @@ func integrationAt(ctx context.Context, repo *git.Repo, in InitInput, start stri
 		"the branch %s exists already at %s, %d commits ahead of and %d behind %s where it would start; --reuse-branch accepts it, --branch NAME takes another", in.Branch, blackboard.ShortCommit(head), ahead, behind, blackboard.ShortCommit(start))
 }
 
-// configComment names the settings that may be in the section config.
+// headComment says at the head of a new board what a person may change.
 const headComment = "You may read and edit this file at any time; comments, the order of keys and unknown keys stay. `liza validate` checks an edit.\n" +
 	"Leave these to Liza: revision, agents, seals, and that a task is APPROVED or MERGED."
 
+// configComment names the settings that may be in the section config.
 func configComment() string {
 	text := "What is here wins over .liza/config.yaml. `liza config show --origin` shows every setting, `liza config set KEY VALUE`\n" +
 		"changes one, and these can be here:"
