@@ -86,6 +86,7 @@ func (out Report) reask(problem string) Report {
 // OrReask asks the agent again when a verb refused what its exit command asked for and the agent can do something about it.
 func (out Report) OrReask(err error) (Report, error) {
 	if r := forAgent(err); r != nil {
+		out.Nothing = r.Guard == "G38" // whether a verb or the exit command handed it in
 		return out.reask(r.Advice()), nil
 	}
 	return out, err
@@ -208,8 +209,6 @@ func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *e
 	case exitcmd.Completed:
 		done, err := d.Submit(ctx, verb.SubmitInput{Task: t.ID, Summary: exit.Summary, NoTests: exit.NoTests, Evidence: exit.EvidenceFiles})
 		if err != nil {
-			refused := forAgent(err)
-			out.Nothing = refused != nil && refused.Guard == "G38"
 			return out.OrReask(err)
 		}
 		out.Status, out.Note = done.Status, "submitted"

@@ -282,3 +282,13 @@ func TestAReviewerThatNamesAPlaceThatIsNotThereIsAskedAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusedRepetitionIsToldAsOne(t *testing.T) {
+	t.Parallel()
+	for guard, nothing := range map[string]bool{"G38": true, "G34": false} {
+		out, err := outcome.Report{}.OrReask(&transition.Refusal{Guard: guard, Exit: transition.ExitRefused, Message: "no"})
+		if err != nil || out.Effect != outcome.Reask || out.Nothing != nothing {
+			t.Errorf("%s: %+v, %v", guard, out, err)
+		}
+	}
+}
