@@ -30,10 +30,11 @@ var (
 
 // Error is a git command that failed.
 type Error struct {
-	Args     []string // without the options of every command
-	Dir      string
-	ExitCode int // -1 if a signal ended it
-	Stderr   string
+	Args        []string // without the options of every command
+	Dir         string
+	ExitCode    int  // -1 if a signal ended it
+	interrupted bool // by a Ctrl-C
+	Stderr      string
 }
 
 func (e *Error) Error() string {

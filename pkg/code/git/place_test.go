@@ -189,3 +189,24 @@ func TestACancelledContextEndsACommand(t *testing.T) {
 	_, err := f.repo.DiffStat(ctx, "HEAD", "HEAD")
 	wantError(t, err, "enough")
 }
+
+// A Ctrl-C in the terminal meets a git that has just been forked, before it has a process group of its own.
+func TestAGitThatAnInterruptMetAtItsStartIsRunAgain(t *testing.T) {
+	f := newFixture(t)
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "git"), "#!/bin/sh\nif test ! -e "+dir+"/met; then touch "+dir+"/met; kill -INT $$; fi\nexec "+real+" \"$@\"\n")
+	if err := os.Chmod(filepath.Join(dir, "git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	if err := f.repo.ClearRemoved(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.repo.Resolve(t.Context(), "integration"); err != nil || !exists(filepath.Join(dir, "met")) {
+		t.Error(err)
+	}
+}

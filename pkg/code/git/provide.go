@@ -437,10 +437,10 @@ func unmade(admin string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// dropUnfinished removes git's entries of worktrees whose git was killed while it wrote them: there is no commondir or an
-// empty one, which makes every list of worktrees fail, and no index, so nothing was checked out. With an index a loss of power has
-// emptied the file: it is written again, it says the same in each. An entry stays while a git process of this repository lives: it may
-// be writing just now.
+// dropUnfinished removes git's entries of worktrees whose git was killed while it wrote them: there is no index, so nothing was
+// checked out. Without a commondir, or with an empty one, every list of worktrees fails. With the HEAD of zeros that git writes first,
+// every fetch fails. With an index a loss of power has emptied the commondir: it is written again, it says the same in each. An entry
+// stays while a git process of this repository lives: it may be writing just now.
 func (s *session) dropUnfinished() {
 	worktrees := filepath.Join(s.place.CommonDir, "worktrees")
 	entries, err := os.ReadDir(worktrees)
@@ -450,14 +450,18 @@ func (s *session) dropUnfinished() {
 	for _, e := range entries {
 		admin := filepath.Join(worktrees, e.Name())
 		common, err := os.Stat(filepath.Join(admin, "commondir"))
-		if err == nil && common.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		whole := exists(filepath.Join(admin, "index"))
+		if err == nil && common.Size() > 0 && (whole || !headOfZeros(admin)) {
 			continue
 		}
 		info, err := os.Lstat(admin)
 		if err != nil || !info.IsDir() {
 			continue
 		}
-		switch whole := exists(filepath.Join(admin, "index")); {
+		switch {
 		case ownerGone(info, []string{s.place.Root, s.place.CommonDir, s.WorktreesFolder()}) != nil:
 		case whole:
 			_ = safefile.Replace(filepath.Join(admin, "commondir"), []byte("../..\n"), 0o644)
@@ -465,6 +469,12 @@ func (s *session) dropUnfinished() {
 			_ = os.RemoveAll(admin) // what cannot be removed is told by git
 		}
 	}
+}
+
+// headOfZeros reports whether HEAD is what git worktree add writes before it knows the commit.
+func headOfZeros(admin string) bool {
+	head, err := safefile.Read(filepath.Join(admin, "HEAD"))
+	return err == nil && len(head) > 0 && strings.Trim(string(head), "0\n") == ""
 }
 
 // emptyShell removes a folder that holds nothing, but perhaps the link to this repository, and reports whether it did.

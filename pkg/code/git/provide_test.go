@@ -534,6 +534,26 @@ func TestAWorktreeWhoseGitWasKilledIsMadeAgain(t *testing.T) {
 	}
 }
 
+// Git writes a HEAD of zeros before the real one: with it every git fetch and git rev-list --all of the person fails.
+func TestTheHeadOfZerosThatAKilledGitLeavesGoesWithTheNextLock(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.git("worktree", "add", "-q", "--detach", "--no-checkout", ".worktrees/.review-task-1", "integration")
+	admin := filepath.Join(f.dir, ".git/worktrees/-review-task-1")
+	mustRemoveAll(t, filepath.Join(admin, "index"))
+	writeFile(t, filepath.Join(admin, "HEAD"), strings.Repeat("0", 40)+"\n")
+	if out, err := f.command(f.dir, "rev-list", "--all").CombinedOutput(); err == nil {
+		t.Fatalf("git reads it: %s", out)
+	}
+	if err := f.repo.ClearRemoved(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.git("rev-list", "--all")
+	if _, err := f.repo.CheckoutDetached(t.Context(), ".worktrees/.review-task-1", f.integration()); err != nil {
+		t.Error(err)
+	}
+}
+
 // P-053.
 func TestAFailedAddLeavesNothing(t *testing.T) {
 	t.Parallel()

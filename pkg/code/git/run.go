@@ -59,8 +59,19 @@ func environment(extra []string) []string {
 	return append(env, "LC_ALL=C", "LANGUAGE=C", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat")
 }
 
-// start starts git with options before its command, and variables besides those of each command.
+// start runs git with options before its command, and variables besides those of each command. A git that a Ctrl-C in the
+// terminal met before it had left Liza's process group has done nothing yet, and is run again.
 func (r *runner) start(ctx context.Context, c call, options, variables []string) (string, error) {
+	for again := 2; ; again-- {
+		out, err := r.startOnce(ctx, c, options, variables)
+		failed, ok := errors.AsType[*Error](err)
+		if !ok || !failed.interrupted || again == 0 || c.in != nil {
+			return out, err
+		}
+	}
+}
+
+func (r *runner) startOnce(ctx context.Context, c call, options, variables []string) (string, error) {
 	var args []string
 	if c.dir != "" {
 		args = append(args, "-C", c.dir)
@@ -136,6 +147,8 @@ func explain(ctx context.Context, c call, err error, stderr string) error {
 		failed := &Error{Args: c.args, Dir: c.dir, ExitCode: exit.ExitCode(), Stderr: stderr}
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && slices.Contains([]syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT}, status.Signal()) {
 			failed.ExitCode, failed.Stderr = 128+int(status.Signal()), stderr+"fatal: git crashed: "+status.Signal().String() // of what it read
+		} else if ok {
+			failed.interrupted = slices.Contains([]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP}, status.Signal())
 		}
 		return failed
 	}

@@ -370,3 +370,18 @@ echo looked`), Spec{Reaper: reaperOfTests})
 		t.Errorf("got %+v", res)
 	}
 }
+
+// A Ctrl-C in the terminal meets a reaper that has just been forked, before it has a session of its own.
+func TestAReaperThatAnInterruptMetAtItsStartIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reaper := []string{"sh", "-c", "if test ! -e " + dir + "/met; then : > " + dir + "/met; kill -INT $$; fi; exec " + self + " reap"}
+	res := Run(t.Context(), script("echo ran"), Spec{Reaper: reaper, Spawn: "/bin/sh", KillGrace: time.Second})
+	if _, err := os.Stat(filepath.Join(dir, "met")); err != nil || res.Outcome != Finished || res.Final != "ran\n" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}

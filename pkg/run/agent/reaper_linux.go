@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,9 +16,26 @@ import (
 
 const canReap = true
 
+// errInterrupted is the error of a reaper that a Ctrl-C in the terminal met before it had left this process group.
+var errInterrupted = errors.New("its reaper was interrupted")
+
 // startReaper starts a program below a reaper and returns that of the program. It takes a
-// command that is ready to be started, and leaves it so.
+// command that is ready to be started, and leaves it so. A reaper that was interrupted has started nothing, and is started again.
 func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
+	_, file := x.Stdin.(*os.File)
+	for again := 2; ; again-- {
+		r, p, err := startReaperOnce(x, s, c)
+		if err == nil {
+			return r, p, nil
+		}
+		if !errors.Is(err, errInterrupted) || again == 0 || x.Stdin != nil && !file {
+			leaveNoGroups(c.Groups)
+			return nil, Process{}, err
+		}
+	}
+}
+
+func startReaperOnce(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 	if x.Err != nil {
 		return nil, Process{}, x.Err
 	}
@@ -68,8 +86,13 @@ func startReaper(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error) {
 	}
 	if err != nil {
 		close(r.gone) // nobody listens
+		r.leave = func() {}
 		r.cmd.Process.Kill()
 		r.wait()
+		status, ok := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if ok && slices.Contains([]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP}, status.Signal()) {
+			err = errInterrupted
+		}
 		return nil, Process{}, err
 	}
 	go r.listen(notes, false)
