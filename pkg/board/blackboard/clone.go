@@ -202,7 +202,7 @@ func Same(a *HistoryEntry, b *HistoryEntry) bool {
 		a.Holder == b.Holder && a.Lease == b.Lease && a.Cause == b.Cause &&
 		a.Kind == b.Kind && a.What == b.What && a.Reason == b.Reason &&
 		slices.Equal(a.By, b.By) && slices.Equal(a.Files, b.Files) && a.Log == b.Log &&
-		a.DriftCommits == b.DriftCommits && SamePointed(a.Recovered, b.Recovered) &&
+		a.DriftCommits == b.DriftCommits && a.Checks == b.Checks && SamePointed(a.Recovered, b.Recovered) &&
 		a.Auto == b.Auto && a.Merge == b.Merge && a.NoTests == b.NoTests &&
 		SamePointed(a.Halt, b.Halt) && SameIntent(a.Checkpoint, b.Checkpoint) &&
 		(len(a.Extra) == 0 && len(b.Extra) == 0 || reflect.DeepEqual(a.Extra, b.Extra))

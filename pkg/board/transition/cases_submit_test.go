@@ -117,6 +117,9 @@ func TestSubmitRefusesWhatIsNoFinishedWork(t *testing.T) {
 		for _, in := range []Input{submitted("x", commitOf(7)), same} {
 			b.refused("G38", ExitRefused, "nothing new since commit", func() error { return Submit(b.State, "x", programOf("coder-2"), in, b.now) })
 		}
+		changed := submitted("x", commitOf(7))
+		changed.Submission.OtherChecks = true // a person changed the check that failed it
+		b.must(Submit(b.State.Clone(), "x", programOf("coder-2"), changed, b.now))
 		b.must(Submit(b.State, "x", programOf("coder-2"), submitted("x", commitOf(9)), b.now))
 	})
 	t.Run("P-068 unless an answer changed what is asked for", func(t *testing.T) {

@@ -36,6 +36,7 @@ type MergeFacts struct {
 	Reason         string
 	Files          blackboard.List
 	Log            string
+	Checks         string // sum of the commands that failed the work
 	Override       bool
 }
 
@@ -174,7 +175,7 @@ var storeIntegrationFailure = Effect{"merge_intent, merge_approval, approved_by,
 	t, f := m.task, m.merge()
 	t.MergeIntent, t.MergeApproval, t.ApprovedBy = nil, nil, ""
 	dropApprovals(t)
-	m.h.Reason, m.h.Files, m.h.Log, m.h.Commit = f.Reason, clone(f.Files), f.Log, t.ReviewCommit
+	m.h.Reason, m.h.Files, m.h.Log, m.h.Commit, m.h.Checks = f.Reason, clone(f.Files), f.Log, t.ReviewCommit, f.Checks
 	m.detail = f.Reason
 	m.extra = map[string]any{"reason": f.Reason}
 	if len(f.Files) > 0 {

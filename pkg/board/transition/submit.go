@@ -32,6 +32,7 @@ type SubmissionFacts struct {
 	Named          string // as the caller named it
 	EmptyDiff      bool
 	SameTree       bool // as that of the last failure
+	OtherChecks    bool // than those of the last failure
 	BaseIsAncestor bool
 	HasFixOnto     bool
 	HasMerges      bool
@@ -142,7 +143,7 @@ var notRejectedBefore = Guard{"G38", "something is new since the last rejection,
 		}
 		return m.no("G38", ExitRefused, "nothing new since commit %s was already rejected: %s", blackboard.ShortCommit(failed.Commit), oneLine(failed.Reason))
 	}
-	if f.Commit != failed.Commit && !f.SameTree || !strings.HasPrefix(failed.Reason, "checks") {
+	if f.Commit != failed.Commit && !f.SameTree || f.OtherChecks || !strings.HasPrefix(failed.Reason, "checks") {
 		return nil
 	}
 	return m.no("G38", ExitRefused, "nothing new since commit %s failed in its merge: %s", blackboard.ShortCommit(failed.Commit), oneLine(failed.Reason))

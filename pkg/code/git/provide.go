@@ -428,7 +428,7 @@ type Provided struct {
 // unmade reports whether git was killed before it had checked out everything in a worktree: its HEAD is all zeros, or it has
 // no index yet, which git writes last. No agent has worked there; its files may be incomplete.
 func unmade(admin string) bool {
-	head, err := safefile.Read(filepath.Join(admin, "HEAD"))
+	head, err := safefile.ReadWithin(admin, "HEAD", 4096)
 	text := strings.TrimSpace(string(head))
 	if err == nil && text != "" && strings.Trim(text, "0") == "" {
 		return true

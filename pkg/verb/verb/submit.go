@@ -12,6 +12,7 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
+	"liza/pkg/code/merge"
 	"liza/pkg/code/review"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/verb/board"
@@ -270,7 +271,9 @@ func (v *Service) submissionFacts(ctx context.Context, s *blackboard.State, t *b
 		return f, err
 	}
 	if last := transition.LastFailure(t); last != nil && last.Commit != "" {
+		cfg := v.Board.Config()
 		f.SameTree = v.sameTree(ctx, last.Commit, f.Commit)
+		f.OtherChecks = last.Checks != "" && last.Checks != merge.SumOfChecks(cfg.Worktree.Setup, cfg.Integration.Checks, cfg.Hooks.PreMerge)
 	}
 	from, to, err := v.Integration.Proposal(ctx, s, t, f.Commit)
 	if err != nil {
