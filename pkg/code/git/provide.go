@@ -428,13 +428,8 @@ type Provided struct {
 // unmade reports whether git was killed before it had checked out everything in a worktree: its HEAD is all zeros, or it has
 // no index yet, which git writes last. No agent has worked there; its files may be incomplete.
 func unmade(admin string) bool {
-	head, err := safefile.ReadWithin(admin, "HEAD", 4096)
-	text := strings.TrimSpace(string(head))
-	if err == nil && text != "" && strings.Trim(text, "0") == "" {
-		return true
-	}
-	_, err = os.Lstat(filepath.Join(admin, "index"))
-	return errors.Is(err, fs.ErrNotExist)
+	_, err := os.Lstat(filepath.Join(admin, "index"))
+	return headOfZeros(admin) || errors.Is(err, fs.ErrNotExist)
 }
 
 // dropUnfinished removes git's entries of worktrees whose git was killed while it wrote them: there is no index, so nothing was
@@ -473,8 +468,8 @@ func (s *session) dropUnfinished() {
 
 // headOfZeros reports whether HEAD is what git worktree add writes before it knows the commit.
 func headOfZeros(admin string) bool {
-	head, err := safefile.Read(filepath.Join(admin, "HEAD"))
-	return err == nil && len(head) > 0 && strings.Trim(string(head), "0\n") == ""
+	head, err := safefile.ReadWithin(admin, "HEAD", 4096)
+	return err == nil && len(head) > 0 && strings.Trim(string(head), "0 \n") == ""
 }
 
 // emptyShell removes a folder that holds nothing, but perhaps the link to this repository, and reports whether it did.
