@@ -324,6 +324,9 @@ func branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *d
 		return
 	}
 	f.Tip = &tip
+	f.SettingsHeld = d.Board.Config().Held()
+	f.FiltersOff, _ = d.Board.Repo.FiltersOff(ctx, tip)
+	f.CheckedOutAt, _, _ = d.Board.Repo.CheckedOutAt(ctx, s.IntegrationBranch())
 	if lag, err := d.Integration.Behind(ctx, s); err == nil && lag.Behind > 0 {
 		f.Warnings = append(f.Warnings, lag.String()+"; liza sync merges them")
 	}

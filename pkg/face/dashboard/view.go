@@ -40,6 +40,10 @@ type Input struct {
 	Offline     *Offline                 // the state is a copy of the board
 	Checking    map[string]time.Duration // time since the checks of a task's merge began
 	NoProgram   bool                     // no agent program is installed
+
+	CheckedOutAt string   // where the integration branch is checked out
+	FiltersOff   []string // filters of .gitattributes that are not in force
+	SettingsHeld []string // settings that the team keeps although the file has weaker ones
 }
 
 // Offline is set if the board's database cannot be reached: the view is of this host's copy, and no decision can be made.

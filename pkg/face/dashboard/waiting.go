@@ -17,7 +17,8 @@ const reasonInLists = 160
 
 // board returns the points that wait for a person, and warnings, from the findings about the board.
 func (b builder) board() (waits []Waiting, warnings []string) {
-	f := findings.Observation{Now: b.f.Now, State: b.s, Process: b.f.Process, ReviewMode: b.f.ReviewMode, HumanReview: b.f.HumanReview, Tip: b.f.Tip, NoProgram: b.f.NoProgram}
+	f := findings.Observation{Now: b.f.Now, State: b.s, Process: b.f.Process, ReviewMode: b.f.ReviewMode, HumanReview: b.f.HumanReview, Tip: b.f.Tip, NoProgram: b.f.NoProgram,
+		CheckedOutAt: b.f.CheckedOutAt, FiltersOff: b.f.FiltersOff, SettingsHeld: b.f.SettingsHeld}
 	f.Triggers.HumanReview = b.f.HumanReview
 	for _, c := range b.f.Control {
 		f.Orders = append(f.Orders, project.Order{Control: project.Control(c.Name), Since: c.Since, Reason: c.Reason})

@@ -38,7 +38,7 @@ func TestNothingButTheReviewersModelApproves(t *testing.T) {
 		for _, f := range []forgery{
 			{"settings left behind", leftBehind, "true", rejects, "REJECTED"},
 			{"settings committed", strings.ReplaceAll(leftBehind, "echo '*' > $d/.gitignore", "true") + "; git add -A; git commit -qm Settings", "true", rejects, "REJECTED"},
-			{"a test that approves", "true", "$LIZA_BIN verdict readme approve", rejects, "REJECTED"},
+			{"a test that approves", "true", "$LIZA_BIN verdict readme approve", rejects, "READY_FOR_REVIEW"},
 			{"a test that approves and kills the program", "true", "$LIZA_BIN verdict readme approve; kill -9 $PPID", rejects, "READY_FOR_REVIEW"},
 		} {
 			t.Run(p.name+"/"+f.name, func(t *testing.T) {

@@ -52,6 +52,10 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 		}, waits: []string{"CHECKPOINT: at a checkpoint since 2026-01-19T12:00:00Z; next: liza ack", "circuit_breaker: the circuit breaker was triggered: retry_cluster; next: liza ack"}, same: blackboard.AlertBreaker},
 		"the branch moved": {make: func(f *Observation) { f.State.Integration, f.Tip = &blackboard.Integration{Tip: "4f2a91c"}, &tip },
 			waits: []string{"integration: integration is at 123456789, which Liza did not make; Liza left it at 4f2a91c; merges wait; next: liza integration accept, or liza integration restore"}, same: blackboard.AlertIntegrationMoved},
+		"the branch is checked out": {make: func(f *Observation) {
+			f.CheckedOutAt = "/home/ada/p"
+			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Approved})
+		}, waits: []string{"a: integration is checked out in /home/ada/p; nothing is merged as long as it is; next: git -C /home/ada/p switch --detach"}, same: blackboard.AlertIntegrationCheckedOut},
 		"a blocked task": {make: func(f *Observation) {
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Blocked, BlockedKind: "question", BlockedReason: "no key"})
 			f.State.Questions = []*blackboard.Question{{ID: "q-1", Task: "a", Text: "Which?", Options: blackboard.List{"x", "y"}, Status: blackboard.QuestionOpen}}

@@ -22,7 +22,7 @@ var Kinds = []Kind{
 	{blackboard.AlertApproachingLimit, Warning, "80 % of the iterations, or 75 % of cost, time or tokens are used", "max_coder_iterations, cost_cents, time_minutes, tokens", approachingLimit, alerted},
 	{blackboard.AlertHypothesisExhausted, Error, "the task is exhausted and not terminal", "2 coders", hypothesisExhausted, alerted},
 	{blackboard.AlertIntegrationFailed, Warning, "a task is INTEGRATION_FAILED", "", integrationFailed, alerted},
-	{blackboard.AlertIntegrationCheckedOut, Error, "an APPROVED task cannot be merged because the integration branch is checked out", "", integrationCheckedOut, alerted},
+	{blackboard.AlertIntegrationCheckedOut, Error, "an APPROVED task cannot be merged because the integration branch is checked out", "", integrationCheckedOut, form{alert | wait, "integration", ""}},
 	{blackboard.AlertIntegrationMoved, Error, "the integration branch is where Liza did not put it; merges wait", "", integrationMoved, form{alert | wait | exam, "integration", "integration"}},
 	{blackboard.AlertSettingsHeld, Error, "git has exchanged or removed config.yaml, and the team keeps stronger settings that it had", "", settingsHeld, form{alert | warn | exam, "", "settings"}},
 	{blackboard.AlertFiltersOff, Error, "a filter of .gitattributes is not in force, because git.filters does not allow it", "", filtersOff, form{alert | warn | exam, "", "filters"}},
