@@ -434,7 +434,7 @@ func unmade(admin string) bool {
 
 // dropUnfinished removes git's entries of worktrees whose git was killed while it wrote them: there is no index, so nothing was
 // checked out. Without a commondir, or with an empty one, every list of worktrees fails. With the HEAD of zeros that git writes first,
-// every fetch fails. With an index a loss of power has emptied the commondir: it is written again, it says the same in each. An entry
+// every fetch fails: the entry of a task gets its branch, by which the next claim knows whose it is. With an index a loss of power has emptied the commondir: it is written again, it says the same in each. An entry
 // stays while a git process of this repository lives: it may be writing just now.
 func (s *session) dropUnfinished() {
 	worktrees := filepath.Join(s.place.CommonDir, "worktrees")
@@ -449,7 +449,8 @@ func (s *session) dropUnfinished() {
 			continue
 		}
 		whole := exists(filepath.Join(admin, "index"))
-		if err == nil && common.Size() > 0 && (whole || !headOfZeros(admin)) {
+		linked := err == nil && common.Size() > 0
+		if linked && (whole || !headOfZeros(admin)) {
 			continue
 		}
 		info, err := os.Lstat(admin)
@@ -458,12 +459,20 @@ func (s *session) dropUnfinished() {
 		}
 		switch {
 		case ownerGone(info, []string{s.place.Root, s.place.CommonDir, s.WorktreesFolder()}) != nil:
+		case linked && s.isTask(e.Name()):
+			_ = safefile.Replace(filepath.Join(admin, "HEAD"), []byte("ref: "+branches+TaskBranch(e.Name())+"\n"), 0o644)
 		case whole:
 			_ = safefile.Replace(filepath.Join(admin, "commondir"), []byte("../..\n"), 0o644)
 		default:
 			_ = os.RemoveAll(admin) // what cannot be removed is told by git
 		}
 	}
+}
+
+// isTask reports whether an entry is that of a task's worktree, which has its name.
+func (s *session) isTask(entry string) bool {
+	link, err := safefile.ReadWithin(filepath.Join(s.place.CommonDir, "worktrees", entry), "gitdir", 4096)
+	return err == nil && filepath.Dir(strings.TrimSpace(string(link))) == filepath.Join(s.WorktreesFolder(), entry)
 }
 
 // headOfZeros reports whether HEAD is what git worktree add writes before it knows the commit.

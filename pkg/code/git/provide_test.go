@@ -539,9 +539,12 @@ func TestTheHeadOfZerosThatAKilledGitLeavesGoesWithTheNextLock(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.git("worktree", "add", "-q", "--detach", "--no-checkout", ".worktrees/.review-task-1", "integration")
-	admin := filepath.Join(f.dir, ".git/worktrees/-review-task-1")
-	mustRemoveAll(t, filepath.Join(admin, "index"))
-	writeFile(t, filepath.Join(admin, "HEAD"), strings.Repeat("0", 40)+"\n")
+	f.claim(Provide{ID: "task-1", Nonce: "killed"})
+	for _, entry := range []string{"-review-task-1", "task-1"} {
+		admin := filepath.Join(f.dir, ".git/worktrees", entry)
+		mustRemoveAll(t, filepath.Join(admin, "index"))
+		writeFile(t, filepath.Join(admin, "HEAD"), strings.Repeat("0", 40)+"\n")
+	}
 	if out, err := f.command(f.dir, "rev-list", "--all").CombinedOutput(); err == nil {
 		t.Fatalf("git reads it: %s", out)
 	}
