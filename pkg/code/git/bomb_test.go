@@ -99,7 +99,7 @@ func TestWhatIsTooLargeWhenItIsUnpackedIsNotTakenOver(t *testing.T) {
 		"a large file, often":       {func(x *run) string { return x.same("100644", x.object("blob", make([]byte, 100<<10)), 20) }, "1 MB more than those of its base"},
 		"a large file":              {func(x *run) string { return x.same("100644", x.object("blob", make([]byte, 2<<20)), 1) }, "its commits have more than 1 MB"},
 		"a large tree":              {func(x *run) string { return x.object("tree", make([]byte, mostOfTree+1)) }, "malformed mode"},
-		"folders in one another":    {func(x *run) string { return x.chain(5000, "d") }, "the path of a file has more than"},
+		"folders in one another":    {func(x *run) string { return x.chain(1100, "d") }, "the path of a file has more than"},
 		"a long path":               {func(x *run) string { return x.chain(100, strings.Repeat("d", 50)) }, "the path of a file has more than"},
 		"a long name":               {func(x *run) string { return x.chain(1, strings.Repeat("d", 256)) }, "the name of a file has more than"},
 		"a file for a tree":         {func(x *run) string { return x.same("40000", x.object("blob", []byte("x")), 1) }, "is a blob, not a tree"},
