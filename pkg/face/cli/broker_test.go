@@ -219,7 +219,7 @@ func TestWhatIsCarriedOutInsideIsRefusedBehindTheSocket(t *testing.T) {
 	scenario := filepath.Join(p.Dir, "scenario.yaml")
 	verbtest.Write(t, scenario, "coder:\n  \"*\":\n    - run: touch "+ran+"\n      exit: {action: STUCK, evidence_files: [], summary_for_supervisor: x}\n")
 	for _, args := range [][]string{
-		{"scripted-agent", "--scenario", scenario}, {"--json", "scripted-agent", "--scenario=" + scenario}, {"man", ran}, {"explain", secret},
+		{"scripted-agent", "--scenario", scenario}, {"--json", "scripted-agent", "--scenario=" + scenario}, {"man", ran},
 		{"replay", secret}, {"--as=", "replay", "--keep", secret}, {"demo", "--dir", ran}, {"completion", "bash"}, {"version"}, {"help", "submit"}, {"help"},
 	} {
 		var out bytes.Buffer

@@ -99,7 +99,10 @@ func explain(err error) report {
 	} else if x, ok := errors.AsType[*merge.FailedError](err); ok {
 		r.next = "liza show " + x.Result.Task
 	} else if x, ok := errors.AsType[*merge.MoveError](err); ok {
-		r.next = nextOfMove(x)
+		r.next = `liza note "TEXT", with which the planner makes a task of it`
+		if x.Log != "" {
+			r.next = "cat " + x.Log
+		}
 	} else if _, ok := errors.AsType[*git.UnsavedError](err); ok {
 		r.next = "git status"
 	} else if code, next := explainDatabase(err); code > 0 {

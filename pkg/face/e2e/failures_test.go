@@ -97,7 +97,7 @@ func checkFailed(t *testing.T, pr *project, f failure, status string) {
 }
 
 // keepRecording copies what the program printed to the folder LIZA_E2E_RECORD, for
-// `liza explain` and for the corpus of pkg/agent.
+// the corpus of pkg/run/agent.
 func keepRecording(t *testing.T, pr *project, name string) {
 	to := os.Getenv("LIZA_E2E_RECORD")
 	if to == "" {

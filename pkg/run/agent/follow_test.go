@@ -189,27 +189,6 @@ func TestLinesThatNobodyKnowsAreCounted(t *testing.T) {
 	}
 }
 
-func TestTheProgramIsGuessedByItsEvents(t *testing.T) {
-	t.Parallel()
-	c := readCorpus(t)
-	for _, name := range slices.Sorted(maps.Keys(c.Cases)) {
-		program, _, _ := strings.Cut(name, "/")
-		stdout := c.recording(t, name).Stdout
-		if _, ok := guessable[program]; !ok || c.Cases[name].Made || len(stdout) == 0 {
-			continue
-		}
-		if got := Guess(stdout); got != program {
-			t.Errorf("%s is taken for %q", name, got)
-		}
-	}
-	if got := Guess([]byte("words\n{\"a\":1}\n")); got != "" {
-		t.Errorf("words are taken for %s", got)
-	}
-	if got := Guess(ScriptedEvent{Event: "quota"}.Line()); got != "scripted" {
-		t.Errorf("the scripted agent is taken for %q", got)
-	}
-}
-
 // What a reader keeps does not grow with what the program prints.
 func TestWhatAReaderKeepsIsBounded(t *testing.T) {
 	t.Parallel()
@@ -294,6 +273,5 @@ func FuzzReaders(f *testing.F) {
 				}
 			}
 		}
-		Guess(stdout)
 	})
 }

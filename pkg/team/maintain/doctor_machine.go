@@ -315,7 +315,7 @@ func (x *Doctor) program(ctx context.Context, name string, options agent.Options
 	case err != nil:
 		x.Add("agent", findings.Warning, name, a.Info().Binary+" --version", found.Path, "%v", err)
 	case len(found.Missing) > 0:
-		x.Add("agent", findings.Warning, name, "liza explain FILE, with an output of it", strings.TrimSpace(found.Path+" "+found.Version),
+		x.Add("agent", findings.Warning, name, "liza output TASK, after a run with it", strings.TrimSpace(found.Path+" "+found.Version),
 			"its help does not name %s, which Liza relies on: it may be too old or too new", strings.Join(found.Missing, ", "))
 	default:
 		x.Add("agent", findings.OK, name, "", found.Path, "%s", cmp.Or(found.Version, "installed; it does not tell its version"))

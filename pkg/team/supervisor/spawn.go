@@ -392,8 +392,8 @@ func (l *launcher) savePrompt(folder, text string, number int) (string, error) {
 	}
 }
 
-// named is the program with its version, where it tells one: who reads the log later, such as
-// `liza explain`, needs to know whose words they are.
+// named is the program with its version, where it tells one: who reads the log later
+// needs to know whose words they are.
 func (l *launcher) named(ctx context.Context, program string, adapter agent.Adapter) string {
 	if l.Version == nil {
 		return program
