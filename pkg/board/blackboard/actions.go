@@ -37,8 +37,6 @@ const (
 	ActionHandoff           Action = "handoff"            // an agent left its state to its successor
 	ActionRetried           Action = "retried"            // its coder begins another iteration
 	ActionRunFailed         Action = "run_failed"         // a run of its coder failed
-	ActionRerun             Action = "rerun"              // a person restarted it from scratch
-	ActionRestepped         Action = "restepped"          // a person set it back to a recorded commit
 )
 
 // Besides its steps.

@@ -81,8 +81,6 @@ func (e *HistoryEntry) LeadsTo() []Status {
 		switch e.What {
 		case "claim":
 			return []Status{Unclaimed, IntegrationFailed}
-		case "rerun", "restep":
-			return []Status{Unclaimed}
 		}
 	}
 	return nil

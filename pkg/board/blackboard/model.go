@@ -108,8 +108,7 @@ type Task struct {
 	Host            string    `yaml:"host,omitempty"`             // host that has the worktree | claim | never claimed, or the board is a file of one host
 	BaseCommit      string    `yaml:"base_commit,omitempty"`      // integration head at the claim | claim | never claimed, or given back
 	Changes         List      `yaml:"changes,omitempty"`          // files that its work differs in from its base, at most 100 | supervisors of running coders, while others are at work; the end of the task clears it | nothing was seen yet
-	RestartFrom     string    `yaml:"restart_from,omitempty"`     // commit at which the next claim's worktree begins | answer, resubmit, restep; the next claim clears it | it begins at the integration head
-	Epoch           int       `yaml:"epoch,omitempty"`            // how often it was begun from nothing | rerun (+1) | read as 1
+	RestartFrom     string    `yaml:"restart_from,omitempty"`     // commit at which the next claim's worktree begins | answer, resubmit; the next claim clears it | it begins at the integration head
 	FixOnto         string    `yaml:"fix_onto,omitempty"`         // integration head that an integration fix must contain | claim of INTEGRATION_FAILED | no integration fix
 	Iteration       int       `yaml:"iteration,omitempty"`        // runs of the same coder on it, from 1 | claim, RETRY, timed-out runs | not claimed since it was made or unblocked
 	MaxIterations   int       `yaml:"max_iterations,omitempty"`   // limit of its own | create, resubmit | that of the project holds
@@ -391,7 +390,7 @@ type HistoryEntry struct {
 	Lease            Time           `yaml:"lease,omitempty"`             // when that lease ended
 	Cause            string         `yaml:"cause,omitempty"`             // why the lease is over
 	Kind             BlockedKind    `yaml:"kind,omitempty"`              // of a block
-	What             string         `yaml:"what,omitempty"`              // claim, review, rerun or restep
+	What             string         `yaml:"what,omitempty"`              // claim or review
 	Reason           string         `yaml:"reason,omitempty"`            // in one line
 	By               List           `yaml:"by,omitempty"`                // tasks that replace this one
 	Files            List           `yaml:"files,omitempty"`             // in conflict

@@ -73,7 +73,7 @@ type RunFacts struct {
 	StatusBefore string             `json:"status_before"`
 	StatusAfter  string             `json:"status_after"`
 	Simulated    bool               `json:"is_simulated"`
-	Event        string             `json:"event,omitempty"`   // RESTEP, RERUN, AUTOMATIC_RECOVERY: no run
+	Event        string             `json:"event,omitempty"`   // AUTOMATIC_RECOVERY: no run
 	Outcome      string             `json:"outcome,omitempty"` // end of the program
 	Effect       string             `json:"effect,omitempty"`  // effect of its answer; "": the answer did not count
 	Seconds      int                `json:"seconds"`
@@ -84,18 +84,13 @@ type RunFacts struct {
 	Error        string             `json:"error,omitempty"`
 	CommitBefore string             `json:"commit_before,omitempty"`
 	CommitAfter  string             `json:"commit_after,omitempty"`
-	Epoch        int                `json:"epoch"`
 	ID           string             `json:"id,omitempty"`            // id of the run, also in the journal
 	Session      string             `json:"session,omitempty"`       // conversation of the program, which a later run may resume
 	RefusedHosts []string           `json:"refused_hosts,omitempty"` // hosts that it tried to reach and may not
 }
 
-// The events of entries that are not runs.
-const (
-	Restep   = "RESTEP"
-	Rerun    = "RERUN"
-	Recovery = "AUTOMATIC_RECOVERY"
-)
+// Recovery is the event of an entry that is not a run: a supervisor goes on by itself.
+const Recovery = "AUTOMATIC_RECOVERY"
 
 // Happened returns in as the entry of an event that is not a run.
 func Happened(event string, in Interaction) Interaction {
@@ -347,40 +342,6 @@ func (h Interactions) readPending(n int) (*pending, error) {
 		return nil, os.Rename(h.pendingFile(n), h.pendingFile(n)+".corrupt")
 	}
 	return &p, nil
-}
-
-// Retire moves the interactions to the folder to, and begins a new history with event (rerun). The sequence numbers continue.
-func (h Interactions) Retire(ctx context.Context, to string, event Interaction) error {
-	unlock, err := h.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	_, last, err := h.settle()
-	if err != nil {
-		return err
-	}
-	if err := safefile.MakeFolder(to, 0o700); err != nil {
-		return fmt.Errorf("cannot move the history: %v", err)
-	}
-	entries, err := os.ReadDir(h.Dir)
-	if err != nil {
-		return fmt.Errorf("cannot move the history: %v", err)
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), "jobHistory.") {
-			continue
-		}
-		if err := os.Rename(filepath.Join(h.Dir, e.Name()), filepath.Join(to, e.Name())); err != nil {
-			return fmt.Errorf("cannot move the history: %v", err)
-		}
-	}
-	event.Sequence = last + 1
-	line, err := encode(event.masked(h.Mask))
-	if err != nil {
-		return err
-	}
-	return h.write(0, line)
 }
 
 // Read returns all interactions, compressed ones first, and none if there is no history. It changes

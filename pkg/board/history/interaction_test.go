@@ -69,7 +69,7 @@ func TestTheFileIsJSONWithOneInteractionALine(t *testing.T) {
 	for _, in := range file.Interactions {
 		for path, list := range map[string]bool{"sequence": false, "timestamp": false, "state_before": false, "workspace_path": false, "request.prompt": false, "request.files_context": true,
 			"request.metadata": false, "response.status": false, "response.actions": true, "response.evidence_files": true, "response.summary_for_supervisor": false,
-			"response.raw_response": false, "liza.is_simulated": false, "liza.epoch": false} {
+			"response.raw_response": false, "liza.is_simulated": false} {
 			var v any = in
 			for _, key := range strings.Split(path, ".") {
 				v = v.(map[string]any)[key]
@@ -243,23 +243,6 @@ func TestASecretNeverGetsIntoTheHistory(t *testing.T) {
 	}
 	if all := string(waiting) + string(done); strings.Contains(all, "hunter22") || strings.Count(all, "[REDACTED:pw]") != 12 {
 		t.Errorf("written: %s", all)
-	}
-}
-
-func TestAHistoryThatMovesAwayBeginsAnewWithTheNextNumber(t *testing.T) {
-	t.Parallel()
-	h := folder(t)
-	h.must(t, "RETRY", "COMPLETED")
-	old := filepath.Join(filepath.Dir(h.Dir), "archive", "task-1", "1")
-	event := Happened(Rerun, Interaction{Timestamp: "2026-01-19T15:00:00Z", StateBefore: "PENDING"})
-	if err := h.Retire(t.Context(), old, event); err != nil {
-		t.Fatal(err)
-	}
-	(Interactions{Dir: old}).numbers(t, 2)
-	h.must(t, "COMPLETED")
-	list, err := h.Read()
-	if err != nil || len(list) != 2 || list[0].Sequence != 3 || list[0].Liza.Event != Rerun || list[1].Sequence != 4 {
-		t.Errorf("it goes on with %+v, %v", list, err)
 	}
 }
 

@@ -100,44 +100,6 @@ func TestP108ALiveClaimIsReleasedByForceOnly(t *testing.T) {
 	})
 }
 
-func TestRerunAndRestep(t *testing.T) {
-	t.Parallel()
-	b := team(t)
-	x := b.rejected("x", 2)
-	cost := blackboard.Amount(5)
-	x.Attempts, x.Usage = []*blackboard.Attempt{{Seq: 1, CostCents: &cost}}, &blackboard.Usage{CostCents: 5}
-	x.FailedBy, x.Failures = blackboard.List{"coder-2"}, 1
-	b.TakeEntries(0)
-	c := board{t: t, now: b.now, State: b.State.Clone()}
-	b.must(Rerun(b.State, "x", person, Input{Attic: "refs/liza/attic/x/1"}, b.now))
-	b.status("x", blackboard.Unclaimed)
-	want(t, "worktree", x.Worktree, ".worktrees/x")
-	want(t, "handoff_pending", x.HandoffPending, true)
-	want(t, "epoch", x.Epoch, 2)
-	if x.Iteration+x.ReviewCyclesCurrent+x.Failures+len(x.FailedBy)+len(x.Attempts)+len(x.Fixes) != 0 || x.RejectionReason != nil || x.Usage != nil {
-		t.Errorf("something of the first try is left: %+v", x)
-	}
-	want(t, "review_cycles_total", x.ReviewCyclesTotal, 1)
-	want(t, "the entry", string(x.Last().Event)+" "+x.Last().What, "released rerun")
-	wantList(t, "journal", actions(b.State, "x"), []string{"rerun"})
-	b.valid()
-	b.must(Rerun(b.State, "x", person, Input{CleanGit: true}, b.now))
-	want(t, "worktree with --clean-git", x.Worktree, "")
-	want(t, "epoch", x.Epoch, 3)
-	b.valid()
-
-	c.must(Restep(c.State, "x", person, Input{Tip: commitOf(4)}, c.now))
-	y := c.status("x", blackboard.Unclaimed)
-	want(t, "iteration", y.Iteration, 1)
-	want(t, "handoff_pending", y.HandoffPending, true)
-	want(t, "restart_from with a worktree", y.RestartFrom, "")
-	want(t, "the entry", string(y.Last().Event)+" "+y.Last().What, "released restep")
-	y.Worktree = ""
-	c.must(Restep(c.State, "x", person, Input{Tip: commitOf(4)}, c.now))
-	want(t, "restart_from without a worktree", y.RestartFrom, commitOf(4))
-	c.valid()
-}
-
 func TestHandoffs(t *testing.T) {
 	t.Parallel()
 	b := team(t)

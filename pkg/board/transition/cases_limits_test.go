@@ -99,11 +99,6 @@ func TestIterationsAreCountedAsProtocol44Says(t *testing.T) {
 		{"a rejection and another coder", func(b *board) { b.rejectX(); b.after(time.Hour) }, "coder-2", 4},
 		{"an integration failure and the same coder", func(b *board) { b.failX() }, "coder-1", 4},
 		{"an integration failure and another coder", func(b *board) { b.failX() }, "coder-2", 4},
-		{"a rerun and the same coder", func(b *board) { b.releaseX(); b.must(Rerun(b.State, "x", person, Input{CleanGit: true}, b.now)) }, "coder-1", 1},
-		{"a restep and the same coder", func(b *board) {
-			b.releaseX()
-			b.must(Restep(b.State, "x", person, Input{Tip: commitOf(2)}, b.now))
-		}, "coder-1", 4},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
@@ -403,7 +398,6 @@ func TestP105AnUnblockedTaskStartsOver(t *testing.T) {
 	for _, event := range []func(in Input) error{
 		func(in Input) error { return Supersede(b.State, "x", person, in, b.now) },
 		func(in Input) error { _, err := Abandon(b.State, "x", person, in, b.now); return err },
-		func(in Input) error { return Rerun(b.State, "x", person, in, b.now) },
 	} {
 		b.RemoveTasks(func(t *blackboard.Task) bool { return t.ID != b.TaskAt(0).ID })
 		b.AddTasks(codeTask("other"))

@@ -107,7 +107,7 @@ func verbInstead(t *blackboard.Task, to blackboard.Status) string {
 	case to == blackboard.Unclaimed && t.Status == blackboard.ReadyForReview:
 		return reject
 	case to == blackboard.Unclaimed && t.Status != blackboard.Claimed:
-		return "liza rerun " + id + " --reason T"
+		return "liza show " + id
 	case to == blackboard.Blocked && byHand(t.Status, to) == evBlock:
 		return "liza block " + id + " --reason T --question T"
 	case t.Status == blackboard.Claimed:

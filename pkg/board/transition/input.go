@@ -24,7 +24,6 @@ type Input struct {
 	Force     bool
 	Answered  bool                // unblock by the answer to the last question
 	Limits    blackboard.Settings // limits that a resubmit changes
-	CleanGit  bool                // a rerun, whose branch and worktree the verb removes
 	Verdict   *VerdictInput
 	AsAgent   string // the agent that entries name instead of the actor: the approver of a merge done by the system
 

@@ -190,7 +190,7 @@ func (w *world) wentBack(before *world) string {
 		if t == nil {
 			continue
 		}
-		if t.ClaimSeq < was.ClaimSeq || t.ReviewCyclesTotal < was.ReviewCyclesTotal || t.Epoch < was.Epoch {
+		if t.ClaimSeq < was.ClaimSeq || t.ReviewCyclesTotal < was.ReviewCyclesTotal {
 			return t.ID + ": a counter that only grows went back"
 		}
 		if len(t.History) < len(was.History) {

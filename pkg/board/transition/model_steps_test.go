@@ -302,12 +302,6 @@ func (m *stepMaker) people() {
 		m.add(byPeople, "a person releases the review of "+id, func(w *world) error {
 			return ReleaseReview(w.board.State, id, person, Input{Reason: "r", Force: true}, w.now)
 		})
-		m.add(byPeople, "a person runs "+id+" again", func(w *world) error {
-			return Rerun(w.board.State, id, person, Input{Reason: "r", CleanGit: true}, w.now)
-		})
-		m.add(byPeople, "a person steps "+id+" back", func(w *world) error {
-			return Restep(w.board.State, id, person, Input{Reason: "r", Tip: commitOf(2)}, w.now)
-		})
 		m.add(byPeople, "a person answers for "+id, func(w *world) error { return w.answer(id) })
 		m.add(byPeople, "a person approves the merge of "+id, func(w *world) error {
 			return ApproveMerge(w.board.State, id, person, w.reviewed(id), w.now)

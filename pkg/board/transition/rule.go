@@ -109,15 +109,13 @@ const (
 	evHandoff           Event = "handoff"
 	evRetry             Event = "retry"
 	evRunFailed         Event = "run_failed"
-	evRerun             Event = "rerun"
-	evRestep            Event = "restep"
 )
 
 // Rules is the transition table of specs/protocol.md#4.3, in the order of its numbers. It is the only place that says which
 // event leads where, who may cause it, what has to hold and what changes. Each event has its rows in its own file.
 var Rules = slices.SortedStableFunc(slices.Values(slices.Concat(
 	createRules, claimRules, runRules, submitRules, reviewRules, verdictRules, quorumRules, mergeApprovalRules, mergeRules,
-	blockRules, unblockRules, supersedeRules, holdRules, releaseRules, rerunRules,
+	blockRules, unblockRules, supersedeRules, holdRules, releaseRules,
 )), func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
 
 // guards lists the guards of the rule in the order in which they are checked.

@@ -300,8 +300,6 @@ var trials = []trial{
 	{"retry", evRetry, func(b *board, a Actor) error { return Retry(b.State, "x", a, Input{}, b.now) }},
 	{"run crashed", evRunFailed, func(b *board, a Actor) error { return RunFailed(b.State, "x", a, Input{Outcome: "crashed"}, b.now) }},
 	{"run timed out", evRunFailed, func(b *board, a Actor) error { return RunFailed(b.State, "x", a, Input{Outcome: "timeout"}, b.now) }},
-	{"rerun", evRerun, func(b *board, a Actor) error { return Rerun(b.State, "x", a, Input{CleanGit: true}, b.now) }},
-	{"restep", evRestep, func(b *board, a Actor) error { return Restep(b.State, "x", a, Input{Tip: commitOf(2)}, b.now) }},
 }
 
 // A somebody is one of the kinds of callers that the table of the protocol tells apart.

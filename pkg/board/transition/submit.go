@@ -149,14 +149,14 @@ var notRejectedBefore = Guard{"G38", "something is new since the last rejection,
 	return m.no("G38", ExitRefused, "nothing new since commit %s failed in its merge: %s", blackboard.ShortCommit(failed.Commit), oneLine(failed.Reason))
 })}
 
-// LastFailure returns the newest rejection of the task, or failure of its merge, that still counts: an unblock or a rerun starts the
+// LastFailure returns the newest rejection of the task, or failure of its merge, that still counts: an unblock starts the
 // task again. Its commit fails in the same way as long as the branch and the checks are the same.
 func LastFailure(t *blackboard.Task) *blackboard.HistoryEntry {
 	for h := range t.Backwards() {
 		switch {
 		case h.Event == blackboard.HistoryRejected, h.Event == blackboard.HistoryIntegrationFailed:
 			return h
-		case h.Event == blackboard.HistoryUnblocked, h.Event == blackboard.HistoryReleased && h.What == "rerun":
+		case h.Event == blackboard.HistoryUnblocked:
 			return nil
 		}
 	}

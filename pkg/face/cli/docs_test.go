@@ -61,6 +61,12 @@ func commandsPage() string {
 			describe(&b, "liza "+c.Name, c)
 		}
 	}
+	b.WriteString("\n## For scripts and tests\n\nNeither the help nor the completion names these.\n")
+	for _, c := range app.Commands {
+		if c.Hidden && !strings.HasPrefix(c.Name, "__") {
+			describe(&b, "liza "+c.Name, c)
+		}
+	}
 	b.WriteString("\n## The supervisor of one terminal\n")
 	describe(&b, "liza-agent", agentCommand(&Env{}, &agentOptions{}))
 	return b.String()

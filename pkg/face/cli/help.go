@@ -261,7 +261,6 @@ var groups = []group{
 	{"decide", "Decide", true},
 	{"teach", "Teach", true},
 	{"repair", "Repair", true},
-	{"time-travel", "Time travel", true},
 	{"agents", "For agents, and for people with --as AGENT_ID", false},
 	{"plumbing", "Plumbing, for supervisors and scripts", false},
 }

@@ -27,7 +27,7 @@ type historyOptions struct {
 func newHistory(env *Env) *urfave.Command {
 	o := &historyOptions{env: env}
 	return &urfave.Command{
-		Name: "history", Category: "time-travel", ArgsUsage: "TASK [B]", Usage: "what the agents of a task were given, and what they answered",
+		Name: "history", Category: "look", ArgsUsage: "TASK [B]", Usage: "what the agents of a task were given, and what they answered",
 		Description: "Every run of an agent program is one interaction, numbered from 1; TASK may be _planner or _summarizer. The file is\n" +
 			".liza/history/TASK/jobHistory.json. Nothing is decided by it, and reading it changes nothing." +
 			examples("liza history task-3", "liza history task-3 --n 2 --raw > answer.json", "liza history task-3 --diff 1 2") + exitsText(0, 1, 2, 3, 4),

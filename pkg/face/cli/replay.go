@@ -14,12 +14,9 @@ import (
 	urfave "github.com/urfave/cli/v3"
 
 	"liza/pkg/base/prose"
-	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
 	"liza/pkg/board/transition"
-	"liza/pkg/code/merge"
 	"liza/pkg/face/dashboard"
-	"liza/pkg/face/verbs"
 	"liza/pkg/run/agent"
 	"liza/pkg/run/prompt"
 	"liza/pkg/run/role"
@@ -37,7 +34,7 @@ type replayOptions struct {
 func newReplay(env *Env) *urfave.Command {
 	o := &replayOptions{env: env}
 	return &urfave.Command{
-		Name: "replay", Category: "time-travel", ArgsUsage: "FILE", Usage: "apply recorded answers again and compare what comes of them",
+		Name: "replay", Category: "plumbing", Hidden: true, ArgsUsage: "FILE", Usage: "apply recorded answers again and compare what comes of them",
 		Description: "FILE is a jobHistory.json (also .gz) or one interaction. In a scratch project of its own every answer goes the way that it took when it was\n" +
 			"recorded, and the status after it is compared. Exit 1 at the first difference. Needs no project, and touches none." +
 			examples("liza replay .liza/history/task-3/jobHistory.json", "liza replay recorded.json --keep") + exitsText(0, 1, 2, 130),
@@ -151,133 +148,11 @@ func (o *replayOptions) show(out replayed) error {
 
 func dash(text string) string { return cmp.Or(text, "-") }
 
-type stepOptions struct {
-	env                  *Env
-	cli, model, scenario string
-	dryRun               bool
-}
-
-func newStep(env *Env) *urfave.Command {
-	o := &stepOptions{env: env}
-	return &urfave.Command{
-		Name: "step", Category: "time-travel", ArgsUsage: "TASK", Usage: "exactly one run of the agent that a task waits for",
-		Description: "UNCLAIMED, REJECTED and INTEGRATION_FAILED start a coder, READY_FOR_REVIEW starts a reviewer, APPROVED is merged, and _planner starts the\n" +
-			"planner. It runs in the foreground, with all limits; a claim that still holds after the run is given back." +
-			examples("liza step task-3", "liza step _planner --dry-run") + exitsText(0, 1, 2, 3, 4, 5, 6, 7, 130),
-		Flags: []urfave.Flag{
-			text("cli", "`NAME` of the agent program", &o.cli),
-			text("model", "`M`: model of the agent program", &o.model),
-			text("scenario", "`FILE`: scenario of the scripted agent (sets --cli scripted)", &o.scenario),
-			flag("dry-run", "say which run it would be, and change nothing", &o.dryRun),
-		},
-		Action: func(ctx context.Context, c *urfave.Command) error { return o.run(ctx, c.Args().First()) },
-	}
-}
-
-// stepped is the result of `liza step`.
-type stepped struct {
-	Task   string            `json:"task"`
-	Before string            `json:"status_before"`
-	After  blackboard.Status `json:"status_after,omitempty"`
-}
-
-func (o *stepOptions) run(ctx context.Context, task string) error {
-	d, err := o.env.System.Service(ctx)
-	if err != nil {
-		return err
-	}
-	next, err := replay.Step(ctx, d, task)
-	if err != nil {
-		return err
-	}
-	if next.Merge && !o.dryRun {
-		return o.merge(ctx, d, task)
-	}
-	c := &factory{env: o.env, service: d, cli: o.cli, model: o.model, screen: o.env.newScreen()}
-	if !next.Merge {
-		crewOf := readyFactory
-		if o.dryRun {
-			crewOf = newFactory
-		}
-		if c, err = crewOf(ctx, o.env, o.cli, o.model, o.scenario); err != nil {
-			return err
-		}
-		c.screen = o.env.newScreen()
-	}
-	s := c.supervisor(blackboard.Role(next.Kind))
-	if next.Kind != "planner" {
-		s.Task = task
-	}
-	if o.dryRun {
-		return o.foresee(ctx, s, next)
-	}
-	soft, hard, done := o.env.interrupts(ctx, func(text string) {
-		c.screen.line(supervisor.Line{Time: o.env.System.Now(), Agent: s.ID, Task: task, Text: text, Warning: true})
-	})
-	err = s.RunStep(soft, hard)
-	done()
-	if err != nil {
-		return err
-	}
-	return o.show(ctx, d, next)
-}
-
-func (o *stepOptions) merge(ctx context.Context, d *verb.Service, task string) error {
-	results, err := d.Merges.Merge(ctx, task)
-	if _, failed := errors.AsType[*merge.FailedError](err); err != nil && !failed || len(results) == 0 {
-		return err
-	}
-	if err != nil && o.env.JSON {
-		return err
-	}
-	return errors.Join(o.env.Print(map[string]any{"merges": results}, "%s\n", verbs.MergeLine(results[0])), err)
-}
-
-// show says where the task is now.
-func (o *stepOptions) show(ctx context.Context, d *verb.Service, next replay.NextStep) error {
-	out := stepped{Task: next.Task, Before: string(next.Status)}
-	s, err := d.Board.View(ctx)
-	if err != nil {
-		return err
-	}
-	if t := s.Task(next.Task); t != nil {
-		out.After = t.Status
-		return o.env.Print(out, "%s was %s and is %s\n", out.Task, out.Before, out.After)
-	}
-	if s.Sprint != nil {
-		out.After = blackboard.Status(s.Sprint.Status)
-	}
-	return o.env.Print(out, "the planner has run; the sprint is %s\n", out.After)
-}
-
-func (o *stepOptions) foresee(ctx context.Context, s *supervisor.Supervisor, next replay.NextStep) error {
-	f, err := s.Foresee(ctx, next)
-	if err != nil {
-		return err
-	}
-	if f.Merge {
-		return o.env.Print(f, "%s is %s and would be merged\n", f.Task, f.Status)
-	}
-	var b strings.Builder
-	line := func(key, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%-8s %s\n", key, value)
-		}
-	}
-	line("task", strings.TrimSpace(f.Task+" "+string(f.Status)))
-	line("agent", f.Agent)
-	line("role", f.Role)
-	line("program", f.Program)
-	line("model", f.Model)
-	line("command", strings.Join(f.Command, " "))
-	return o.env.Print(f, "%s", b.String())
-}
-
 type poststepOptions struct {
-	env           *Env
-	as            string
-	file, text    *string
-	empty, dryRun bool
+	env        *Env
+	as         string
+	file, text *string
+	empty      bool
 }
 
 // given is the value of an option that may be given with an empty text.
@@ -293,17 +168,16 @@ func (g given) Get() any { return "" }
 func newPoststep(env *Env) *urfave.Command {
 	o := &poststepOptions{env: env}
 	return &urfave.Command{
-		Name: "poststep", Category: "time-travel", ArgsUsage: "TASK", Usage: "apply an answer as if a run of an agent had given it",
+		Name: "poststep", Category: "plumbing", Hidden: true, ArgsUsage: "TASK", Usage: "apply an answer as if a run of an agent had given it",
 		Description: "The task is claimed for the lowest free agent, the answer is read and applied exactly as at the end of a run, recorded as simulated, and the\n" +
 			"agent leaves. Here --as names a role: planner, coder or code_reviewer; the planner's TASK is _planner. What would be asked for again counts\n" +
 			"as the last answer. Answers of earlier runs: liza history TASK --n K --raw." +
-			examples("liza poststep task-3 --as coder --response-file answer.json", `liza poststep task-3 --as code_reviewer --response-string '{"action":"STUCK", …}' --dry-run`) + exitsText(0, 1, 2, 3, 4, 5, 7),
+			examples("liza poststep task-3 --as coder --response-file answer.json", `liza poststep task-3 --as code_reviewer --response-string '{"action":"STUCK", …}'`) + exitsText(0, 1, 2, 3, 4, 5, 7),
 		Flags: []urfave.Flag{
 			text("as", "`ROLE` whose answer it is", &o.as),
 			&urfave.GenericFlag{Name: "response-file", Usage: "`F`: file with the answer; - is stdin", Value: given{&o.file}},
 			&urfave.GenericFlag{Name: "response-string", Usage: "`S`: the answer", Value: given{&o.text}},
 			flag("empty-commit", "make an empty commit when the coder's worktree has no new one", &o.empty),
-			flag("dry-run", "say what would happen, and change nothing", &o.dryRun),
 		},
 		Action: env.do(o.run),
 	}
@@ -318,11 +192,7 @@ func (o *poststepOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	do := replay.Poststep
-	if o.dryRun {
-		do = replay.RehearsePoststep
-	}
-	done, err := do(ctx, d, in)
+	done, err := replay.Poststep(ctx, d, in)
 	if err != nil {
 		return err
 	}
@@ -374,10 +244,7 @@ func poststepText(p replay.Poststepped) string {
 	if len(p.EvidenceFiles) > 0 {
 		line("evidence", "%s", strings.Join(p.EvidenceFiles, ", "))
 	}
-	switch {
-	case p.DryRun:
-		line("dry run", "nothing was changed")
-	case p.Sequence > 0:
+	if p.Sequence > 0 {
 		line("recorded", "as interaction %d of %s", p.Sequence, p.Task)
 	}
 	return b.String()
@@ -398,7 +265,7 @@ func newPreview(env *Env) *urfave.Command {
 			examples("liza preview task-3", "liza preview task-3 --role refactor --detailed") + exitsText(0, 1, 2, 3, 4, 7),
 		Flags: []urfave.Flag{
 			text("role", "`R`: role in the place of the one that would be used", &o.role),
-			text("cli", "`NAME` of the agent program, as of liza step", &o.cli),
+			text("cli", "`NAME` of the agent program", &o.cli),
 			text("model", "`M`: model of the agent program", &o.model),
 			flag("detailed", "list the sections on stderr", &o.detailed),
 		},

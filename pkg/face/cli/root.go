@@ -38,7 +38,7 @@ func lizaCommand(env *Env) *urfave.Command {
 	app.Commands = slices.Concat([]*urfave.Command{ // the help has them in this order, in the group of each
 		newHelp(env, app), newInit(env), newJoin(env), newRun(env), newDemo(env), newGoal(env), newDoctor(env), newCheck(env), newSandbox(env), newConfig(env),
 		newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newOpen(env), newLog(env), newGraph(env), newWatch(env), newTop(env), newServe(env), newProjects(env), newReport(env), newUsage(env), newValidate(env),
-		newQuestions(env), newHistory(env), newStep(env), newPoststep(env), newMetrics(env), newMCP(env), newVersion(env), newCompletion(env),
+		newQuestions(env), newHistory(env), newPoststep(env), newMetrics(env), newMCP(env), newVersion(env), newCompletion(env),
 	}, env.verbCommands(), []*urfave.Command{
 		newPlan(env), newImport(env), newLand(env), newRoles(env), newPreview(env), newRestore(env), newStore(env), newSeal(env), newArchive(env), newGC(env), newUninit(env),
 		newReplay(env),
@@ -153,11 +153,11 @@ var callers = withVerbs(map[string]verbs.Who{
 
 	"plan apply": verbs.ByVerb,
 
-	"archive": verbs.People, "gc": verbs.People, "goal": verbs.People, "output": verbs.People, "poststep": verbs.People, "rerun": verbs.People, "restep": verbs.People,
+	"archive": verbs.People, "gc": verbs.People, "goal": verbs.People, "output": verbs.People, "poststep": verbs.People,
 	"restore": verbs.People, "seal": verbs.People, "uninit": verbs.People,
 
 	"check": verbs.Gated, "config set": verbs.Gated, "import": verbs.Gated, "land": verbs.Gated, "open": verbs.Gated, "roles reset": verbs.Gated, "run": verbs.Gated, "serve": verbs.Gated,
-	"step": verbs.Gated, "store move": verbs.Gated, "store upgrade": verbs.Gated, "worktree create": verbs.Gated, "worktree remove": verbs.Gated, "wt-create": verbs.Gated,
+	"store move": verbs.Gated, "store upgrade": verbs.Gated, "worktree create": verbs.Gated, "worktree remove": verbs.Gated, "wt-create": verbs.Gated,
 	"wt-delete": verbs.Gated,
 
 	"attach": verbs.Outside, "demo": verbs.Outside, "init": verbs.Outside, "join": verbs.Outside, "projects": verbs.Outside, "sandbox exec": verbs.Outside, "top": verbs.Outside,

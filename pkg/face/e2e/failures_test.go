@@ -48,7 +48,7 @@ func TestAFailureOfTheProviderIsRecognised(t *testing.T) {
 				}
 				pr.must(t, liza, "add-task", "--id", "hello", "--type", "feature", "--desc", "hello.sh greets", "--spec", "specs/vision.md", "--done", "sh hello.sh Ada prints Hello, Ada!", "--scope", "hello.sh")
 				began := time.Now()
-				_, all, err := pr.run(t, 3*time.Minute, liza, "step", "hello")
+				all, err := pr.firstRun(t, 3*time.Minute, "hello")
 				outcome, status := "no run", ""
 				if runs := pr.interactions(t, "hello"); len(runs) > 0 {
 					outcome = runs[0].Liza.Outcome
@@ -62,7 +62,7 @@ func TestAFailureOfTheProviderIsRecognised(t *testing.T) {
 				}
 				tab.add(p.name, c.name, shown, status, fmt.Sprintf("%.0f", time.Since(began).Seconds()), len(s.seen()))
 				if want := append(slices.Clone(c.want), append(p.silence(c.name), p.other[c.name])...); !slices.Contains(want, outcome) {
-					t.Errorf("%s is %s, want %s; liza step: %v\n%s", c.name, outcome, strings.Join(want, " or "), err, all)
+					t.Errorf("%s is %s, want %s; liza-agent: %v\n%s", c.name, outcome, strings.Join(want, " or "), err, all)
 				}
 				checkFailed(t, pr, c.failure, status)
 				keepRecording(t, pr, p.name+"-"+c.name)

@@ -129,6 +129,39 @@ func (pr *project) run(t *testing.T, limit time.Duration, args ...string) (stdou
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
+	stdout, all, err = pr.runUntil(ctx, args...)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("stopped after %s: %w", limit, err)
+	}
+	return stdout, all, err
+}
+
+// firstRun lets a coder work on a task, and stops it when its first run is recorded: what failed for a while is tried again.
+func (pr *project) firstRun(t *testing.T, limit time.Duration, task string) (all string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, all, err = pr.runUntil(ctx, liza+"-agent", "--once", "coder", task)
+	}()
+	for {
+		select {
+		case <-ended:
+			return all, err
+		case <-time.After(50 * time.Millisecond):
+			if len(pr.interactions(t, task)) > 0 {
+				cancel()
+				<-ended
+				return all, err
+			}
+		}
+	}
+}
+
+// runUntil runs a command in the project, and interrupts it when the context ends.
+func (pr *project) runUntil(ctx context.Context, args ...string) (stdout []byte, all string, err error) {
 	name := args[0]
 	if own := filepath.Join(bin, name); !filepath.IsAbs(name) && exists(own) {
 		name = own
@@ -139,9 +172,6 @@ func (pr *project) run(t *testing.T, limit time.Duration, args ...string) (stdou
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
-	if ctx.Err() != nil {
-		err = fmt.Errorf("stopped after %s: %w", limit, err)
-	}
 	return out.Bytes(), out.String() + errs.String(), err
 }
 

@@ -136,24 +136,15 @@ var situations = map[string]situation{
 	"defer":                      {in: `{"discovery": "disc-1", "reason": "later"}`},
 	"anomaly":                    {as: "coder-1", in: `{"type": "x-odd", "task": "claimed"}`},
 	"anomaly, that is a pattern": {in: `{"type": "spec_ambiguity", "task": "unclaimed", "details": {"question": "which?", "spec_ref": "specs/vision.md#names"}}`, before: gap},
-	"restep": {in: `{"task": "rejected", "to": "1"}`, but: again, before: func(p *verbtest.Place) {
-		d := p.Service("")
-		t := p.State().Task("rejected")
-		if problem := d.Board.Histories().Happened(context.Background(), t, history.Restep, string(blackboard.Unclaimed), t.BaseCommit); problem != "" {
-			p.TB.Fatal(problem)
-		}
-	}},
-	"rerun":                {in: `{"task": "rejected", "clean_git": true}`, but: again},
-	"rerun, with its work": {in: `{"task": "rejected"}`, but: again},
-	"note":                 {in: `{"text": "Mind the gap", "id": "note-1"}`},
-	"tell":                 {in: `{"to": "claimed", "text": "Use argparse", "id": "tell-1"}`},
-	"pause":                {in: `{"reason": "lunch"}`},
-	"resume":               {before: func(p *verbtest.Place) { p.Must(sprint.Pause(context.Background(), p.Service(""), "lunch")) }},
-	"resume, a checkpoint": {in: `{"decision": "REPLAN", "note": "Drop it"}`, before: func(p *verbtest.Place) { p.Must(sprint.Checkpoint(context.Background(), p.Service(""), "look")) }},
-	"abort":                {in: `{"reason": "wrong"}`},
-	"abort, the goal":      {in: `{"reason": "wrong", "goal": true}`},
-	"checkpoint":           {in: `{"message": "half time"}`},
-	"stop":                 {in: `{"agent": "coder-1", "reason": "it loops"}`},
+	"note":                       {in: `{"text": "Mind the gap", "id": "note-1"}`},
+	"tell":                       {in: `{"to": "claimed", "text": "Use argparse", "id": "tell-1"}`},
+	"pause":                      {in: `{"reason": "lunch"}`},
+	"resume":                     {before: func(p *verbtest.Place) { p.Must(sprint.Pause(context.Background(), p.Service(""), "lunch")) }},
+	"resume, a checkpoint":       {in: `{"decision": "REPLAN", "note": "Drop it"}`, before: func(p *verbtest.Place) { p.Must(sprint.Checkpoint(context.Background(), p.Service(""), "look")) }},
+	"abort":                      {in: `{"reason": "wrong"}`},
+	"abort, the goal":            {in: `{"reason": "wrong", "goal": true}`},
+	"checkpoint":                 {in: `{"message": "half time"}`},
+	"stop":                       {in: `{"agent": "coder-1", "reason": "it loops"}`},
 	"restart": {in: `{"agent": "coder-1"}`, before: func(p *verbtest.Place) {
 		p.Must(p.Service("").Agents.StopAgent(context.Background(), verb.AgentOrder{Agent: "coder-1"}))
 	}},
@@ -200,9 +191,6 @@ var situations = map[string]situation{
 		return drop(d.SetSetting(ctx, "max_review_cycles", "7"))
 	}},
 }
-
-// again are lines of a task that started again twice.
-var again = regexp.MustCompile(`epoch: |event: (released|held|unheld)|journal: human (rerun|restepped|held|unheld) |attic/rejected/2`)
 
 // failedBefore are lines of a claim that failed once.
 var failedBefore = regexp.MustCompile(`journal: \S+ claim_failed`)

@@ -148,7 +148,7 @@ func (v *Verb) OfferedTo(role blackboard.Role, inside bool) bool {
 // All returns the verbs, in the order of the help.
 func All() []*Verb { return all }
 
-var all = concat(planning, work, steering, deciding, knowledge, again)
+var all = concat(planning, work, steering, deciding, knowledge)
 
 func concat(lists ...[]*Verb) (list []*Verb) {
 	for _, l := range lists {

@@ -111,7 +111,6 @@ type Input struct {
 	Worktree  string            // absolute path; the project root for a planner
 	Root      string            // absolute path of the project
 	Model     string            // "": the program's own default
-	Action    string            // action of the request object; "": run
 	Iteration int               // 0: the task's
 
 	Triggers   []transition.Trigger // triggers that woke a planner; the first one names the run
@@ -263,7 +262,7 @@ type request struct {
 // requestObject is one line of JSON.
 func (in *Input) requestObject() string {
 	var r request
-	r.Request.Action = cmp.Or(in.Action, "run")
+	r.Request.Action = "run"
 	r.Request.JobID = "_planner"
 	if in.Task != nil {
 		r.Request.JobID = in.Task.ID

@@ -381,7 +381,7 @@ func (x *Doctor) refusedCommits(_ context.Context, p *project.Project) {
 		if t == nil || t.Status.Terminal() || t.ReviewCommit != "" {
 			continue
 		}
-		next := "liza rerun " + id + " --clean-git"
+		next := "liza abandon " + id + " --reason TEXT"
 		if t.Status == blackboard.Claimed {
 			next = "liza release " + id + " --force --reason TEXT"
 		}

@@ -111,7 +111,7 @@ func (l *launcher) keep(ctx context.Context, adapter agent.Adapter, spec *agent.
 
 // adopt takes over a run whose supervisor died, if there is one for this agent, and registers as that agent.
 func (s *Supervisor) adopt(ctx context.Context) (bool, error) {
-	if !agent.CanKeep || s.Interactive != nil || s.Task != "" || s.OneRun || s.Commands == nil {
+	if !agent.CanKeep || s.Interactive != nil || s.Task != "" || s.Commands == nil {
 		return false, nil
 	}
 	for tries := 0; ; tries++ {

@@ -170,7 +170,7 @@ type offer struct {
 
 // offerReview makes the offer of a reviewer. It ends with the next step of the reviewer.
 func (s *Supervisor) offerReview() {
-	if !s.Team || s.Running == nil || s.Once || s.OneRun || s.Task != "" || s.Interactive != nil {
+	if !s.Team || s.Running == nil || s.Once || s.Task != "" || s.Interactive != nil {
 		return
 	}
 	if s.offer == nil {

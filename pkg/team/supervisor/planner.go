@@ -26,7 +26,6 @@ type planner struct {
 	Adapter     func(name string) (agent.Adapter, error)
 	Slots       *Slots
 	Interactive *agent.Terminal
-	OneRun      bool // the planning ends after one run
 }
 
 // plan wakes the planner when a trigger is due (specs/protocol.md#13.1).
@@ -124,7 +123,7 @@ func (pl *planner) planning(soft, hard context.Context, due []transition.Trigger
 			changed, answered = changed || out.Changed, out.Action == exitcmd.Completed
 		}
 		pl.launcher.closeRun(guarded, out.run, nil)
-		if soft.Err() != nil || pl.OneRun {
+		if soft.Err() != nil {
 			again = false
 		}
 	}

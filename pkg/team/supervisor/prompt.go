@@ -76,7 +76,7 @@ func (p *prompts) brief(ctx context.Context, kind role.Kind, st *blackboard.Stat
 	}
 	cfg := p.Service.Board.Config()
 	in := prompt.Input{Kind: kind, Role: b.role.Role, State: st, Task: t, Agent: p.ID, Root: p.Service.Board.Project.Root, Worktree: p.Service.Board.Project.Root, Model: b.model,
-		Triggers: due, Action: "run", Interactive: p.Interactive != nil && kind == role.Kind(p.Role), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
+		Triggers: due, Interactive: p.Interactive != nil && kind == role.Kind(p.Role), MaxChars: cfg.Context.MaxChars, PriorAttempts: orNone(cfg.Context.PriorAttempts), Messages: orNone(cfg.Context.Messages),
 		Instructions: strings.TrimSpace(cfg.Context.CustomInstructions + "\n" + p.instructions())}
 	if a, err := p.programs.Adapter(b.program); err == nil && a != nil && !in.Interactive && p.enforced(a.Info(), string(kind)) {
 		in.AnswerTool = a.Info().AnswerTool

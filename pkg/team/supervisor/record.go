@@ -37,7 +37,7 @@ func (rs *records) record(ctx context.Context, st *blackboard.State, u *unit, x 
 	t, b, kind := st.Task(task), x.brief, string(x.brief.role.Role.Kind)
 	r := &recording{log: rs.Service.Board.Histories().Interactions(folder), task: task}
 	r.in = history.Interaction{Timestamp: blackboard.TimeOf(rs.Service.Board.Now()), WorkspacePath: rs.Service.Board.Project.Root}
-	r.in.Liza = history.RunFacts{StatusBefore: boardStatus(st), Epoch: 1, ID: x.mark}
+	r.in.Liza = history.RunFacts{StatusBefore: boardStatus(st), ID: x.mark}
 	r.in.StateBefore = history.JobState(nil, false)
 	if t != nil {
 		before, reviewed := rs.statusBefore(u, t)
@@ -45,7 +45,7 @@ func (rs *records) record(ctx context.Context, st *blackboard.State, u *unit, x 
 			r.in.WorkspacePath = rs.folder(t)
 		}
 		r.in.StateBefore = history.JobState(before, reviewed)
-		r.in.Liza.StatusBefore, r.in.Liza.Epoch = string(before.Status), max(t.Epoch, 1)
+		r.in.Liza.StatusBefore = string(before.Status)
 		r.in.Liza.CommitBefore = rs.tip(ctx, task)
 	}
 	sum := sha256.Sum256([]byte(b.Text))
@@ -156,7 +156,7 @@ func (rs *records) closeRecord(ctx context.Context, r *recording, exit *exitcmd.
 // recordRecovery says that the supervisor goes on by itself after a timeout.
 func (rs *records) recordRecovery(ctx context.Context, r *recording) error {
 	in := history.Interaction{Timestamp: blackboard.TimeOf(rs.Service.Board.Now()), StateBefore: r.state, WorkspacePath: r.in.WorkspacePath}
-	in.Liza = history.RunFacts{StatusBefore: r.in.Liza.StatusAfter, StatusAfter: r.in.Liza.StatusAfter, CommitAfter: r.in.Liza.CommitAfter, Epoch: r.in.Liza.Epoch, ID: r.in.Liza.ID}
+	in.Liza = history.RunFacts{StatusBefore: r.in.Liza.StatusAfter, StatusAfter: r.in.Liza.StatusAfter, CommitAfter: r.in.Liza.CommitAfter, ID: r.in.Liza.ID}
 	_, err := r.log.Append(ctx, history.Happened(history.Recovery, in))
 	return err
 }

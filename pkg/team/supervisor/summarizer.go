@@ -28,7 +28,6 @@ type summarizer struct {
 	lease    *leaseKeeper
 	Slots    *Slots
 	Task     string // the one task of the supervisor; then it summarizes nothing
-	OneRun   bool   // of the supervisor; then it summarizes nothing
 	PID      int
 	refused  verb.Refused
 }
@@ -37,7 +36,7 @@ type summarizer struct {
 // supervisor has nothing else to do (specs/roles-and-knowledge.md#6.3, specs/roles-and-knowledge.md#6.4). It takes no slot that work
 // could have.
 func (s *summarizer) summarize(ctx context.Context, st *blackboard.State) (did bool, err error) {
-	if s.Task != "" || s.OneRun {
+	if s.Task != "" {
 		return false, nil
 	}
 	if s.refused == nil {

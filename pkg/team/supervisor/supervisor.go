@@ -41,7 +41,6 @@ type Supervisor struct {
 	Scenario string // of the scripted agent
 	Task     string // the one task that it may work on; "" any
 	Once     bool   // end after one unit of work
-	OneRun   bool   // and after one run of the program: the claim is given back (step)
 	Attach   bool   // go on with the claim of ID, whose supervisor leaves it to this one; with Interactive and Task
 	Team     bool   // part of `liza run`: it does not end for idleness
 	Terminal string
@@ -127,8 +126,8 @@ func (s *Supervisor) assemble() {
 	s.errands = &errands{member: m, jobs: &jobs{member: m, launcher: s.launcher, records: s.records, Environ: s.Environ},
 		prompts: s.prompts, launcher: s.launcher, programs: s.programs, spending: s.spending, Adapter: s.Adapter}
 	s.planner = &planner{member: m, programs: s.programs, spending: s.spending, prompts: s.prompts, launcher: s.launcher, lease: &s.lease,
-		Adapter: s.Adapter, Slots: s.Slots, Interactive: s.Interactive, OneRun: s.OneRun}
-	s.summarizer = &summarizer{member: m, prompts: s.prompts, launcher: s.launcher, lease: &s.lease, Slots: s.Slots, Task: s.Task, OneRun: s.OneRun, PID: s.PID}
+		Adapter: s.Adapter, Slots: s.Slots, Interactive: s.Interactive}
+	s.summarizer = &summarizer{member: m, prompts: s.prompts, launcher: s.launcher, lease: &s.lease, Slots: s.Slots, Task: s.Task, PID: s.PID}
 }
 
 // Line is one line of what a supervisor shows.

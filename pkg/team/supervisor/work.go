@@ -124,9 +124,6 @@ func (s *Supervisor) workOn(soft, hard context.Context, task string, a *adopted)
 		if err := ended(err); err != nil {
 			return err
 		}
-		if n.again && s.OneRun {
-			return s.member.letGo(hard, u, "one run was asked for")
-		}
 		if n.wait > 0 {
 			if err := u.board.Board.Write(guarded, "checks"); err != nil {
 				return ended(err)
@@ -356,7 +353,7 @@ func (s *Supervisor) apply(ctx, life context.Context, u *unit, r *run) (next, er
 // look for it a moment later. begun, called afterwards, keeps what came of it. Twice a minute the member takes a whole step instead.
 func (s *Supervisor) beginNext(ctx context.Context, u *unit) (begun func()) {
 	none := func() {}
-	if u.last == nil || u.last() || s.Once || s.OneRun || s.Task != "" || s.Interactive != nil || s.Service.Board.Now().Sub(s.recovered) >= recoverEvery {
+	if u.last == nil || u.last() || s.Once || s.Task != "" || s.Interactive != nil || s.Service.Board.Now().Sub(s.recovered) >= recoverEvery {
 		return none
 	}
 	st, err := u.board.Board.View(ctx)

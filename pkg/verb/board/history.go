@@ -101,7 +101,7 @@ func InteractionOf(list []history.Interaction, task, option, number string) (his
 func (h Histories) Happened(ctx context.Context, t *blackboard.Task, event, after, commit string) string {
 	in := history.Happened(event, history.Interaction{Timestamp: blackboard.TimeOf(h.board.Now()), StateBefore: history.JobState(t, false), WorkspacePath: h.board.Repo.WorktreePath(t.ID)})
 	in.Liza.StatusBefore, in.Liza.StatusAfter = string(t.Status), after
-	in.Liza.CommitAfter, in.Liza.Epoch = commit, max(t.Epoch, 1)
+	in.Liza.CommitAfter = commit
 	if _, err := h.Interactions(t.ID).Append(ctx, in); err != nil {
 		return err.Error()
 	}

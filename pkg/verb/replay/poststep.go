@@ -41,9 +41,8 @@ type Poststepped struct {
 	Action        string   `json:"action,omitempty"`
 	Summary       string   `json:"summary_for_supervisor,omitempty"`
 	EvidenceFiles []string `json:"evidence_files"`
-	Problem       string   `json:"problem,omitempty"` // why the answer could not be used
-	Released      bool     `json:"released"`          // the claim still held, and was given back
-	DryRun        bool     `json:"dry_run"`
+	Problem       string   `json:"problem,omitempty"`  // why the answer could not be used
+	Released      bool     `json:"released"`           // the claim still held, and was given back
 	Sequence      int      `json:"sequence,omitempty"` // of the interaction that was recorded
 	Warnings      []string `json:"warnings,omitempty"`
 }
@@ -100,7 +99,6 @@ func (d simulator) answer(in PoststepInput) exitcmd.Answer {
 type standing struct {
 	status string
 	state  string
-	epoch  int
 }
 
 // poststepFrom refuses what no run of that kind could end.
@@ -113,7 +111,7 @@ func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing
 		if in.Task != board.PlannerRuns || in.Kind != role.Planner {
 			return standing{}, transition.Refuse(transition.ExitUsage, "liza help poststep", "the planner's runs belong to %s: liza poststep %s --as planner", board.PlannerRuns, board.PlannerRuns)
 		}
-		from := standing{state: history.JobState(nil, false), epoch: 1}
+		from := standing{state: history.JobState(nil, false)}
 		if s.Sprint != nil {
 			from.status = s.Sprint.Status
 		}
@@ -123,7 +121,7 @@ func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing
 	if t == nil {
 		return standing{}, d.Service.Board.Histories().Known(ctx, in.Task)
 	}
-	from := standing{status: string(t.Status), state: history.JobState(t, t.ReviewingBy != ""), epoch: max(t.Epoch, 1)}
+	from := standing{status: string(t.Status), state: history.JobState(t, t.ReviewingBy != "")}
 	wrong := func(next, why string) (standing, error) {
 		return from, transition.Refuse(transition.ExitRefused, next, "no run of a %s can have ended: task %s %s", in.Kind, t.ID, why)
 	}
@@ -260,7 +258,7 @@ func (d simulator) recordSimulated(ctx context.Context, in PoststepInput, from s
 	free := blackboard.Amount(0)
 	x := history.Interaction{Timestamp: blackboard.TimeOf(d.Service.Board.Now()), StateBefore: from.state, WorkspacePath: d.Service.Board.Project.Root}
 	x.Request.Metadata = history.Metadata{Role: d.roleName(in.Kind, s.Task(in.Task)), Phase: from.state, Kind: string(in.Kind), Agent: d.Service.Board.Caller.AgentID, Adapter: "poststep"}
-	x.Liza = history.RunFacts{StatusBefore: from.status, StatusAfter: out.StatusAfter, Simulated: true, Effect: string(o.Effect), CostCents: &free, Error: out.Problem, Epoch: from.epoch}
+	x.Liza = history.RunFacts{StatusBefore: from.status, StatusAfter: out.StatusAfter, Simulated: true, Effect: string(o.Effect), CostCents: &free, Error: out.Problem}
 	if in.Kind != role.Planner {
 		x.WorkspacePath = d.Service.Board.Repo.WorktreePath(in.Task)
 		x.Liza.CommitBefore, x.Liza.CommitAfter = before, d.commitOf(ctx, in.Task)

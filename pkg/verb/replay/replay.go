@@ -1,22 +1,15 @@
-// Package replay has the verbs for runs that did not happen, or that are to happen again: an answer that a person
-// gives in the place of a program (poststep), the same without writing anything, recorded answers once more (replay),
-// the next run of a task (step), and a task that goes back (restep) or starts again (rerun). Each goes through the
-// verbs that a real run uses, so that what they show is what would happen.
+// Package replay has the verbs for runs that did not happen: an answer that a person gives in the place of a program
+// (poststep), recorded answers once more (replay), and the next run of a task on a copy of the board (Rehearse). Each
+// goes through the verbs that a real run uses, so that what they show is what would happen.
 package replay
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 
-	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/history"
 	"liza/pkg/board/transition"
@@ -119,7 +112,7 @@ func (r *replay) one(ctx context.Context, in history.Interaction, again bool) (R
 	}
 	var out Poststepped
 	s.actor.Service.Board.AllowEmpty, s.actor.Service.Board.Scripted = true, r.service.Service.Board.Scripted
-	if err := s.actor.simulate(ctx, post, standing{status: before, epoch: 1}, &out); err != nil {
+	if err := s.actor.simulate(ctx, post, standing{status: before}, &out); err != nil {
 		return run, err
 	}
 	run.Got, run.Result = out.StatusAfter, ReplaySame
@@ -302,170 +295,4 @@ func (r *replay) judge(ctx context.Context, task string, want blackboard.Status)
 	}
 	_, err = s.actor.Service.Reviews.Verdict(ctx, in)
 	return err
-}
-
-// RerunInput says how a task starts again.
-type RerunInput struct {
-	Task      string `json:"task" arg:"TASK" help:"id of the task"`
-	CleanGit  bool   `json:"clean_git,omitempty" help:"remove worktree and branch"` // the next claim starts at the integration head
-	KeepFiles bool   `json:"keep_files,omitempty" help:"copy evidence and files that are not committed to the archive"`
-}
-
-// Rerun starts a task again from nothing (specs/roles-and-knowledge.md#7.5): UNCLAIMED, counters at
-// zero, a new epoch, its history in the archive. It is for people.
-func Rerun(ctx context.Context, service *verb.Service, in RerunInput) (Restepped, error) {
-	d := simulator{service}
-	out := Restepped{Done: board.Done{Task: in.Task}}
-	t, err := d.idle(ctx, in.Task, "start a task again")
-	if err != nil {
-		return out, err
-	}
-	input := d.Service.Board.Input()
-	input.Reason, input.CleanGit = "from nothing", in.CleanGit
-	archive := d.archiveOf(t)
-	out.Archive, out.Epoch = d.Service.Board.Rel(archive), max(t.Epoch, 1)+1
-	out.Done, err = d.startAgain(ctx, t, "rerun", input, transition.Rerun, func() ([]string, error) {
-		if in.KeepFiles {
-			if err := d.keepFiles(ctx, t, filepath.Join(archive, "files")); err != nil {
-				return nil, err
-			}
-		}
-		if in.CleanGit {
-			if err := d.Service.Worktrees.Drop(ctx, t.ID); err != nil {
-				return nil, err
-			}
-		}
-		if err := d.retire(ctx, t, archive, out.Epoch); err != nil {
-			return []string{err.Error()}, nil // the history stops nothing
-		}
-		return nil, nil
-	})
-	out.Commit = d.commitOf(ctx, in.Task)
-	return out, err
-}
-
-// retire moves the history of a task away and begins a new one.
-func (d simulator) retire(ctx context.Context, t *blackboard.Task, to string, epoch int) error {
-	event := history.Happened(history.Rerun, history.Interaction{Timestamp: blackboard.TimeOf(d.Service.Board.Now()), StateBefore: history.JobState(t, false), WorkspacePath: d.Service.Board.Repo.WorktreePath(t.ID)})
-	event.Liza.StatusBefore, event.Liza.StatusAfter = string(t.Status), string(blackboard.Unclaimed)
-	event.Liza.CommitAfter, event.Liza.Epoch = d.commitOf(ctx, t.ID), epoch
-	return d.Service.Board.Histories().Interactions(t.ID).Retire(ctx, to, event)
-}
-
-// keepFiles copies what is not committed in a task's worktree, and the evidence of its runs.
-func (d simulator) keepFiles(ctx context.Context, t *blackboard.Task, to string) error {
-	dir := d.Service.Board.Repo.WorktreePath(t.ID)
-	w, err := d.Service.Board.Repo.Inspect(ctx, dir)
-	if err != nil || !w.Exists {
-		return err
-	}
-	files := w.Dirty
-	list, err := d.Service.Board.Histories().Interactions(t.ID).Read()
-	if err != nil {
-		d.Service.Board.Progressf("%v", err) // what the history does not tell is in the attic all the same
-	}
-	for _, in := range list {
-		files = append(files, in.Response.EvidenceFiles...)
-	}
-	for _, f := range outcome.Inside(d.Service, t.ID, files) {
-		if err := copyInto(filepath.Join(dir, f), filepath.Join(to, f)); err != nil {
-			return fmt.Errorf("cannot keep %s of %s: %v", f, t.ID, err)
-		}
-	}
-	return nil
-}
-
-// copyInto copies a regular file, or a folder of them. What is not there is left out.
-func copyInto(from, to string) error {
-	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err != nil:
-			return err
-		case !e.Type().IsRegular():
-			return nil
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		return copyFile(path, filepath.Join(to, rel))
-	})
-}
-
-func copyFile(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
-	src, err := safefile.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, src)
-	return errors.Join(err, dst.Close())
-}
-
-// NextStep is what a task waits for.
-type NextStep struct {
-	Task   string            `json:"task"`
-	Status blackboard.Status `json:"status,omitempty"` // "" for the planner
-	Kind   role.Kind         `json:"kind,omitempty"`   // of the agent; "" when none is needed
-	Merge  bool              `json:"merge,omitempty"`  // it is merged
-}
-
-// Step says which run the status of a task calls for (specs/roles-and-knowledge.md#7.4); PlannerRuns
-// stands for the planner. A status that waits for somebody else is refused.
-func Step(ctx context.Context, service *verb.Service, task string) (NextStep, error) {
-	d := simulator{service}
-	out := NextStep{Task: task}
-	if task == board.PlannerRuns {
-		out.Kind = role.Planner
-		return out, nil
-	}
-	s, err := d.Service.Board.View(ctx)
-	if err != nil {
-		return out, err
-	}
-	t := s.Task(task)
-	if t == nil {
-		if err := d.Service.Board.Histories().Known(ctx, task); err != nil {
-			return out, err
-		}
-		return out, transition.Refuse(transition.ExitRefused, "liza show "+task, "task %s is archived: there is nothing left to do", task)
-	}
-	out.Status = t.Status
-	live, _ := s.ClaimLiveness(t, d.Service.Board.Now(), d.Service.Board.Facts())
-	switch {
-	case t.Status == blackboard.Unclaimed, t.Status == blackboard.Rejected, t.Status == blackboard.IntegrationFailed,
-		t.Status == blackboard.Claimed && live == blackboard.Expired:
-		out.Kind = role.Coder
-	case t.Status == blackboard.ReadyForReview:
-		out.Kind = role.Reviewer
-	case t.Status == blackboard.Approved:
-		out.Merge = true
-	case t.Status == blackboard.Claimed:
-		return out, transition.Refuse(transition.ExitRefused, "liza release "+task+" --reason T", "task %s is claimed by %s", task, t.AssignedTo)
-	default:
-		return out, transition.Refuse(transition.ExitRefused, wayOn(t), "task %s is %s: no run can be started for it", task, t.Status)
-	}
-	return out, nil
-}
-
-// wayOn is the command that helps a task which waits for somebody else.
-func wayOn(t *blackboard.Task) string {
-	switch {
-	case t.Status == blackboard.Draft:
-		return "liza finalize " + t.ID
-	case t.Status == blackboard.Blocked && t.Halt != nil:
-		return "liza resubmit " + t.ID
-	case t.Status == blackboard.Blocked:
-		return fmt.Sprintf("liza unblock %s --reason T", t.ID)
-	}
-	return "liza show " + t.ID
 }

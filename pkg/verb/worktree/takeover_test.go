@@ -13,7 +13,6 @@ import (
 	"liza/pkg/team/findings"
 	"liza/pkg/team/maintain"
 	"liza/pkg/verb/outcome"
-	"liza/pkg/verb/replay"
 	"liza/pkg/verb/verb"
 	"liza/pkg/verb/verb/verbtest"
 )
@@ -131,13 +130,6 @@ func TestATaskWithAForgedObjectIsFreedByEachWayOut(t *testing.T) {
 			_, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"})
 			return err
 		},
-		"rerun": func(d *verb.Service) error {
-			if _, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"}); err != nil {
-				return err
-			}
-			_, err := replay.Rerun(ctx, d, replay.RerunInput{Task: "task-1", CleanGit: true})
-			return err
-		},
 		"the recovery": func(d *verb.Service) error {
 			d.Worktrees.Recover(ctx, true)
 			_, err := d.Release(ctx, verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"})
@@ -199,7 +191,7 @@ func TestDoctorNamesTheWayOutOfCommitsThatWereRefused(t *testing.T) {
 	if _, err := d.Release(t.Context(), verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"}); err != nil {
 		t.Fatal(err)
 	}
-	if found := examine(); len(found) != 1 || found[0].Next != "liza rerun task-1 --clean-git" {
+	if found := examine(); len(found) != 1 || found[0].Next != "liza abandon task-1 --reason TEXT" {
 		t.Errorf("after the release it finds %+v", found)
 	}
 	if _, err := d.Abandon(t.Context(), verb.WayOut{Task: "task-1", Reason: "not wanted any more"}); err != nil {

@@ -270,12 +270,6 @@ func (l local) Again(ctx context.Context, s *blackboard.State, t *blackboard.Tas
 	return l.make(ctx, git.Provide{ID: t.ID, Base: cmp.Or(t.BaseCommit, head), Keep: true, Candidates: recorded(t)})
 }
 
-// Reset makes worktree and branch of a task again at a commit. What they held is in the attic.
-func (w trees) Reset(ctx context.Context, id, commit string) (warnings []string, err error) {
-	p, err := w.make(ctx, git.Provide{ID: id, Base: commit, RestartFrom: commit})
-	return p.Warnings, err
-}
-
 // make provides a worktree outside of a claim. Work that is kept is there again after a failure.
 func (w trees) make(ctx context.Context, p git.Provide) (git.Provided, error) {
 	nonce, err := w.board.RandomHex(8)

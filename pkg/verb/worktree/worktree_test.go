@@ -101,7 +101,7 @@ func TestAClaimWhoseSetUpFailsSaysWhatFailed(t *testing.T) {
 			}
 			stop()
 		}()
-		if _, err := one.Service("coder-1").Worktrees.Reset(ctx, "task-1", one.State().Tip()); errors.As(err, &bad) || err == nil || !strings.Contains(err.Error(), "cannot set up the worktree") {
+		if _, err := one.Service("coder-1").Worktrees.Provide(ctx, claim(one)); errors.As(err, &bad) || err == nil || !strings.Contains(err.Error(), "cannot set up the worktree") {
 			t.Errorf("a command that was stopped: %v", err)
 		}
 	})

@@ -200,7 +200,7 @@ var Rules = []Rule{
 	{"V62", asError, onWrite, !fixable, "a registered secret's value occurs in what is written", checkSecrets},
 	{"V63", asError, onDemand, !fixable, "integration branch missing, or not where Liza left it", checkIntegrationBranch},
 	{"V64", asWarning, onDemand, !fixable, "approval rate of the sprint is above 95 % with at least 5 verdicts", checkApprovalRate},
-	{"V65", asError, onWrite, !fixable, "claim_seq, iteration or review_cycles_total lower than in the last revision (iteration: except rerun and unblock)", perTask(checkCountersGrow)},
+	{"V65", asError, onWrite, !fixable, "claim_seq, iteration or review_cycles_total lower than in the last revision (iteration: except unblock)", perTask(checkCountersGrow)},
 	{"V66", asError, onWrite, !fixable, "APPROVED or MERGED, or who approved what, changed by hand: no seal fits (MERGED when it came onto the board: history)", nil},
 	{"V67", asError, onDemand, !fixable, "the status was changed by hand in a way that no verb of a person does on the board alone: the next write puts the task back", nil},
 	{"V68", asError, onDemand, !fixable, "journal: an entry was changed, cut, moved or put in since Liza wrote it", nil},

@@ -22,7 +22,6 @@ func (v *validation) counters(t *blackboard.Task) {
 		}
 	}
 	look("claim_seq", t.ClaimSeq)
-	look("epoch", t.Epoch)
 	look("iteration", t.Iteration)
 	look("max_iterations", t.MaxIterations)
 	look("review_cycles_current", t.ReviewCyclesCurrent)

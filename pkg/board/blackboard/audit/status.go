@@ -375,12 +375,9 @@ func checkCountersGrow(v *validation, t *blackboard.Task) {
 	}
 }
 
-// iterationRestarted reports whether something happened since old that sets iteration back: rerun or unblock.
+// iterationRestarted reports whether something happened since old that sets iteration back: an unblock.
 func iterationRestarted(old, t *blackboard.Task) bool {
-	if t.Epoch > max(old.Epoch, 1) {
-		return true
-	}
 	return slices.ContainsFunc(t.History[min(len(old.History), len(t.History)):], func(e *blackboard.HistoryEntry) bool {
-		return e.Event == blackboard.HistoryUnblocked || e.Event == blackboard.HistoryReleased && e.What == "rerun"
+		return e.Event == blackboard.HistoryUnblocked
 	})
 }

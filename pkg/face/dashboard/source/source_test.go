@@ -163,9 +163,9 @@ func TestAttemptsAreTheRunsThatAreRecordedWithWhatCameOfThem(t *testing.T) {
 		_, err := p.Service("").Board.Histories().Interactions("a").Append(ctx, in)
 		must(t, err)
 	}
-	record("coder-1", "", "", history.Rerun)
+	record("coder-1", "", "", history.Recovery)
 	record("coder-1", "g-1-1", "timeout", "")
-	record("coder-1", "", "", history.Rerun)
+	record("coder-1", "", "", history.Recovery)
 	record("coder-1", "g-1-2", "finished", "")
 	record("code-reviewer-1", "g-2-1", "finished", "")
 	err := p.Store.Update(ctx, store.Op{Name: "test"}, func(st *blackboard.State) error {
