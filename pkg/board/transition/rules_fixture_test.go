@@ -338,7 +338,7 @@ func difference(a, b *blackboard.State) string {
 
 // commands are those of cli.md, the contract of the command line.
 var commands = strings.Fields(`init run status show log validate watch top serve graph report metrics usage analyze ack pause resume abort checkpoint
-	note questions answer hold unhold approve-merge reject-merge pick release resubmit restore edit config roles facts spec-change preview history poststep
+	note questions answer hold unhold approve-merge reject-merge pick release resubmit restore edit config roles facts spec-change history poststep
 	replay sprint archive gc doctor demo mcp version completion add-task finalize plan intent submit verdict block unblock supersede
 	abandon handoff discover convert defer anomaly claim claim-review merge heartbeat register unregister worktree scripted-agent`)
 

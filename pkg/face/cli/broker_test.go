@@ -258,7 +258,7 @@ func TestCommandsOfARunGoOnBesideEachOther(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			for _, line := range [][]string{{"discover", fmt.Sprint("Something that is odd, number ", i), "--task", "task-1"}, {"status", "--json"}, {"log"}, {"doctor"}, {"preview", "task-1"}} {
+			for _, line := range [][]string{{"discover", fmt.Sprint("Something that is odd, number ", i), "--task", "task-1"}, {"status", "--json"}, {"log"}, {"doctor"}, {"show", "task-1", "--prompt"}} {
 				if code, out := e.call("", line...); code > 1 {
 					t.Errorf("liza %q ends with %d: %s", line, code, out)
 				}

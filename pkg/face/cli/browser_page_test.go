@@ -242,7 +242,7 @@ func screenshotsAreShown(b *tab) {
 	}
 }
 
-// The prompt is what `liza preview` shows, which is what is sent, byte for byte.
+// The prompt is what `liza show TASK --prompt` shows, which is what is sent, byte for byte.
 func aCommentReachesTheCoder(b *tab) {
 	s := newSprint(b.T, 1)
 	s.Config.Review.Mode = "strict"
@@ -266,7 +266,7 @@ func aCommentReachesTheCoder(b *tab) {
 	b.click(".fold[open] button.danger")
 	b.says("#told", "goes back to its coder")
 	var prompt bytes.Buffer
-	must(b.T, nil, s.command(b.ctx, &prompt, "preview", "task-00").Run())
+	must(b.T, nil, s.command(b.ctx, &prompt, "show", "task-00", "--prompt").Run())
 	for _, part := range []string{"Say it in Frisian, please.", "task-00.md:1 is in the wrong language"} {
 		if !strings.Contains(prompt.String(), part) {
 			b.Errorf("the coder's next prompt has no %q\n%s", part, &prompt)

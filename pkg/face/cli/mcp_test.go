@@ -168,11 +168,11 @@ func TestTheBoardAndThePromptsAreReadOverMCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	preview := exec.Command("liza", "preview", "task-1")
+	preview := exec.Command("liza", "show", "task-1", "--prompt")
 	preview.Dir = p.Dir
 	should, err := preview.Output()
 	if text := got.Messages[0].Content.(*sdk.TextContent).Text; err != nil || text != string(should) {
-		t.Errorf("the coder's prompt is not that of liza preview (%v): %q", err, text)
+		t.Errorf("the coder's prompt is not that of liza show --prompt (%v): %q", err, text)
 	}
 	if _, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "code-reviewer", Arguments: map[string]string{"task": "task-1"}}); err == nil || !strings.Contains(err.Error(), "coder") {
 		t.Errorf("a review of what nobody has submitted: %v, want a refusal", err)

@@ -129,7 +129,7 @@ func (e *Env) serveMCP(ctx context.Context) error {
 		},
 		Facts: func(s *blackboard.State) dashboard.Input { return viewFacts(d, s, "liza") },
 		Prompt: func(ctx context.Context, task string) (blackboard.Role, string, error) {
-			p, err := supervisor.Preview(ctx, d, adapters(d), task, supervisor.Instead{})
+			p, err := supervisor.Preview(ctx, d, adapters(d), task)
 			return blackboard.Role(p.Kind), p.Text, err
 		}}, e.System.Stdin, e.System.Stdout)
 }

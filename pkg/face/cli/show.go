@@ -15,28 +15,38 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/face/dashboard"
+	"liza/pkg/run/agent"
+	"liza/pkg/run/prompt"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/maintain"
+	"liza/pkg/team/supervisor"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/integration"
 	"liza/pkg/verb/verb"
 )
 
 type showOptions struct {
-	env  *Env
-	view string
+	env    *Env
+	view   string
+	prompt bool
 }
 
 func newShow(env *Env) *urfave.Command {
 	o := &showOptions{env: env}
 	return &urfave.Command{
 		Name: "show", Category: "look", ArgsUsage: "[ID]", Usage: "show one task, agent, question, plan or discovery, whole",
-		Description: "All fields, history, dependencies, findings and attempts. Without ID it is `liza status`. Changes nothing." +
-			examples("liza show task-3", "liza show --view logist") + exitsText(0, 1, 2, 3, 4),
-		Flags:  []urfave.Flag{viewFlag(&o.view)},
+		Description: "All fields, history, dependencies, findings and attempts. Without ID it is `liza status`. With --prompt it is the exact prompt that\n" +
+			"the next run on a task is given; ID may be planner. Changes nothing." +
+			examples("liza show task-3", "liza show task-3 --prompt") + exitsText(0, 1, 2, 3, 4, 7),
+		Flags:  []urfave.Flag{viewFlag(&o.view), flag("prompt", "the prompt of the next run instead", &o.prompt)},
 		Action: env.do(o.run),
 	}
 }
 
 func (o *showOptions) run(ctx context.Context, args []string) error {
+	if o.prompt {
+		return o.nextPrompt(ctx, args)
+	}
 	if len(args) == 0 {
 		return (&statusOptions{env: o.env, view: o.view}).run(ctx, nil)
 	}
@@ -91,6 +101,70 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	}
 	return o.env.showStale(stale, result, body)
 }
+
+// previewed is the prompt of the next run on a task.
+type previewed struct {
+	Task     string           `json:"task"`
+	Kind     string           `json:"kind"`
+	Agent    string           `json:"agent"`
+	Role     string           `json:"role"`
+	Rule     string           `json:"rule"`
+	Hash     string           `json:"hash"`
+	Program  string           `json:"program"`
+	Model    string           `json:"model"`
+	Bytes    int              `json:"bytes"`
+	Over     bool             `json:"over_budget"`
+	Cuts     []string         `json:"cuts"`
+	Files    []string         `json:"files"`
+	Sections []prompt.Section `json:"sections"`
+	Warnings []string         `json:"warnings,omitempty"`
+	Prompt   string           `json:"prompt"`
+}
+
+// nextPrompt prints what the next run on a task is given; "planner" is for the planner.
+func (o *showOptions) nextPrompt(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return usagef("liza help show", "--prompt needs the ID of a task, or planner")
+	}
+	d, err := o.env.System.Reader(ctx)
+	if err == nil && d.Board.Repo == nil { // a prompt cannot be gathered without git
+		d, err = o.env.System.Service(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	task := args[0]
+	if task == "planner" {
+		task = board.PlannerRuns
+	}
+	p, err := supervisor.Preview(ctx, d, adapters(d), task)
+	if err != nil {
+		return err
+	}
+	if !o.env.JSON {
+		o.env.Notices(p.Warnings)
+	}
+	shown := p.Text
+	if o.env.Terminal {
+		lines := strings.Split(shown, "\n")
+		for i, line := range lines {
+			lines[i] = dashboard.Visible(line)
+		}
+		shown = strings.Join(lines, "\n")
+	}
+	return o.env.Print(previewed{Task: args[0], Kind: string(p.Kind), Agent: p.Agent, Role: p.Role.Role.Name, Rule: p.Role.Rule, Hash: p.Role.Role.Hash, Program: p.Program, Model: p.Model,
+		Bytes: len(p.Text), Over: p.Over, Cuts: list(p.Cuts), Files: list(p.Files), Sections: p.Sections, Warnings: p.Warnings, Prompt: p.Text}, "%s", shown)
+}
+
+// adapters finds agent programs for who only wants to know about them.
+func adapters(d *verb.Service) func(name string) (agent.Adapter, error) {
+	return func(name string) (agent.Adapter, error) {
+		return agent.Lookup(name, agent.Options{Custom: assembly.Programs(d.Board.Config()), Root: d.Board.Project.Root, Scenario: "scenario.yaml"})
+	}
+}
+
+// list is an empty list, not null, in JSON.
+func list(texts []string) []string { return append([]string{}, texts...) }
 
 // change leads to what a task changes, "" for one that has nothing to show.
 func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard.Task) string {

@@ -24,7 +24,6 @@ type programs struct {
 	Adapter     func(name string) (agent.Adapter, error)
 	CLI, Model  string          // of the command line; "" as configured
 	Interactive *agent.Terminal // nil: no person works with the program
-	role        string          // in the place of the role that would be used; "": none
 	Jitter      func() float64  // nil: waits do not differ
 	quotas      streak
 }
@@ -328,11 +327,8 @@ func (ps *programs) setBack(ctx context.Context, u *unit, x *run) (n next, handl
 // spread is how much of a wait is left to chance, so that agents do not all come back at once.
 const spread = 0.2
 
-// roleFor is the role of a run, or the one that a person asked for.
+// roleFor is the role of a run.
 func (ps *programs) roleFor(kind role.Kind, t *blackboard.Task) (role.Resolved, error) {
-	if ps.role != "" {
-		return ps.Service.Board.Roles().Library().Use(kind, ps.role, "option")
-	}
 	return ps.Service.Board.Roles().Library().Resolve(kind, t, ps.Service.Board.Roles().Settings())
 }
 

@@ -61,7 +61,7 @@ func (p *prompts) told(ctx context.Context, t *blackboard.Task) func(briefing, e
 	}
 }
 
-// brief makes a prompt and writes nothing at all: `liza preview` shows what it gives.
+// brief makes a prompt and writes nothing at all: `liza show TASK --prompt` shows what it gives.
 func (p *prompts) brief(ctx context.Context, kind role.Kind, st *blackboard.State, t *blackboard.Task, u *unit, due []transition.Trigger) (b briefing, err error) {
 	if b.role, err = p.programs.roleFor(kind, t); err != nil {
 		return b, err
@@ -388,15 +388,9 @@ type Previewed struct {
 	Warnings []string
 }
 
-// Instead is what a run has in the place of what the settings say; "" is what they say.
-type Instead struct {
-	Role       string // it must fit the kind of the run
-	CLI, Model string // as of the command line
-}
-
 // Preview is what the next run on a task would be given, byte for byte; _planner is for the planner. Nothing is written
 // (specs/roles-and-knowledge.md#2.8).
-func Preview(ctx context.Context, service *verb.Service, adapter func(name string) (agent.Adapter, error), task string, in Instead) (Previewed, error) {
+func Preview(ctx context.Context, service *verb.Service, adapter func(name string) (agent.Adapter, error), task string) (Previewed, error) {
 	st, err := service.Board.View(ctx)
 	if err != nil {
 		return Previewed{}, err
@@ -412,7 +406,7 @@ func Preview(ctx context.Context, service *verb.Service, adapter func(name strin
 		}
 	}
 	m := &member{Service: service, Role: blackboard.Role(r.Kind), ID: r.Agent}
-	own := &prompts{member: m, programs: &programs{member: m, Adapter: adapter, CLI: in.CLI, Model: in.Model, role: in.Role}}
+	own := &prompts{member: m, programs: &programs{member: m, Adapter: adapter}}
 	b, err := own.brief(ctx, r.Kind, r.State, r.Task, &unit{task: task}, r.Due)
 	if err != nil {
 		return Previewed{}, board.RoleRefusal(r.Task, err)

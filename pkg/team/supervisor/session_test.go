@@ -110,7 +110,8 @@ func TestAfterARejectionOnlyWhatIsNewIsSent(t *testing.T) {
 		}
 		for i := range 3 {
 			s := c.supervisor(blackboard.RoleCoder, work)
-			shown, err := supervisor.Preview(context.Background(), s.Service, s.Adapter, "task-1", supervisor.Instead{CLI: s.CLI})
+			c.Config.Agents.Default = s.CLI
+			shown, err := supervisor.Preview(context.Background(), s.Service, s.Adapter, "task-1")
 			c.once(s)
 			if err != nil || len(prompts) != i+1 || shown.Text != prompts[i] {
 				t.Errorf("run %d was given, and a preview before it showed (%v):\n%s\n--- preview:\n%s", i+1, err, strings.Join(prompts[min(i, len(prompts)):], ""), shown.Text)

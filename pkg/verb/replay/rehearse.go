@@ -42,7 +42,7 @@ func Rehearse(ctx context.Context, service *verb.Service, id string, triggers tr
 	}
 	if r.Task = r.State.Task(id); r.Task == nil {
 		message := fmt.Sprintf("no task '%s'", id)
-		known := []string{"_planner"}
+		known := []string{"planner"}
 		for t := range r.State.Tasks() {
 			known = append(known, t.ID)
 		}

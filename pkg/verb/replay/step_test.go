@@ -112,7 +112,7 @@ func TestARehearsalShowsTheNextRunAndWritesNothing(t *testing.T) {
 		{task: "blocked", refused: "4 task blocked is BLOCKED: no agent is started for it (next: liza show blocked)"},
 		{task: "done", refused: "4 task done is MERGED: no agent is started for it (next: liza show done)"},
 		{task: "fre", refused: "4 no task 'fre'; did you mean 'free'? (next: liza status)"},
-		{task: "_planer", refused: "4 no task '_planer'; did you mean '_planner'? (next: liza status)"},
+		{task: "planer", refused: "4 no task 'planer'; did you mean 'planner'? (next: liza status)"},
 	} {
 		r, err := Rehearse(context.Background(), d, c.task, transition.TriggerFacts{})
 		if got := verbtest.Advice(err); got != c.refused {
