@@ -253,7 +253,7 @@ var roleResolves = Guard{"G30", "the role of the task can be used", func(m *move
 		why = m.in.RoleCheck(m.task)
 	}
 	if why != "" {
-		return m.refuseNext("liza roles resolve "+m.task.ID, "G30", ExitRefused, "%s", why)
+		return m.refuseNext("liza roles", "G30", ExitRefused, "%s", why)
 	}
 	return m.mayTake("G30")
 }}

@@ -134,7 +134,7 @@ var fieldsKnown = Guard{"G16", "priority is 0 or more, the kind is known, and th
 		return refuse("G16", ExitUsage, "liza help add-task", "kind '%s' is unknown: it must be %s", k, blackboard.OrList(blackboard.Kinds))
 	}
 	if m.in.RoleProblem != "" {
-		return refuse("G16", ExitUsage, "liza roles list", "%s", m.in.RoleProblem)
+		return refuse("G16", ExitUsage, "liza roles", "%s", m.in.RoleProblem)
 	}
 	return nil
 }}

@@ -30,7 +30,7 @@ func TestTheOtherGuards(t *testing.T) {
 			func(b *board) { b.add("x") }, claim(func(in *Input) { in.FreeMB, in.MinFreeMB = 300, 1024 })},
 		{"the worktree could not be provided", "G29", ExitFailure, "read-only file system", "liza doctor",
 			func(b *board) { b.add("x") }, claim(func(in *Input) { in.Claim.WorktreeErr = "read-only file system" })},
-		{"the role cannot be used", "G30", ExitRefused, "role 'x' is unusable", "liza roles resolve x",
+		{"the role cannot be used", "G30", ExitRefused, "role 'x' is unusable", "liza roles",
 			func(b *board) { b.add("x") }, claim(func(in *Input) { in.RoleProblem = "role 'x' is unusable" })},
 		{"two coders failed it", "G26", ExitRefused, "exhausted: failed by coder-2, coder-3", "liza supersede x --by ID --reason T --root-cause T",
 			func(b *board) { b.add("x").FailedBy = blackboard.List{"coder-2", "coder-3"} }, claim(func(*Input) {})},

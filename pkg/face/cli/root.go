@@ -146,9 +146,9 @@ var callers = withVerbs(map[string]verbs.Who{
 	"__complete": verbs.Everyone, "completion": verbs.Everyone, "config get": verbs.Everyone, "config list": verbs.Everyone, "config schema": verbs.Everyone,
 	"config show": verbs.Everyone, "config validate": verbs.Everyone, "diff": verbs.Everyone, "doctor": verbs.Everyone, "graph": verbs.Everyone,
 	"help": verbs.Everyone, "history": verbs.Everyone, "log": verbs.Everyone, "man": verbs.Everyone, "mcp": verbs.Everyone, "metrics": verbs.Everyone,
-	"plan show": verbs.Everyone, "questions": verbs.Everyone, "replay": verbs.Everyone, "report": verbs.Everyone, "roles diff": verbs.Everyone,
-	"roles list": verbs.Everyone, "roles resolve": verbs.Everyone, "roles show": verbs.Everyone, "roles validate": verbs.Everyone, "sandbox explain": verbs.Everyone,
-	"scripted-agent": verbs.Everyone, "show": verbs.Everyone, "status": verbs.Everyone, "store list": verbs.Everyone, "store roles": verbs.Everyone,
+	"plan show": verbs.Everyone, "questions": verbs.Everyone, "replay": verbs.Everyone, "report": verbs.Everyone, "roles": verbs.Everyone,
+	"sandbox explain": verbs.Everyone,
+	"scripted-agent":  verbs.Everyone, "show": verbs.Everyone, "status": verbs.Everyone, "store list": verbs.Everyone, "store roles": verbs.Everyone,
 	"usage": verbs.Everyone, "validate": verbs.Everyone, "version": verbs.Everyone, "watch": verbs.Everyone, "worktree list": verbs.Everyone,
 
 	"plan apply": verbs.ByVerb,
@@ -156,7 +156,7 @@ var callers = withVerbs(map[string]verbs.Who{
 	"archive": verbs.People, "gc": verbs.People, "goal": verbs.People, "output": verbs.People, "poststep": verbs.People,
 	"restore": verbs.People, "seal": verbs.People, "uninit": verbs.People,
 
-	"check": verbs.Gated, "config set": verbs.Gated, "import": verbs.Gated, "land": verbs.Gated, "open": verbs.Gated, "roles reset": verbs.Gated, "run": verbs.Gated, "serve": verbs.Gated,
+	"check": verbs.Gated, "config set": verbs.Gated, "import": verbs.Gated, "land": verbs.Gated, "open": verbs.Gated, "run": verbs.Gated, "serve": verbs.Gated,
 	"store move": verbs.Gated, "store upgrade": verbs.Gated, "worktree create": verbs.Gated, "worktree remove": verbs.Gated, "wt-create": verbs.Gated,
 	"wt-delete": verbs.Gated,
 

@@ -247,11 +247,11 @@ func roleOf(t *testing.T, text string) *role.Role { return roleIn(t, "own", text
 // roleIn is the role of that name when a project has the text as its file.
 func roleIn(t *testing.T, name, text string) *role.Role {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), name+".yaml")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l := role.LoadWith("", []string{file})
+	l := role.Load(dir)
 	r, err := l.Get(name)
 	if err != nil {
 		t.Fatalf("%v; %v", err, l.Findings())

@@ -293,8 +293,7 @@ func (b *builder) baseOf(d *definition) (base *definition, name string) {
 type Library struct {
 	entries  []*Entry
 	findings []Diagnostic
-	raw      map[string][]byte   // content of the files, by their names for people
-	defines  map[string][]string // names of roles, by file
+	raw      map[string][]byte // content of the files, by their names for people
 }
 
 // Entry is one name of a library.

@@ -21,25 +21,21 @@ import (
 var embedded embed.FS
 
 // Builtin returns the library of the built-in roles.
-var Builtin = sync.OnceValue(func() *Library { return read(nil, nil) })
+var Builtin = sync.OnceValue(func() *Library { return read(nil) })
 
 // Load reads the built-in roles and the role files of a folder (.liza/roles), which need not exist
 // (specs/roles-and-knowledge.md#1.4).
-func Load(dir string) *Library { return LoadWith(dir, nil) }
-
-// LoadWith is Load with further files, for a check before they are installed. Their roles replace those of the same name in
-// the folder. Findings name the files as given.
-func LoadWith(dir string, files []string) *Library {
+func Load(dir string) *Library {
 	found := listFiles(dir)
-	if len(files)+len(found) == 0 {
+	if len(found) == 0 {
 		return Builtin()
 	}
-	return read(files, found)
+	return read(found)
 }
 
-// read makes a library of files: those given by name, and those found in the folder.
-func read(files, found []string) *Library {
-	l := &Library{raw: map[string][]byte{}, defines: map[string][]string{}}
+// read makes a library of the files that were found in the folder.
+func read(found []string) *Library {
+	l := &Library{raw: map[string][]byte{}}
 	b := builder{library: l, made: map[*definition]*made{}, builtins: map[string]*definition{}}
 	for _, name := range builtinNames {
 		data, err := embedded.ReadFile("builtin/" + name + ".yaml")
@@ -50,29 +46,11 @@ func read(files, found []string) *Library {
 		list[0].builtin = true
 		b.builtins[name] = list[0]
 	}
-	var given []*definition
-	for _, path := range files {
-		given = append(given, b.read(path, path)...)
-	}
-	b.project = given
 	for _, path := range found {
-		if slices.ContainsFunc(files, func(f string) bool { return same(f, path) }) {
-			continue
-		}
-		for _, d := range b.read(filepath.Join(".liza", "roles", filepath.Base(path)), path) {
-			if !slices.ContainsFunc(given, func(g *definition) bool { return g.name == d.name }) {
-				b.project = append(b.project, d)
-			}
-		}
+		b.project = append(b.project, b.read(filepath.Join(".liza", "roles", filepath.Base(path)), path)...)
 	}
 	b.build()
 	return l
-}
-
-func same(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // listFiles are the role files of a folder in byte order.
@@ -143,7 +121,6 @@ func (b *builder) build() {
 	names := slices.Clone(builtinNames)
 	for _, d := range b.project {
 		names = append(names, d.name)
-		b.library.defines[d.file] = append(b.library.defines[d.file], d.name)
 	}
 	slices.Sort(names[len(builtinNames):])
 	var done []string
@@ -229,9 +206,6 @@ func (l *Library) names() []string {
 	}
 	return names
 }
-
-// Defines lists the roles that a file defines.
-func (l *Library) Defines(file string) []string { return l.defines[file] }
 
 // Raw returns the content of a role's file: the project's, else the built-in one.
 func (l *Library) Raw(e *Entry) []byte {

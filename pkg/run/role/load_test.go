@@ -374,22 +374,6 @@ func TestInfoWhenThePrefixCannotBeCached(t *testing.T) {
 	}
 }
 
-func TestAFileIsLookedAtBeforeItIsPutThere(t *testing.T) {
-	t.Parallel()
-	dir := folder(t, "own.yaml", own, "base.yaml", strings.Replace(own, "own", "base-role", 1))
-	draft := filepath.Join(folder(t, "draft.yaml", "name: own\nbase: base-role\nkind: planner\n"), "draft.yaml")
-	l := LoadWith(dir, []string{draft})
-	broken(t, l, "own", draft+":3: role own: kind: is planner")
-	l = LoadWith(dir, []string{filepath.Join(dir, "own.yaml")})
-	if get(t, l, "own").Description != "mine" || l.Failed() {
-		t.Errorf("a file that is there already: %v", l.Findings())
-	}
-	l = LoadWith(dir, []string{filepath.Join(dir, "nowhere.yaml")})
-	if !l.Failed() {
-		t.Error("a file that does not exist is fine")
-	}
-}
-
 // N-40: nothing that a file can be makes the loader panic or hang.
 func FuzzLoad(f *testing.F) {
 	f.Add("own.yaml", own+"prompt_template: \"{{.Title}}\"\n")
@@ -403,11 +387,11 @@ func FuzzLoad(f *testing.F) {
 		if name = filepath.Base(name); len(name) > 100 || strings.ContainsRune(name, 0) {
 			return
 		}
-		file := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return
 		}
-		l := LoadWith("", []string{file})
+		l := Load(dir)
 		for _, e := range l.Entries() {
 			if e.Role != nil {
 				if _, err := e.Role.Render(samples(e.Role.Kind, true)); err != nil {

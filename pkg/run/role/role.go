@@ -408,16 +408,6 @@ func flow(list []string) *yaml.Node {
 	return n
 }
 
-// Diff returns the unified difference between the built-in role of that name and the effective one, or "" if they are equal.
-// ok is false if there is no such built-in role.
-func (l *Library) Diff(r *Role) (diff string, ok bool) {
-	base, err := Builtin().Get(r.Name)
-	if err != nil {
-		return "", false
-	}
-	return Unified(FromBuiltin+":"+r.Name, r.File, base.YAML(false), r.YAML(false)), true
-}
-
 const around = 3 // unchanged lines that a difference shows
 
 // Unified compares two texts by lines, in the format of diff -u; "" if they are equal.

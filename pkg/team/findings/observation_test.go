@@ -105,7 +105,7 @@ func TestWhatAnAlertSays(t *testing.T) {
 			f.State.Defaults = blackboard.Settings{"crash_limit": 5}
 		},
 			"error coder-1: its supervisor gave up at 2026-01-19T12:00:00Z: 5 crashes; next: liza doctor"},
-		{blackboard.AlertRoleUnusable, func(f *Observation) { f.Unusable = []Unusable{{"painter", "it is not there"}} }, "error painter: it is not there; next: liza roles validate"},
+		{blackboard.AlertRoleUnusable, func(f *Observation) { f.Unusable = []Unusable{{"painter", "it is not there"}} }, "error painter: it is not there; next: liza doctor"},
 		{blackboard.AlertDiskLow, func(f *Observation) { f.FreeMB, f.MinFreeMB = 9, 10 }, "error disk: only 9 MB are free, 10 are needed (policy.min_free_mb): no program and no worktree is started"},
 		{blackboard.AlertDiskLow, func(f *Observation) { f.FreeMB, f.MinFreeMB = 10, 10 }, ""},
 		{blackboard.AlertDiskLow, func(f *Observation) { f.FreeMB, f.MinFreeMB = 0, 10 }, ""},

@@ -345,6 +345,6 @@ func gaveUp(l *look) {
 
 func roleUnusable(l *look) {
 	for _, u := range l.Unusable {
-		l.raise(u.Role, "liza roles validate", "%s", u.Why)
+		l.raise(u.Role, "liza doctor", "%s", u.Why)
 	}
 }

@@ -27,7 +27,7 @@ import (
 // Examine looks at everything that a team needs, and for traces of crashes, and changes nothing. With checks it runs the checks of
 // reviews and merges on the head of the integration branch, unless their result is known.
 func (x *Doctor) Examine(ctx context.Context, checks bool) error {
-	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.said(false), x.left, x.refusedCommits, x.journal, x.locks, x.snapshots, x.disk, x.seeds, x.services, x.clock, x.control, x.programs, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks))
+	return x.all(ctx, x.git, x.identity, x.habits, x.spec, x.board, x.said(false), x.left, x.refusedCommits, x.journal, x.locks, x.snapshots, x.disk, x.seeds, x.services, x.clock, x.control, x.programs, x.roles, x.inWorktrees, x.quorum, x.train, x.processes, x.baseChecks(checks))
 }
 
 // Machine looks at what a team needs of the machine, where folder has no project yet.

@@ -69,6 +69,9 @@ type situation struct {
 }
 
 var situations = []situation{
+	{name: "a role file with an error", says: "error roles own: .liza/roles/own.yaml:3: role own: base: the role 'nowhere' does not exist", make: func(p *verbtest.Place) {
+		verbtest.Write(p.TB, filepath.Join(p.Project.Roles(), "own.yaml"), "name: own\ndescription: d\nbase: nowhere\n")
+	}},
 	{name: "commits are signed", says: "info signing git: your commits are signed, Liza's merges are not; next: liza config set git.sign true", make: func(p *verbtest.Place) { p.Git(p.Dir, "config", "commit.gpgsign", "true") }},
 	{name: "a key that cannot be used", says: "warning signing git: nothing can be merged: git.sign is true, and your key cannot be used here: ", make: func(p *verbtest.Place) {
 		p.Config.Git.Sign = true

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/blackboard/audit"
 	"liza/pkg/board/history"
@@ -275,18 +276,48 @@ func (x *Doctor) train(context.Context, *project.Project) {
 	}
 }
 
+// roles looks at the role files of the project, and at the settings that name roles.
+func (x *Doctor) roles(context.Context, *project.Project) {
+	if x.Service == nil {
+		return
+	}
+	roles := x.Service.Board.Roles()
+	l := roles.Library()
+	files := 0
+	found := slices.Concat(l.Findings(), l.Contradictions(roles.Settings()))
+	for _, e := range l.Entries() {
+		if e.File != "" {
+			files++
+		}
+		if e.Role != nil && e.Role.CLI != "" && !x.known(e.Role.CLI) {
+			at := e.Role.Origins["cli"]
+			found = append(found, role.Diagnostic{Level: role.Warning, File: at.File, Line: at.Line, Role: e.Name, Key: "cli",
+				Reason: fmt.Sprintf("there is no agent program %s: neither a built-in one, nor one of agents in .liza/config.yaml", e.Role.CLI)})
+		}
+	}
+	severities := map[role.Level]string{role.Error: findings.Error, role.Warning: findings.Warning, role.Info: findings.Info}
+	for _, f := range found {
+		x.Add("roles", severities[f.Level], cmp.Or(f.Role, f.Key, filepath.Base(f.File)), "edit "+cmp.Or(f.File, ".liza/config.yaml"), "", "%s", f)
+	}
+	if files > 0 && len(found) == 0 {
+		x.Add("roles", findings.OK, ".liza/roles", "", "", "%s of the project can be used", prose.Count(files, "role"))
+	}
+}
+
+// known reports whether there is an agent program of that name.
+func (x *Doctor) known(name string) bool {
+	_, err := agent.Lookup(name, agent.Options{Custom: x.Programs, Root: x.Service.Board.Project.Root})
+	return err == nil
+}
+
 // reviewerPrograms are the programs that a reviewer may run.
 func (x *Doctor) reviewerPrograms() []string {
 	d := x.Service
-	known := func(name string) bool {
-		_, err := agent.Lookup(name, agent.Options{Custom: x.Programs, Root: d.Board.Project.Root})
-		return err == nil
-	}
 	r, err := d.Board.Roles().Library().Resolve(role.Reviewer, nil, d.Board.Roles().Settings())
 	if err != nil {
 		return nil // told otherwise
 	}
-	program, _ := d.Board.Roles().Library().Program(r.Role, nil, d.Board.Roles().Settings(), x.CLI, "", known)
+	program, _ := d.Board.Roles().Library().Program(r.Role, nil, d.Board.Roles().Settings(), x.CLI, "", x.known)
 	programs := []string{program}
 	fallback := d.Board.Config().Agents.Fallback
 	names := fallback.For(r.Role.Name)
@@ -294,7 +325,7 @@ func (x *Doctor) reviewerPrograms() []string {
 		names = fallback.For(string(role.Reviewer))
 	}
 	for _, name := range names {
-		if known(name) && !slices.Contains(programs, name) {
+		if x.known(name) && !slices.Contains(programs, name) {
 			programs = append(programs, name)
 		}
 	}

@@ -160,7 +160,7 @@ var situations = []situation{
 		f.State.Usage.Day = &blackboard.UsageDay{Date: f.Now.UTC().Format(time.DateOnly), CostCents: 75}
 	}},
 	{kind: "COST", subject: "sprint_cost_cents/100%", severity: findings.Error, message: "100 of 100 cents", also: []string{"COST sprint_cost_cents/75%"}, make: spent(100)},
-	{kind: "ROLE_UNUSABLE", subject: "fixx", message: "cannot use the role 'fixx' (type): no such role; next: liza roles validate", make: func(f *findings.Observation) {
+	{kind: "ROLE_UNUSABLE", subject: "fixx", message: "cannot use the role 'fixx' (type): no such role; next: liza doctor", make: func(f *findings.Observation) {
 		f.Unusable = []findings.Unusable{{Role: "fixx", Why: "cannot use the role 'fixx' (type): no such role"}}
 	}},
 	{kind: "DISK_LOW", subject: "disk", message: "1023 MB are free, 1024 are needed", make: func(f *findings.Observation) { f.FreeMB = 1023 }},

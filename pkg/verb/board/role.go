@@ -45,11 +45,9 @@ func RoleRefusal(t *blackboard.Task, err error) error {
 	if !errors.As(err, &unusable) {
 		return err
 	}
-	next := "liza roles list"
+	next := "liza roles"
 	if unusable.Rule == "kind" || unusable.File != "" {
-		next = "liza roles validate"
-	} else if t != nil {
-		next = "liza roles resolve " + t.ID
+		next = "liza doctor"
 	}
 	return &transition.Refusal{Guard: "G30", Exit: transition.ExitRefused, Next: next, Message: unusable.Error()}
 }
@@ -58,7 +56,7 @@ func RoleRefusal(t *blackboard.Task, err error) error {
 // changes (1.7). Another error is not its business.
 func (r Roles) TellUnusable(ctx context.Context, err error) {
 	if u, ok := errors.AsType[*role.UnusableError](err); ok {
-		r.board.Notify(ctx, "role_unusable", "", u.Name+" "+versionOf(r.board.Project.Roles(), u), u.Error()+"; next: liza roles validate")
+		r.board.Notify(ctx, "role_unusable", "", u.Name+" "+versionOf(r.board.Project.Roles(), u), u.Error()+"; next: liza doctor")
 	}
 }
 

@@ -354,7 +354,7 @@ func TestARefusedRoleLeadsToWhatMendsIt(t *testing.T) {
 		rule, file string
 		task       *blackboard.Task
 		next       string
-	}{{"", "", nil, "liza roles list"}, {"", "", task, "liza roles resolve a"}, {"kind", "", task, "liza roles validate"}, {"default", "painter.md", task, "liza roles validate"}} {
+	}{{"", "", task, "liza roles"}, {"kind", "", task, "liza doctor"}, {"default", "painter.md", task, "liza doctor"}} {
 		err := board.RoleRefusal(c.task, &role.UnusableError{Name: "painter", Rule: c.rule, File: c.file, Why: "it is not there"})
 		var r *transition.Refusal
 		if !errors.As(err, &r) || r.Guard != "G30" || r.Exit != transition.ExitRefused || r.Next != c.next {
