@@ -176,7 +176,7 @@ func (s *scene) ends(t *testing.T, name string, c attempt, tasks []string) iter.
 // are made.
 var elsewhere = strings.Fields(`Template AcceptIntegration Adopt Analyze Archive ArchivedTask BaseChecks Behind Check CheckNow OpenPlace TryChecks Claim CloseFolder Drop Condensing Ensure Follow FollowControl FollowSettings
 	FollowRemote ForeseeChecks OpenFolder Help IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next Now PatchesOf Pick WorkOf PutBack RandomHex Recover RestoreIntegration SecretsOf
-	SeeIntegration SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Try Unknown Update Event AdminOnly
+	SeeIntegration SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Unknown Update Event AdminOnly
 	AdoptTip Apart BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary
 	Later Write HeartbeatWith KeepEnd ClaimReserved DropReserved ReserveNext ReviewNext ReviewFor Provide Confirm Cancel Again Leave Reset HandOver PublishSubmission Publish Contact
 	Already AsSystem AskedTip BaseRef ContainsBase Fetch KnownTip NewRegistration NoteIntegration OnBase ProposalOnto PutBranch RecoverScrub RunChecks

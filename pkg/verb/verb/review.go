@@ -484,7 +484,7 @@ func (v Reviews) pick(ctx context.Context, winner string, losers []string, reaso
 	event := func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) error {
 		return transition.Pick(s, id, losers, a, saved, in, now)
 	}
-	if done, err := v.verbs.Try(ctx, winner, in, event); err != nil {
+	if done, err := v.verbs.try(ctx, winner, in, event); err != nil {
 		return done, err
 	}
 	for _, id := range losers {

@@ -226,18 +226,18 @@ func (v *Service) Abandon(ctx context.Context, w WayOut) (board.Done, error) {
 	return done, err
 }
 
-// WayEvent is an event of the board that gives a worktree up.
-type WayEvent func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) error
+// wayEvent is an event of the board that gives a worktree up.
+type wayEvent func(s *blackboard.State, id string, a transition.Actor, in transition.Input, now time.Time) error
 
 // leave carries out an event that gives a worktree up: the guards are tried on a copy, the
 // work is saved (E-SAVE), the event is written, and what was saved is removed (E-DROP-WT).
-func (v *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent) (board.Done, error) {
+func (v *Service) leave(ctx context.Context, op string, w WayOut, event wayEvent) (board.Done, error) {
 	if err := v.Board.Clean(field("--reason", &w.Reason), field("--root-cause", &w.RootCause)); err != nil {
 		return board.Done{Task: w.Task}, err
 	}
 	in := v.Board.Input()
 	in.Reason, in.RootCause, in.By, in.DependsOn = w.Reason, w.RootCause, w.By, w.DependsOn
-	if done, err := v.Try(ctx, w.Task, in, event); err != nil {
+	if done, err := v.try(ctx, w.Task, in, event); err != nil {
 		return v.Board.Already(ctx, done, err)
 	}
 	in.Attic, in.SaveError = v.Worktrees.Save(ctx, w.Task, op)
@@ -254,8 +254,8 @@ func (v *Service) leave(ctx context.Context, op string, w WayOut, event WayEvent
 	return done, nil
 }
 
-// Try tries the event on a copy, so that a refused one saves and removes nothing.
-func (v *Service) Try(ctx context.Context, task string, in transition.Input, event WayEvent) (board.Done, error) {
+// try tries the event on a copy, so that a refused one saves and removes nothing.
+func (v *Service) try(ctx context.Context, task string, in transition.Input, event wayEvent) (board.Done, error) {
 	id, err := v.Board.Identify()
 	if err != nil {
 		return board.Done{}, err
@@ -296,7 +296,7 @@ func (v *Service) Release(ctx context.Context, in ReleaseInput) (board.Done, err
 			return transition.ReleaseReview(s, in.Task, a, event, v.Board.Now())
 		})
 	}
-	if done, err := v.Try(ctx, in.Task, event, transition.Release); err != nil {
+	if done, err := v.try(ctx, in.Task, event, transition.Release); err != nil {
 		return v.Board.Already(ctx, done, err)
 	}
 	event.Claim = &transition.ClaimFacts{ChildError: v.stopHolder(ctx, s, t)}
