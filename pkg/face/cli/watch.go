@@ -225,7 +225,7 @@ func newTop(env *Env) *urfave.Command {
 	o := &topOptions{env: env}
 	return &urfave.Command{
 		Name: "top", Category: "look", Usage: "follow the board on the whole terminal, and act on it",
-		Description: "Board, agents with what each does now, what waits for you, log, graph, alerts, costs and timeline, live; enter opens a task, d its diff,\n" +
+		Description: "Board, agents with what each does now, what waits for you with the alerts, and log, live; enter opens a task, d its diff,\n" +
 			"o the output of its agent. Keys do what the commands do: answer, approve, reject, note, hold, pause, release and so on; the last line names what is possible,\n" +
 			"? explains all keys. The mouse selects, opens and scrolls." +
 			examples("liza top", "liza top --view kiso", "liza top --all") + exitsText(0, 1, 2, 130),

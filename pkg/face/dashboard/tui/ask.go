@@ -202,7 +202,7 @@ func (e editor) parts(room int) (before, under, after string) {
 // content is what a place shows, for a box of that width.
 func (m Model) content(p place, width int) content {
 	switch p.kind {
-	case costs, timeline, taskPage, outputPage:
+	case taskPage, outputPage:
 		return m.laidOut(p, width-1)
 	}
 	return m.paneOf(p).content(width)
