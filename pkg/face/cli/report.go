@@ -31,9 +31,9 @@ func newReport(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "report", Category: "look", Usage: "tell what the sprint did",
 		Description: "What was delivered, what to look at first, what is open, who worked when, what waited for what, costs, and why reviews sent work back; to be read by somebody\n" +
-			"who does not know Liza. HTML is one page that needs nothing from outside, Markdown is for a forge, JSON has all figures. Commits are links when they\n" +
+			"who does not know Liza. Markdown is for a forge, JSON has all figures. Commits are links when they\n" +
 			"were pushed to a known forge (remote origin). Archived tasks of the sprint are in it. Changes nothing but the file." +
-			examples("liza report", "liza report --format html -o report.html") + exitsText(0, 1, 2, 3),
+			examples("liza report", "liza report -o report.md") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "format", Value: "md", Usage: "`F`: " + strings.Join(dashboard.ReportFormats, ", "), Destination: &o.format},
 			text("sprint", "`ID` of a sprint in the archive, also of a goal that is over (liza goal --list)", &o.sprint),
@@ -79,10 +79,7 @@ func (o *reportOptions) run(ctx context.Context, _ []string) error {
 }
 
 func (o *reportOptions) body(r dashboard.Report) (string, error) {
-	switch o.format {
-	case "html":
-		return r.HTML()
-	case "json":
+	if o.format == "json" {
 		data, err := json.MarshalIndent(r, "", "  ")
 		return string(data) + "\n", err
 	}

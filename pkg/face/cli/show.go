@@ -221,9 +221,9 @@ func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) e
 }
 
 type statusOptions struct {
-	env  *Env
-	view string
-	disk bool
+	env         *Env
+	view        string
+	disk, graph bool
 }
 
 func newStatus(env *Env) *urfave.Command {
@@ -231,9 +231,11 @@ func newStatus(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "status", Category: "look", Usage: "show the board on one screen",
 		Description: "Goal, sprint, counts, tasks, agents, what waits for a person, and whose work would conflict if it were merged now. Changes nothing. When state.yaml is damaged or forged, the last valid state is\n" +
-			"shown and the exit code is 3. With --disk it says what the worktree of each task, each seed of worktrees and each cache takes on the disk." +
-			examples("liza status", "liza status --view kiso --json", "liza status --disk") + exitsText(0, 1, 2, 3),
-		Flags:  []urfave.Flag{viewFlag(&o.view), &urfave.BoolFlag{Name: "disk", Usage: "show what tasks, seeds and caches take on the disk instead", Destination: &o.disk}},
+			"shown and the exit code is 3. With --disk it says what the worktree of each task, each seed of worktrees and each cache takes on the disk;\n" +
+			"with --graph, what waits for what." +
+			examples("liza status", "liza status --view kiso --json", "liza status --disk", "liza status --graph") + exitsText(0, 1, 2, 3),
+		Flags: []urfave.Flag{viewFlag(&o.view), &urfave.BoolFlag{Name: "disk", Usage: "show what tasks, seeds and caches take on the disk instead", Destination: &o.disk},
+			flag("graph", "draw the tasks with what each waits for instead", &o.graph)},
 		Action: env.do(o.run),
 	}
 }
@@ -260,6 +262,10 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	}
 	if o.disk {
 		return o.space(ctx, d)
+	}
+	if o.graph {
+		drawn := dashboard.GraphText(s)
+		return env.showStale(stale, map[string]string{"graph": drawn}, drawn)
 	}
 	facts := viewFacts(d, s, o.view)
 	for _, c := range env.radar(ctx, d, s, "") {
@@ -326,31 +332,5 @@ func branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *d
 	f.Tip = &tip
 	if lag, err := d.Integration.Behind(ctx, s); err == nil && lag.Behind > 0 {
 		f.Warnings = append(f.Warnings, lag.String()+"; liza sync merges them")
-	}
-}
-
-func newGraph(env *Env) *urfave.Command {
-	var format string
-	return &urfave.Command{
-		Name: "graph", Category: "look", Usage: "draw the task graph",
-		Description: "Tasks with their dependencies and statuses. Changes nothing." +
-			examples("liza graph", "liza graph --format mermaid > graph.mmd") + exitsText(0, 1, 2, 3),
-		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "format", Value: "text", Usage: "`F`: " + strings.Join(dashboard.GraphFormats, ", "), Destination: &format},
-		},
-		Action: env.do(func(ctx context.Context, _ []string) error {
-			if !slices.Contains(dashboard.GraphFormats, format) {
-				return usagef("liza help graph", "--format '%s' must be one of %s", format, strings.Join(dashboard.GraphFormats, ", "))
-			}
-			s, stale, err := env.look(ctx)
-			if err != nil {
-				return err
-			}
-			drawn := dashboard.Graph(s, format)
-			if !strings.HasSuffix(drawn, "\n") {
-				drawn = fmt.Sprintln(drawn)
-			}
-			return env.showStale(stale, map[string]string{"format": format, "graph": drawn}, drawn)
-		}),
 	}
 }

@@ -143,7 +143,7 @@ func (p *page) tasks(v View) {
 	}
 	p.table(heads, cells)
 	if hidden := len(v.Tasks) - len(rows); hidden > 0 {
-		p.cut(0, faint, fmt.Sprintf("… and %d more; liza graph shows all", hidden))
+		p.cut(0, faint, fmt.Sprintf("… and %d more; liza status --graph shows all", hidden))
 	}
 	p.notes(rows)
 }

@@ -131,10 +131,7 @@ func TestTextFromOutsideCannotSteerTheTerminal(t *testing.T) {
 	f.Warnings = []string{evil}
 	f.Control = append(f.Control, Control{Name: evil, Reason: evil})
 	texts := []string{Text(Build(s, f), 80, false), TaskText(s, s.TaskAt(3).ID), TaskText(s, evil), PlanText(s, ""), TaskText(s, "disc-1"),
-		LogLine(blackboard.Entry{Agent: evil, Action: blackboard.Action(evil), Task: evil, Detail: evil, Extra: map[string]any{evil: evil}})}
-	for _, format := range GraphFormats {
-		texts = append(texts, Graph(s, format))
-	}
+		LogLine(blackboard.Entry{Agent: evil, Action: blackboard.Action(evil), Task: evil, Detail: evil, Extra: map[string]any{evil: evil}}), GraphText(s), newGraph(s).mermaid()}
 	for _, text := range texts {
 		if text == "" || strings.ContainsAny(text, "\x1b\x07\u202e\u2028") {
 			t.Errorf("control characters reach the terminal: %q", text)
@@ -158,9 +155,8 @@ func TestMissingSectionsNeverPanic(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for _, format := range append(GraphFormats, "unknown") {
-			Graph(s, format)
-		}
+		GraphText(s)
+		newGraph(s).mermaid()
 		for _, id := range []string{"", "a", "p", "odd", "coder-1", "missing"} {
 			TaskText(s, id)
 			PlanText(s, id)

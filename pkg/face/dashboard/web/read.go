@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -38,7 +37,6 @@ func (o Options) reading() map[string]handler {
 		"/api/metrics":             o.metrics,
 		"/api/timeline":            o.timeline,
 		"/api/graph":               o.graph,
-		"/api/graph.svg":           o.graphSVG,
 		"/api/usage":               o.usage,
 		"/api/at":                  o.at,
 	}
@@ -187,22 +185,6 @@ func (o Options) timeline(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 func (o Options) graph(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return o.Source.Graph(r.Context())
-}
-
-func (o Options) graphSVG(w http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Source.State(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	w.Header().Set("Content-Type", "image/svg+xml")
-	// It has a style of its own; opened as a page it may do nothing else.
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox")
-	s = s.Clone() // a picture has escaped and shortened texts, so they are masked before
-	for t := range s.Tasks() {
-		t.Title = o.Service.Board.Mask(t.TitleText())
-	}
-	_, _ = io.WriteString(w, dashboard.Graph(s, "svg"))
-	return nil, nil
 }
 
 func (o Options) usage(_ http.ResponseWriter, r *http.Request) (any, error) {
