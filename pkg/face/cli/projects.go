@@ -57,7 +57,7 @@ func (e *Env) projectAt(ctx context.Context, root string) (dashboard.Project, er
 	if err != nil {
 		return dashboard.Project{}, err
 	}
-	v, err := sourceOf(d, "liza").View(ctx)
+	v, err := sourceOf(d).View(ctx)
 	return dashboard.ProjectOf(root, v), err
 }
 

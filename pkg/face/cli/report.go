@@ -117,7 +117,7 @@ func commitLinks(ctx context.Context, d *verb.Service, tasks []*blackboard.Task)
 
 // reportFacts are the facts of reports and figures: all tasks of the sprint, and its journal.
 func reportFacts(log *slog.Logger, d *verb.Service, s *blackboard.State) (dashboard.ReportFacts, error) {
-	f := dashboard.ReportFacts{Input: viewFacts(d, s, "")}
+	f := dashboard.ReportFacts{Input: viewFacts(d, s)}
 	var err error
 	if f.Tasks, err = d.Board.Histories().SprintTasks(s); err != nil {
 		log.Warn(err.Error())
@@ -129,7 +129,7 @@ func reportFacts(log *slog.Logger, d *verb.Service, s *blackboard.State) (dashbo
 
 // archivedReport is the board as it was when a sprint of the archive ended, as far as that is kept.
 func archivedReport(d *verb.Service, s *blackboard.State, sprint string) (*blackboard.State, dashboard.ReportFacts, error) {
-	f := dashboard.ReportFacts{Input: viewFacts(d, s, "")}
+	f := dashboard.ReportFacts{Input: viewFacts(d, s)}
 	x, err := d.Board.Histories().ArchivedSprint(sprint)
 	if err != nil {
 		return s, f, err

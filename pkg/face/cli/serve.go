@@ -96,7 +96,7 @@ func (o *serveOptions) project(ctx context.Context, system *assembly.Environment
 	if o.tokenEnv != "" {
 		d.Board.Caller.Person = o.tokenEnv // who calls is known by the token's name (specs/roles-and-knowledge.md#9.7)
 	}
-	source := sourceOf(d, "liza")
+	source := sourceOf(d)
 	if _, err := source.State(ctx); err != nil {
 		return nil, err
 	}

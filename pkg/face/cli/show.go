@@ -20,28 +20,21 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-type showOptions struct {
-	env  *Env
-	view string
-}
+type showOptions struct{ env *Env }
 
 func newShow(env *Env) *urfave.Command {
 	o := &showOptions{env: env}
 	return &urfave.Command{
 		Name: "show", Category: "look", ArgsUsage: "[ID]", Usage: "show one task, agent, question, plan or discovery, whole",
 		Description: "All fields, history, dependencies, findings and attempts. Without ID it is `liza status`. Changes nothing." +
-			examples("liza show task-3", "liza show --view logist") + exitsText(0, 1, 2, 3, 4),
-		Flags:  []urfave.Flag{viewFlag(&o.view)},
+			examples("liza show task-3") + exitsText(0, 1, 2, 3, 4),
 		Action: env.do(o.run),
 	}
 }
 
 func (o *showOptions) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return (&statusOptions{env: o.env, view: o.view}).run(ctx, nil)
-	}
-	if err := checkView(o.view); err != nil {
-		return err
+		return (&statusOptions{env: o.env}).run(ctx, nil)
 	}
 	d, s, stale, err := o.env.lookAt(ctx)
 	if err != nil {
@@ -62,17 +55,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	}
 	result := map[string]any{"kind": what, what: dashboard.Plain(entry)}
 	body := dashboard.TaskText(s, args[0])
-	if t, ok := entry.(*blackboard.Task); ok && o.view != "liza" {
-		translated := o.viewStatus(d, s, t)
-		result["view_status"] = translated
-		body += "\n" + dashboard.InWords(t, o.view, translated)
-	}
-	if a, ok := entry.(*blackboard.Agent); ok && o.view != "liza" {
-		word := dashboard.Word(string(a.Role), o.view)
-		result["view_role"] = word
-		body += fmt.Sprintf("\nIn the words of %s\n  role  %s\n", o.view, word)
-	}
-	for id, doing := range sourceOf(d, o.view).DoingOn(s) {
+	for id, doing := range sourceOf(d).DoingOn(s) {
 		if a := s.Agents[id]; id == args[0] || a.CurrentTask == args[0] {
 			result["doing"] = doing
 			body += dashboard.DoingText(id, doing)
@@ -100,7 +83,7 @@ func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard
 	if t.Status == blackboard.Claimed { // its worktree is not read for a number
 		return fmt.Sprintf("\nChange\n  liza diff %s   as its worktree is now\n", t.ID)
 	}
-	diff, err := sourceOf(d, "liza").Diff(ctx, t.ID)
+	diff, err := sourceOf(d).Diff(ctx, t.ID)
 	if err != nil || diff == nil {
 		return ""
 	}
@@ -113,16 +96,6 @@ func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard
 		text += ", " + prose.Count(found, "finding")
 	}
 	return text + "\n"
-}
-
-// viewStatus is the status in the vocabulary, as `liza status` shows it.
-func (o *showOptions) viewStatus(d *verb.Service, s *blackboard.State, t *blackboard.Task) string {
-	for _, row := range dashboard.Build(s, viewFacts(d, s, o.view)).Tasks {
-		if row.ID == t.ID {
-			return row.ViewStatus
-		}
-	}
-	return dashboard.ViewStatus(t, o.view)
 }
 
 // fetch puts an archived task where the others are, and names the sprint that has it.
@@ -191,7 +164,7 @@ func newDiff(env *Env) *urfave.Command {
 
 func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) error {
 	id, paths := args[0], args[1:]
-	change, err := sourceOf(d, "liza").Diff(ctx, id)
+	change, err := sourceOf(d).Diff(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -222,7 +195,6 @@ func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) e
 
 type statusOptions struct {
 	env         *Env
-	view        string
 	disk, graph bool
 }
 
@@ -233,29 +205,15 @@ func newStatus(env *Env) *urfave.Command {
 		Description: "Goal, sprint, counts, tasks, agents, what waits for a person, and whose work would conflict if it were merged now. Changes nothing. When state.yaml is damaged or forged, the last valid state is\n" +
 			"shown and the exit code is 3. With --disk it says what the worktree of each task, each seed of worktrees and each cache takes on the disk;\n" +
 			"with --graph, what waits for what." +
-			examples("liza status", "liza status --view kiso --json", "liza status --disk", "liza status --graph") + exitsText(0, 1, 2, 3),
-		Flags: []urfave.Flag{viewFlag(&o.view), &urfave.BoolFlag{Name: "disk", Usage: "show what tasks, seeds and caches take on the disk instead", Destination: &o.disk},
+			examples("liza status", "liza status --json", "liza status --disk", "liza status --graph") + exitsText(0, 1, 2, 3),
+		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "disk", Usage: "show what tasks, seeds and caches take on the disk instead", Destination: &o.disk},
 			flag("graph", "draw the tasks with what each waits for instead", &o.graph)},
 		Action: env.do(o.run),
 	}
 }
 
-func viewFlag(to *string) urfave.Flag {
-	return &urfave.StringFlag{Name: "view", Value: "liza", Usage: "`NAMES` to use: " + strings.Join(dashboard.Views, ", "), Destination: to}
-}
-
-func checkView(view string) error {
-	if !slices.Contains(dashboard.Views, view) {
-		return usagef("liza help status", "--view '%s' must be one of %s", view, strings.Join(dashboard.Views, ", "))
-	}
-	return nil
-}
-
 func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	env := o.env
-	if err := checkView(o.view); err != nil {
-		return err
-	}
 	d, s, stale, err := env.lookAt(ctx)
 	if err != nil {
 		return err
@@ -267,12 +225,12 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 		drawn := dashboard.GraphText(s)
 		return env.showStale(stale, map[string]string{"graph": drawn}, drawn)
 	}
-	facts := viewFacts(d, s, o.view)
+	facts := viewFacts(d, s)
 	for _, c := range env.radar(ctx, d, s, "") {
 		facts.Warnings = append(facts.Warnings, c.String())
 	}
 	facts.GaveUp = gaveUp(d)
-	facts.Doing = sourceOf(d, o.view).DoingOn(s)
+	facts.Doing = sourceOf(d).DoingOn(s)
 	branchFacts(ctx, d, s, &facts)
 	if stale != nil {
 		if r := explain(stale); r.code != unreachable {

@@ -216,9 +216,8 @@ func notification(system string, a watch.Alert) []string {
 }
 
 type topOptions struct {
-	env  *Env
-	view string
-	all  bool
+	env *Env
+	all bool
 }
 
 func newTop(env *Env) *urfave.Command {
@@ -228,8 +227,8 @@ func newTop(env *Env) *urfave.Command {
 		Description: "Board, agents with what each does now, what waits for you with the alerts, and log, live; enter opens a task, d its diff,\n" +
 			"o the output of its agent. Keys do what the commands do: answer, approve, reject, note, hold, pause, release and so on; the last line names what is possible,\n" +
 			"? explains all keys. The mouse selects, opens and scrolls." +
-			examples("liza top", "liza top --view kiso", "liza top --all") + exitsText(0, 1, 2, 130),
-		Flags: []urfave.Flag{viewFlag(&o.view), flag("all", "list all your projects; enter opens one", &o.all)},
+			examples("liza top", "liza top --all") + exitsText(0, 1, 2, 130),
+		Flags: []urfave.Flag{flag("all", "list all your projects; enter opens one", &o.all)},
 		Action: env.do(func(ctx context.Context, _ []string) error {
 			if o.all {
 				return o.runAll(ctx)
@@ -240,9 +239,6 @@ func newTop(env *Env) *urfave.Command {
 }
 
 func (o *topOptions) run(ctx context.Context, system *assembly.Environment) error {
-	if err := checkView(o.view); err != nil {
-		return err
-	}
 	env := o.env
 	if !env.Terminal || !env.StdinTerminal || env.JSON {
 		return usagef("liza status", "liza top needs a terminal")
@@ -252,7 +248,7 @@ func (o *topOptions) run(ctx context.Context, system *assembly.Environment) erro
 	if err != nil {
 		return err
 	}
-	source := sourceOf(d, o.view)
+	source := sourceOf(d)
 	if _, err := source.State(ctx); err != nil {
 		return err
 	}

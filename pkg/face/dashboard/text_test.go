@@ -47,9 +47,6 @@ func TestTheBoardIsDrawnAsRecorded(t *testing.T) {
 	golden(t, "status-colour.txt", Text(Build(busy(), facts()), 80, true))
 	golden(t, "status-empty.txt", Text(Build(&blackboard.State{}, Input{Now: now}), 80, false))
 	golden(t, "status-300.txt", Text(Build(crowd(300), Input{Now: now}), 80, false))
-	f := facts()
-	f.Vocabulary = "logist"
-	golden(t, "status-logist.txt", Text(Build(busy(), f), 100, false))
 }
 
 func TestTheViewAsJSONIsAsRecorded(t *testing.T) {
@@ -73,13 +70,9 @@ func TestNoLineIsWiderThanThePage(t *testing.T) {
 	s.Goal.Description = strings.Repeat("Ziel ", 100)
 	s.Agents["coder-1"].CurrentTask = strings.Repeat("i", 64)
 	for _, width := range []int{80, 100, 133, 200} {
-		for _, view := range Views {
-			f := facts()
-			f.Vocabulary = view
-			for _, l := range strings.Split(Text(Build(s, f), width, false), "\n") {
-				if command := strings.HasPrefix(l, "    liza "); WidthOf(l) > width && !command {
-					t.Errorf("width %d, %s: %d columns in %q", width, view, WidthOf(l), l)
-				}
+		for _, l := range strings.Split(Text(Build(s, facts()), width, false), "\n") {
+			if command := strings.HasPrefix(l, "    liza "); WidthOf(l) > width && !command {
+				t.Errorf("width %d: %d columns in %q", width, WidthOf(l), l)
 			}
 		}
 	}
@@ -148,12 +141,10 @@ func TestMissingSectionsNeverPanic(t *testing.T) {
 		Goal: &blackboard.Goal{Status: blackboard.InProgress, PlanID: "p"}, Sprint: &blackboard.Sprint{Timeline: &blackboard.Timeline{}}, CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped},
 	}).With(&blackboard.Task{}, &blackboard.Task{ID: "a", Status: "NEW_STATUS", RejectionReason: &blackboard.Rejection{}}, &blackboard.Task{ID: "a"})
 	for _, s := range []*blackboard.State{nil, {}, odd} {
-		for _, view := range append(Views, "unknown") {
-			v := Build(s, Input{Vocabulary: view})
-			Text(v, 80, true)
-			if _, err := json.Marshal(v); err != nil {
-				t.Error(err)
-			}
+		v := Build(s, Input{})
+		Text(v, 80, true)
+		if _, err := json.Marshal(v); err != nil {
+			t.Error(err)
 		}
 		GraphText(s)
 		newGraph(s).mermaid()
@@ -163,9 +154,6 @@ func TestMissingSectionsNeverPanic(t *testing.T) {
 		}
 	}
 	LogLine(blackboard.Entry{})
-	if got := ViewStatus(&blackboard.Task{Status: "NEW_STATUS"}, "logist"); got != "NEW_STATUS" {
-		t.Errorf("an unknown status is shown as %q", got)
-	}
 }
 
 func TestAWidthCountsColumns(t *testing.T) {

@@ -149,7 +149,7 @@ func midSprint() *fake {
 	cost := func(n float64, runs int) dashboard.Cost {
 		return dashboard.Cost{Cents: blackboard.Amount(n), Runs: runs}
 	}
-	f.view = dashboard.View{At: at(0), Revision: 41, View: "liza",
+	f.view = dashboard.View{At: at(0), Revision: 41,
 		Goal:   dashboard.Goal{ID: "goal-1", Description: "Provide a greeting CLI with tests", Status: "IN_PROGRESS", SpecRef: "specs/vision.md"},
 		Sprint: dashboard.Sprint{ID: "sprint-1", Status: "IN_PROGRESS", Started: at(-42), AgeSeconds: 42 * 60},
 		Cost:   dashboard.Cost{Cents: 412, Runs: 19, UnknownRuns: 1},

@@ -209,7 +209,7 @@ func (m Model) board(msg boardMsg) Model {
 		return m // two reads ran side by side, and the older one ended last
 	}
 	m.readAt, m.problem = msg.readAt, msg.problem
-	if msg.problem != nil && msg.view.View == "" {
+	if msg.problem != nil && msg.view.At.None() {
 		return m
 	}
 	m.read, m.at, m.doneAt, m.now = true, m.o.Now(), m.o.Now(), m.o.Now()

@@ -29,7 +29,7 @@ func rowsOf(tasks []dashboard.Task, filter string) taskRows {
 	match := matcher(filter)
 	for i, t := range tasks {
 		g := t.Status.Rank()
-		if match(t.ID, t.Title, string(t.Status), t.Status.Info().Title, t.ViewStatus, t.Who, t.Note) {
+		if match(t.ID, t.Title, string(t.Status), t.Status.Info().Title, t.Who, t.Note) {
 			index[g] = append(index[g], i)
 			r.ids, r.who = max(r.ids, dashboard.WidthOf(clean(t.ID))), max(r.who, min(15, dashboard.WidthOf(clean(t.Who))))
 			r.cost, r.rounds = max(r.cost, dashboard.WidthOf(money(t.Cost))), max(r.rounds, dashboard.WidthOf(rounds(t)))
@@ -103,9 +103,6 @@ func (x boardPane) content(int) content {
 func (r *taskRows) line(t dashboard.Task, width, since int) line {
 	id, status := clean(t.ID), paintOf(t.Status)
 	l := line{{glyph(t.Status) + " ", status}, cell(bold, id, min(r.ids, max(10, width/4))), gap(1)}
-	if t.ViewStatus != "" {
-		l = append(l, cell(status, clean(t.ViewStatus), 12), gap(1))
-	}
 	add := func(s seg, wide int) {
 		if wide > 0 {
 			l = append(l, s, gap(1))
