@@ -37,7 +37,7 @@ func lizaCommand(env *Env) *urfave.Command {
 	}
 	app.Commands = slices.Concat([]*urfave.Command{ // the help has them in this order, in the group of each
 		newHelp(env, app), newInit(env), newJoin(env), newRun(env), newDemo(env), newGoal(env), newDoctor(env), newCheck(env), newSandbox(env), newConfig(env),
-		newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newOpen(env), newLog(env), newWatch(env), newTop(env), newServe(env), newProjects(env), newReport(env), newUsage(env), newValidate(env),
+		newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newOpen(env), newLog(env), newWatch(env), newTop(env), newServe(env), newReport(env), newUsage(env), newValidate(env),
 		newQuestions(env), newHistory(env), newStep(env), newPoststep(env), newMetrics(env), newMCP(env), newVersion(env), newCompletion(env),
 	}, env.verbCommands(), []*urfave.Command{
 		newPlan(env), newImport(env), newLand(env), newRoles(env), newPreview(env), newRestore(env), newStore(env), newSeal(env), newArchive(env), newGC(env), newUninit(env), newExplain(env),
@@ -160,7 +160,7 @@ var callers = withVerbs(map[string]verbs.Who{
 	"step": verbs.Gated, "store move": verbs.Gated, "store upgrade": verbs.Gated, "worktree create": verbs.Gated, "worktree remove": verbs.Gated, "wt-create": verbs.Gated,
 	"wt-delete": verbs.Gated,
 
-	"attach": verbs.Outside, "demo": verbs.Outside, "init": verbs.Outside, "join": verbs.Outside, "projects": verbs.Outside, "sandbox exec": verbs.Outside, "top": verbs.Outside,
+	"attach": verbs.Outside, "demo": verbs.Outside, "init": verbs.Outside, "join": verbs.Outside, "sandbox exec": verbs.Outside, "top": verbs.Outside,
 })
 
 func withVerbs(table map[string]verbs.Who) map[string]verbs.Who {

@@ -27,7 +27,7 @@ func newShow(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "show", Category: "look", ArgsUsage: "[ID]", Usage: "show one task, agent, question, plan or discovery, whole",
 		Description: "All fields, history, dependencies, findings and attempts. Without ID it is `liza status`. Changes nothing." +
-			examples("liza show task-3") + exitsText(0, 1, 2, 3, 4),
+			examples("liza show task-3", "liza show coder-1") + exitsText(0, 1, 2, 3, 4),
 		Action: env.do(o.run),
 	}
 }
@@ -194,8 +194,8 @@ func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) e
 }
 
 type statusOptions struct {
-	env         *Env
-	disk, graph bool
+	env              *Env
+	disk, graph, all bool
 }
 
 func newStatus(env *Env) *urfave.Command {
@@ -204,16 +204,20 @@ func newStatus(env *Env) *urfave.Command {
 		Name: "status", Category: "look", Usage: "show the board on one screen",
 		Description: "Goal, sprint, counts, tasks, agents, what waits for a person, and whose work would conflict if it were merged now. Changes nothing. When state.yaml is damaged or forged, the last valid state is\n" +
 			"shown and the exit code is 3. With --disk it says what the worktree of each task, each seed of worktrees and each cache takes on the disk;\n" +
-			"with --graph, what waits for what." +
-			examples("liza status", "liza status --json", "liza status --disk", "liza status --graph") + exitsText(0, 1, 2, 3),
+			"with --graph, what waits for what. With --all it is a line for each project that liza init or liza run have seen on this machine." +
+			examples("liza status", "liza status --json", "liza status --disk", "liza status --graph", "liza status --all") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "disk", Usage: "show what tasks, seeds and caches take on the disk instead", Destination: &o.disk},
-			flag("graph", "draw the tasks with what each waits for instead", &o.graph)},
+			flag("graph", "draw the tasks with what each waits for instead", &o.graph),
+			flag("all", "list your projects with what waits in each instead", &o.all)},
 		Action: env.do(o.run),
 	}
 }
 
 func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	env := o.env
+	if o.all {
+		return o.everywhere(ctx)
+	}
 	d, s, stale, err := env.lookAt(ctx)
 	if err != nil {
 		return err

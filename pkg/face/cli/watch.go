@@ -215,10 +215,7 @@ func notification(system string, a watch.Alert) []string {
 	return []string{"notify-send", "--app-name=liza", "--urgency=" + urgency, "--", title, a.Message}
 }
 
-type topOptions struct {
-	env *Env
-	all bool
-}
+type topOptions struct{ env *Env }
 
 func newTop(env *Env) *urfave.Command {
 	o := &topOptions{env: env}
@@ -227,24 +224,18 @@ func newTop(env *Env) *urfave.Command {
 		Description: "Board, agents with what each does now, what waits for you with the alerts, and log, live; enter opens a task, d its diff,\n" +
 			"o the output of its agent. Keys do what the commands do: answer, approve, reject, note, hold, pause, release and so on; the last line names what is possible,\n" +
 			"? explains all keys. The mouse selects, opens and scrolls." +
-			examples("liza top", "liza top --all") + exitsText(0, 1, 2, 130),
-		Flags: []urfave.Flag{flag("all", "list all your projects; enter opens one", &o.all)},
-		Action: env.do(func(ctx context.Context, _ []string) error {
-			if o.all {
-				return o.runAll(ctx)
-			}
-			return o.run(ctx, &env.System)
-		}),
+			examples("liza top", "NO_COLOR=1 liza top") + exitsText(0, 1, 2, 130),
+		Action: env.do(o.run),
 	}
 }
 
-func (o *topOptions) run(ctx context.Context, system *assembly.Environment) error {
+func (o *topOptions) run(ctx context.Context, _ []string) error {
 	env := o.env
 	if !env.Terminal || !env.StdinTerminal || env.JSON {
 		return usagef("liza status", "liza top needs a terminal")
 	}
-	system.Watches = true
-	d, err := system.Service(ctx)
+	env.System.Watches = true
+	d, err := env.System.Service(ctx)
 	if err != nil {
 		return err
 	}
@@ -252,7 +243,7 @@ func (o *topOptions) run(ctx context.Context, system *assembly.Environment) erro
 	if _, err := source.State(ctx); err != nil {
 		return err
 	}
-	system.Lasting()
+	env.System.Lasting()
 	servers := &openings{env: env, d: d, life: ctx}
 	defer servers.close()
 	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.VerbsOf(d), Now: env.System.Now, Mask: d.Board.Mask, In: env.System.Stdin, Out: env.direct.out, Environ: env.System.Environ,
