@@ -21,20 +21,15 @@ const newest = 100
 
 func (o Options) reading() map[string]handler {
 	return map[string]handler{
-		"/api/health":              o.health,
 		"/api/state":               o.state,
-		"/api/tasks":               o.tasks,
 		"/api/tasks/{id}":          o.task,
 		"/api/tasks/{id}/page":     o.taskPage,
 		"/api/tasks/{id}/diff":     o.diff,
 		"/api/tasks/{id}/evidence": o.evidence,
 		"/api/tasks/{id}/attempts": o.attempts,
-		"/api/agents":              o.agents,
 		"/api/agents/{id}/output":  o.output,
 		"/api/log":                 o.log,
-		"/api/questions":           o.questions,
 		"/api/alerts":              o.alerts,
-		"/api/metrics":             o.metrics,
 		"/api/timeline":            o.timeline,
 		"/api/graph":               o.graph,
 		"/api/usage":               o.usage,
@@ -42,27 +37,9 @@ func (o Options) reading() map[string]handler {
 	}
 }
 
-func (o Options) health(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Source.State(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"ok": true, "version": o.Version, "revision": s.Revision}, nil
-}
-
 func (o Options) state(_ http.ResponseWriter, r *http.Request) (any, error) {
 	v, err := o.Source.View(r.Context())
 	return v, err
-}
-
-func (o Options) tasks(_ http.ResponseWriter, r *http.Request) (any, error) {
-	v, err := o.Source.View(r.Context())
-	return map[string]any{"tasks": v.Tasks}, err
-}
-
-func (o Options) agents(_ http.ResponseWriter, r *http.Request) (any, error) {
-	v, err := o.Source.View(r.Context())
-	return map[string]any{"agents": v.Agents}, err
 }
 
 func (o Options) task(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -152,31 +129,9 @@ func (o Options) log(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return map[string]any{"entries": plain(entries)}, nil
 }
 
-func (o Options) questions(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Source.State(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	open := []any{}
-	for _, q := range s.Questions {
-		if q.Status == blackboard.QuestionOpen || r.URL.Query().Get("all") == "true" {
-			open = append(open, dashboard.Plain(q))
-		}
-	}
-	return map[string]any{"questions": open}, nil
-}
-
 func (o Options) alerts(http.ResponseWriter, *http.Request) (any, error) {
 	open, err := o.Source.Alerts()
 	return map[string]any{"alerts": append([]watch.Alert{}, open...)}, err
-}
-
-func (o Options) metrics(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Source.State(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	return o.Metrics(s)
 }
 
 func (o Options) timeline(_ http.ResponseWriter, r *http.Request) (any, error) {
