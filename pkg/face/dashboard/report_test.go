@@ -121,12 +121,6 @@ func TestAnEmptyBoardHasAReport(t *testing.T) {
 func TestCostsThatNobodyKnowsAreNotZero(t *testing.T) {
 	t.Parallel()
 	m := MetricsOf(&blackboard.State{Usage: cents(0, 2, 2)}, nil, nil, now)
-	if !strings.Contains(m.Text(), "cost_cents                            unknown\n") || !strings.Contains(string(m.CSV()), "\ncost_cents,,cents\n") {
-		t.Errorf("%s\n%s", m.Text(), m.CSV())
-	}
-	if !strings.HasPrefix(string(m.CSV()), "metric,value,unit\ntasks_done,0,\n") {
-		t.Errorf("%s", m.CSV())
-	}
 	if _, known := m.Get("cost_cents"); known {
 		t.Error("the cost is known")
 	}
