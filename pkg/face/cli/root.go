@@ -38,7 +38,7 @@ func lizaCommand(env *Env) *urfave.Command {
 	app.Commands = slices.Concat([]*urfave.Command{ // the help has them in this order, in the group of each
 		newHelp(env, app), newInit(env), newJoin(env), newRun(env), newDemo(env), newGoal(env), newDoctor(env), newCheck(env), newSandbox(env), newConfig(env),
 		newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newOpen(env), newLog(env), newWatch(env), newTop(env), newServe(env), newReport(env), newUsage(env), newValidate(env),
-		newQuestions(env), newHistory(env), newStep(env), newPoststep(env), newMCP(env), newVersion(env), newCompletion(env),
+		newHistory(env), newStep(env), newPoststep(env), newMCP(env), newVersion(env), newCompletion(env),
 	}, env.verbCommands(), []*urfave.Command{
 		newPlan(env), newImport(env), newLand(env), newRoles(env), newPreview(env), newRestore(env), newStore(env), newSeal(env), newArchive(env), newGC(env), newUninit(env), newExplain(env),
 		newReplay(env),
@@ -146,7 +146,7 @@ var callers = withVerbs(map[string]verbs.Who{
 	"__complete": verbs.Everyone, "completion": verbs.Everyone, "config get": verbs.Everyone, "config list": verbs.Everyone, "config schema": verbs.Everyone,
 	"config show": verbs.Everyone, "config validate": verbs.Everyone, "diff": verbs.Everyone, "doctor": verbs.Everyone, "explain": verbs.Everyone,
 	"help": verbs.Everyone, "history": verbs.Everyone, "log": verbs.Everyone, "man": verbs.Everyone, "mcp": verbs.Everyone,
-	"plan show": verbs.Everyone, "preview": verbs.Everyone, "questions": verbs.Everyone, "replay": verbs.Everyone, "report": verbs.Everyone, "roles diff": verbs.Everyone,
+	"plan show": verbs.Everyone, "preview": verbs.Everyone, "replay": verbs.Everyone, "report": verbs.Everyone, "roles diff": verbs.Everyone,
 	"roles list": verbs.Everyone, "roles resolve": verbs.Everyone, "roles show": verbs.Everyone, "roles validate": verbs.Everyone, "sandbox explain": verbs.Everyone,
 	"scripted-agent": verbs.Everyone, "show": verbs.Everyone, "status": verbs.Everyone, "store list": verbs.Everyone, "store roles": verbs.Everyone,
 	"usage": verbs.Everyone, "validate": verbs.Everyone, "version": verbs.Everyone, "watch": verbs.Everyone, "worktree list": verbs.Everyone,
