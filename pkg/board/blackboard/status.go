@@ -57,24 +57,22 @@ type statusInfo struct {
 
 	Waits bool `json:"-"` // the task does not go on before a person or a planner acts
 
-	Logist string `json:"-"` // job state (specs/roles-and-knowledge.md#11)
-	Coven  string `json:"-"`
-	Kiso   string `json:"-"`
+	Job string `json:"-"` // in the history of a task (specs/roles-and-knowledge.md#7.1)
 }
 
 // StatusTable has each status once, in the order in which views with too little room prefer its tasks.
 var StatusTable = []statusInfo{
-	{Blocked, "Blocked", "blocked", "✗", ToneBad, "Blocked", "#f8d7da", false, true, "INTERVENTION_REQUIRED", "blocked", "failed"},
-	{IntegrationFailed, "Could not be merged", "merge failed", "!", ToneBad, "In progress", "#f8d7da", false, false, "INTERVENTION_REQUIRED", "conflict", "failed"},
-	{Claimed, "In progress", "in work", "▸", ToneWork, "In progress", "#cfe2ff", false, false, "RUNNING", "in_progress", "running"},
-	{ReadyForReview, "In review", "in review", "◎", ToneReview, "In review", "#cff4fc", false, false, "REVIEW_REQUIRED", "in_review", "reviewing"},
-	{Rejected, "Rejected", "sent back", "↺", ToneWait, "In progress", "#fff3cd", false, false, "PENDING", "in_progress", "needs_fix"},
-	{Approved, "Approved", "approved", "●", ToneGood, "Approved", "#d1e7dd", false, false, "RUNNING", "merging", "running"},
-	{Unclaimed, "To do", "not begun", "○", ToneCalm, "To do", "#ffffff", false, false, "PENDING", "open", "pending"},
-	{Draft, "Drafts", "draft", "·", ToneQuiet, "To do", "#eeeeee", false, true, "DRAFT", "draft", "draft"},
-	{Merged, "Merged", "merged", "✓", ToneGood, "Done", "#a3cfbb", true, false, "SUCCESS", "closed", "done"},
-	{Superseded, "Replaced", "replaced", "»", ToneQuiet, "Done", "#dddddd", true, false, "CANCELED", "closed", "superseded"},
-	{Abandoned, "Given up", "given up", "–", ToneQuiet, "Done", "#dddddd", true, false, "CANCELED", "cancelled", "cancelled"},
+	{Blocked, "Blocked", "blocked", "✗", ToneBad, "Blocked", "#f8d7da", false, true, "INTERVENTION_REQUIRED"},
+	{IntegrationFailed, "Could not be merged", "merge failed", "!", ToneBad, "In progress", "#f8d7da", false, false, "INTERVENTION_REQUIRED"},
+	{Claimed, "In progress", "in work", "▸", ToneWork, "In progress", "#cfe2ff", false, false, "RUNNING"},
+	{ReadyForReview, "In review", "in review", "◎", ToneReview, "In review", "#cff4fc", false, false, "REVIEW_REQUIRED"},
+	{Rejected, "Rejected", "sent back", "↺", ToneWait, "In progress", "#fff3cd", false, false, "PENDING"},
+	{Approved, "Approved", "approved", "●", ToneGood, "Approved", "#d1e7dd", false, false, "RUNNING"},
+	{Unclaimed, "To do", "not begun", "○", ToneCalm, "To do", "#ffffff", false, false, "PENDING"},
+	{Draft, "Drafts", "draft", "·", ToneQuiet, "To do", "#eeeeee", false, true, "DRAFT"},
+	{Merged, "Merged", "merged", "✓", ToneGood, "Done", "#a3cfbb", true, false, "SUCCESS"},
+	{Superseded, "Replaced", "replaced", "»", ToneQuiet, "Done", "#dddddd", true, false, "CANCELED"},
+	{Abandoned, "Given up", "given up", "–", ToneQuiet, "Done", "#dddddd", true, false, "CANCELED"},
 }
 
 // Rank returns the index of s in StatusTable, or its length for an unknown status.
@@ -94,7 +92,7 @@ func (s Status) Info() statusInfo {
 	}
 	words := strings.ToLower(strings.ReplaceAll(string(s), "_", " "))
 	return statusInfo{Status: s, Title: string(s), Words: words, Glyph: "○", Tone: ToneCalm, Lane: Lanes[0], Fill: "#ffffff",
-		Logist: string(s), Coven: string(s), Kiso: string(s)}
+		Job: string(s)}
 }
 
 // Terminal reports whether no event leaves the status.

@@ -25,7 +25,7 @@ func TestEachStatusIsInTheTableOnce(t *testing.T) {
 			t.Errorf("%s and %s have the same glyph", s, other)
 		}
 		glyphs[i.Glyph] = s
-		for what, text := range map[string]string{"title": i.Title, "words": i.Words, "tone": string(i.Tone), "fill": i.Fill, "logist": i.Logist, "coven": i.Coven, "kiso": i.Kiso} {
+		for what, text := range map[string]string{"title": i.Title, "words": i.Words, "tone": string(i.Tone), "fill": i.Fill, "state in the history": i.Job} {
 			if text == "" {
 				t.Errorf("%s has no %s", s, what)
 			}

@@ -130,7 +130,7 @@ func (in Interaction) masked(mask func(string) string) Interaction {
 func JobState(t *blackboard.Task, reviewed bool) string {
 	switch {
 	case t == nil:
-		return blackboard.Unclaimed.Info().Logist
+		return blackboard.Unclaimed.Info().Job
 	case t.Hold != nil && !t.Status.Terminal():
 		return "SUSPENDED"
 	case t.Status == blackboard.ReadyForReview && reviewed:
@@ -140,7 +140,7 @@ func JobState(t *blackboard.Task, reviewed bool) string {
 	case t.Status == blackboard.Blocked && t.Halt != nil && haltStates[t.Halt.Kind] != "":
 		return haltStates[t.Halt.Kind]
 	}
-	return t.Status.Info().Logist
+	return t.Status.Info().Job
 }
 
 var haltStates = map[string]string{"cost": "HALTED_COST", "time": "HALTED_TIME", "iteration": "HALTED_ITERATION"}

@@ -14,7 +14,7 @@ var dependenciesExist = Guard{"G14", "every dependency exists, and they make no 
 		}
 	}
 	if cycle := cycleThrough(m.state, m.task.ID, m.task.DependsOn, nil); cycle != nil {
-		return refuse("G14", ExitInvalid, "liza graph", "dependency cycle: %s", strings.Join(cycle, " → "))
+		return refuse("G14", ExitInvalid, "liza status --graph", "dependency cycle: %s", strings.Join(cycle, " → "))
 	}
 	return nil
 }}
@@ -22,7 +22,7 @@ var dependenciesExist = Guard{"G14", "every dependency exists, and they make no 
 var dependenciesWanted = Guard{"G15", "no dependency is ABANDONED or SUPERSEDED", func(m *move) error {
 	for _, d := range m.task.DependsOn {
 		if st, _ := statusOf(m.state, d, m.in); st == blackboard.Superseded || st == blackboard.Abandoned {
-			return refuse("G15", ExitInvalid, "liza graph", "%s", DependencyProblem(m.state, d))
+			return refuse("G15", ExitInvalid, "liza status --graph", "%s", DependencyProblem(m.state, d))
 		}
 	}
 	return nil
@@ -51,7 +51,7 @@ var dependenciesLeft = Guard{"G79", "no dependency is ABANDONED or SUPERSEDED", 
 		}
 	}
 	if cycle := cycleThrough(m.state, m.task.ID, deps, nil); cycle != nil {
-		return m.refuseNext("liza graph", "G14", ExitInvalid, "dependency cycle: %s", strings.Join(cycle, " → "))
+		return m.refuseNext("liza status --graph", "G14", ExitInvalid, "dependency cycle: %s", strings.Join(cycle, " → "))
 	}
 	return nil
 }}

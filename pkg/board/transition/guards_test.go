@@ -85,7 +85,7 @@ func TestTheOtherGuards(t *testing.T) {
 			func(b *board) error {
 				return Unblock(b.State, "x", person, Input{Reason: "r", DependsOn: blackboard.List{"y"}}, b.now)
 			}},
-		{"an unblock that makes a cycle", "G14", ExitInvalid, "dependency cycle: x → y → x", "liza graph", func(b *board) { b.blocked("x"); b.add("y", "x") },
+		{"an unblock that makes a cycle", "G14", ExitInvalid, "dependency cycle: x → y → x", "liza status --graph", func(b *board) { b.blocked("x"); b.add("y", "x") },
 			func(b *board) error {
 				return Unblock(b.State, "x", person, Input{Reason: "r", DependsOn: blackboard.List{"y"}}, b.now)
 			}},

@@ -106,21 +106,21 @@ func AnswerQuestion(s *blackboard.State, id, text string, a Actor, now time.Time
 	case err != nil:
 		return "", false, err
 	case by.party&(ByHuman|ByPlanner) == 0:
-		return "", false, refuse("G03", ExitRefused, "liza questions", "%s may not answer; human or planner may", article(a, by.party))
+		return "", false, refuse("G03", ExitRefused, "liza status", "%s may not answer; human or planner may", article(a, by.party))
 	case blank(text):
-		return "", false, refuse("G09", ExitUsage, "liza questions", "the answer is empty")
+		return "", false, refuse("G09", ExitUsage, "liza answer", "the answer is empty")
 	}
 	q := question(s, id)
 	if q == nil {
-		return "", false, refuse("G05", ExitRefused, "liza questions", "no question '%s'", id)
+		return "", false, refuse("G05", ExitRefused, "liza answer", "no question '%s'", id)
 	}
 	check := q.OfCheck()
 	if q.Status != blackboard.QuestionOpen && !(check && q.Status == blackboard.QuestionAnswered) { // a person may think again
-		return "", false, refuse("G06", ExitRefused, "liza questions", "question %s is %s", id, q.Status)
+		return "", false, refuse("G06", ExitRefused, "liza answer", "question %s is %s", id, q.Status)
 	}
 	if check {
 		if by.party&ByHuman == 0 {
-			return "", false, refuse("G03", ExitRefused, "liza questions", "%s may not answer question %s; a person decides what is merged unchecked", article(a, by.party), id)
+			return "", false, refuse("G03", ExitRefused, "liza status", "%s may not answer question %s; a person decides what is merged unchecked", article(a, by.party), id)
 		}
 		if text = strings.ToLower(strings.TrimSpace(text)); !q.Options.Has(text) {
 			return "", false, refuse("G09", ExitUsage, "liza answer "+id+" '"+blackboard.AnswerGoOn+"'", "the answer to %s is one of: %s", id, strings.Join(q.Options, ", "))

@@ -117,7 +117,7 @@ var noCycleByReplacement = Guard{"G74", "re-pointed dependencies make no cycle",
 			continue
 		}
 		if cycle := cycleThrough(m.state, t.ID, replaceAll(t.DependsOn, replace), replace); cycle != nil {
-			return m.refuseNext("liza graph", "G74", ExitInvalid, "would make a cycle: %s", strings.Join(cycle, " → "))
+			return m.refuseNext("liza status --graph", "G74", ExitInvalid, "would make a cycle: %s", strings.Join(cycle, " → "))
 		}
 	}
 	return nil

@@ -102,7 +102,7 @@ func helpCommand(c *urfave.Command) string {
 var elsewhere = map[string]string{
 	"board": "status", "list": "status", "ls": "status", "tasks": "status", "agents": "status", "task": "show", "start": "run", "team": "run", "new": "init", "create": "init",
 	"stop": "pause", "continue": "resume", "cancel": "abort", "logs": "log", "journal": "log", "check": "doctor", "costs": "usage", "settings": "config", "approve": "approve-merge",
-	"review": "claim-review", "question": "questions", "undo": "restore",
+	"review": "claim-review", "question": "answer", "questions": "answer", "undo": "restore",
 }
 
 // unknownCommand names the nearest command that there is.

@@ -96,7 +96,7 @@ func TestWhatIsForPeopleIsRefusedInARun(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"--as coder-2 status", "-C /tmp status", "-C .. show task-1", "doctor --checks", "validate --fix", "validate /etc/passwd",
-		"report -o /tmp/report.md", "metrics --csv /tmp/metrics.csv"} {
+		"report -o /tmp/report.md", "status --all"} {
 		if code, out := e.call("", strings.Fields(line)...); code != 4 {
 			t.Errorf("liza %s ends with %d: %s", line, code, out)
 		}

@@ -161,7 +161,7 @@ func (c *factory) summary(ctx context.Context, began time.Time) ran {
 	if tasks, err := c.service.Board.Histories().SprintTasks(s); err == nil {
 		r.Unverified = blackboard.UnverifiedText(tasks)
 	}
-	if v, err := sourceOf(c.service, "liza").View(ctx); err == nil {
+	if v, err := sourceOf(c.service).View(ctx); err == nil {
 		r.Open = openTasks(s, v)
 	}
 	r.cost = costLine(s.Usage)

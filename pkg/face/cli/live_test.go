@@ -17,14 +17,14 @@ func TestTheBlockBelowARunSaysWhatEachAgentDoesAndWhatWaits(t *testing.T) {
 		Agents: []dashboard.Agent{{ID: "coder-1", Task: "a", Doing: &dashboard.Doing{Kind: "tool", Tool: "bash", Text: "go test", Seconds: 70, TokensIn: 12000}}, {ID: "coder-10", Task: "task-b"}, {ID: "coder-2"}, {ID: "planner-1"}},
 		Tasks:  []dashboard.Task{{ID: "a", Status: blackboard.Claimed}, {ID: "b", Status: blackboard.Merged}, {ID: "c", Status: blackboard.Superseded}},
 		Cost:   dashboard.Cost{Cents: 120},
-		Waiting: []dashboard.Waiting{{Task: "x", Text: "asks", Next: "liza questions"}, {Text: "2", Next: "liza a"}, {Text: "3", Next: "liza b"}, {Text: "4", Next: "liza c"},
+		Waiting: []dashboard.Waiting{{Task: "x", Text: "asks", Next: "liza answer"}, {Text: "2", Next: "liza a"}, {Text: "3", Next: "liza b"}, {Text: "4", Next: "liza c"},
 			{Text: "5", Next: "liza d"}},
 	}
 	want := `  coder-1   a       1m, 12k tokens  › bash  go test
   coder-10  task-b
   waiting: coder-2, planner-1
   merged 1 of 2, $1.20, 3m5s
-? liza questions  x  asks
+? liza answer  x  asks
 ? liza a  2
 ? liza b  3
   and 2 more wait for you: liza status`
@@ -33,7 +33,7 @@ func TestTheBlockBelowARunSaysWhatEachAgentDoesAndWhatWaits(t *testing.T) {
 	}
 	want = `  and 3 more agents…
   merged 1 of 2, $1…
-? liza questions  x…
+? liza answer  x  a…
 ? liza a  2
 ? liza b  3
   and 2 more wait f…`

@@ -44,34 +44,44 @@ func newNotes(ctx context.Context, e *assembly.Environment, d *verb.Service, age
 	return texts
 }
 
-func newQuestions(env *Env) *urfave.Command {
-	var all bool
-	return &urfave.Command{
-		Name: "questions", Category: "decide", Usage: "list the questions that agents ask",
-		Description: "Open questions, oldest first. Changes nothing." +
-			examples("liza questions", "liza questions --all --json") + exitsText(0, 1, 2, 3),
-		Flags: []urfave.Flag{flag("all", "answered and expired ones too", &all)},
-		Action: env.do(func(ctx context.Context, _ []string) error {
-			s, stale, err := env.look(ctx)
-			if err != nil {
-				return err
+// listing makes a command of answer that lists the questions when it has no argument.
+func (e *Env) listing(answer *urfave.Command) *urfave.Command {
+	needs := strings.Fields(answer.ArgsUsage)
+	answer.ArgsUsage = "[" + strings.Join(needs, "] [") + "]"
+	answer.Usage = "list the open questions, and answer one"
+	answer.Description = "Without arguments it lists the open questions, oldest first. " + answer.Description
+	one := answer.Action
+	answer.Action = func(ctx context.Context, c *urfave.Command) error {
+		if c.Args().Len() >= len(needs) {
+			return one(ctx, c)
+		}
+		return e.do(func(ctx context.Context, args []string) error {
+			if len(args) > 0 {
+				return usagef(helpCommand(c), "%s needs %s; the command is `liza answer %s`", c.FullName(), needs[len(args)], strings.Join(needs, " "))
 			}
-			found := []*blackboard.Question{}
-			var b strings.Builder
-			for _, q := range s.Questions {
-				if q == nil || q.Status != blackboard.QuestionOpen && !all {
-					continue
-				}
-				found = append(found, q)
-				fmt.Fprintf(&b, "%-5s %-9s %-12s %s\n", q.ID, q.Status, cmp.Or(q.Task, "-"), prose.OneLine(q.Text, listWidth))
-				if q.Answer != "" {
-					fmt.Fprintf(&b, "      answer by %s: %s\n", q.By, prose.OneLine(q.Answer, listWidth))
-				}
-			}
-			if len(found) == 0 {
-				b.WriteString("no open question\n")
-			}
-			return env.showStale(stale, map[string]any{"questions": dashboard.Plain(found)}, b.String())
-		}),
+			return e.questions(ctx)
+		})(ctx, c)
 	}
+	return answer
+}
+
+// questions prints the open questions, oldest first.
+func (e *Env) questions(ctx context.Context) error {
+	s, stale, err := e.look(ctx)
+	if err != nil {
+		return err
+	}
+	found := []*blackboard.Question{}
+	var b strings.Builder
+	for _, q := range s.Questions {
+		if q == nil || q.Status != blackboard.QuestionOpen {
+			continue
+		}
+		found = append(found, q)
+		fmt.Fprintf(&b, "%-5s %-12s %s\n", q.ID, cmp.Or(q.Task, "-"), prose.OneLine(q.Text, listWidth))
+	}
+	if len(found) == 0 {
+		b.WriteString("no open question\n")
+	}
+	return e.showStale(stale, map[string]any{"questions": dashboard.Plain(found)}, b.String())
 }

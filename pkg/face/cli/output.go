@@ -86,7 +86,7 @@ func (o *outputOptions) run(ctx context.Context, args []string) error {
 	if o.service != "" {
 		return o.printService(d, s, name)
 	}
-	src := sourceOf(d, "liza")
+	src := sourceOf(d)
 	events, next, err := src.Output(name, 0)
 	if err != nil {
 		return err
@@ -338,7 +338,7 @@ func (o *attachOptions) run(ctx context.Context, args []string) error {
 		go o.typed(ctx, d, agent)
 	}
 	t := &dashboard.Transcript{Width: env.terminal().width(), Colour: env.terminal().colour()}
-	for e := range sourceOf(d, "liza").FollowOutput(ctx, agent, 0) {
+	for e := range sourceOf(d).FollowOutput(ctx, agent, 0) {
 		fmt.Fprint(env.System.Stdout, t.Text(e))
 	}
 	return &errDone{130}

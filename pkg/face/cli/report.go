@@ -31,9 +31,9 @@ func newReport(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "report", Category: "look", Usage: "tell what the sprint did",
 		Description: "What was delivered, what to look at first, what is open, who worked when, what waited for what, costs, and why reviews sent work back; to be read by somebody\n" +
-			"who does not know Liza. HTML is one page that needs nothing from outside, Markdown is for a forge, JSON has all figures. Commits are links when they\n" +
+			"who does not know Liza. Markdown is for a forge, JSON has all figures. Commits are links when they\n" +
 			"were pushed to a known forge (remote origin). Archived tasks of the sprint are in it. Changes nothing but the file." +
-			examples("liza report", "liza report --format html -o report.html") + exitsText(0, 1, 2, 3),
+			examples("liza report", "liza report -o report.md") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "format", Value: "md", Usage: "`F`: " + strings.Join(dashboard.ReportFormats, ", "), Destination: &o.format},
 			text("sprint", "`ID` of a sprint in the archive, also of a goal that is over (liza goal --list)", &o.sprint),
@@ -79,10 +79,7 @@ func (o *reportOptions) run(ctx context.Context, _ []string) error {
 }
 
 func (o *reportOptions) body(r dashboard.Report) (string, error) {
-	switch o.format {
-	case "html":
-		return r.HTML()
-	case "json":
+	if o.format == "json" {
 		data, err := json.MarshalIndent(r, "", "  ")
 		return string(data) + "\n", err
 	}
@@ -120,7 +117,7 @@ func commitLinks(ctx context.Context, d *verb.Service, tasks []*blackboard.Task)
 
 // reportFacts are the facts of reports and figures: all tasks of the sprint, and its journal.
 func reportFacts(log *slog.Logger, d *verb.Service, s *blackboard.State) (dashboard.ReportFacts, error) {
-	f := dashboard.ReportFacts{Input: viewFacts(d, s, "")}
+	f := dashboard.ReportFacts{Input: viewFacts(d, s)}
 	var err error
 	if f.Tasks, err = d.Board.Histories().SprintTasks(s); err != nil {
 		log.Warn(err.Error())
@@ -132,7 +129,7 @@ func reportFacts(log *slog.Logger, d *verb.Service, s *blackboard.State) (dashbo
 
 // archivedReport is the board as it was when a sprint of the archive ended, as far as that is kept.
 func archivedReport(d *verb.Service, s *blackboard.State, sprint string) (*blackboard.State, dashboard.ReportFacts, error) {
-	f := dashboard.ReportFacts{Input: viewFacts(d, s, "")}
+	f := dashboard.ReportFacts{Input: viewFacts(d, s)}
 	x, err := d.Board.Histories().ArchivedSprint(sprint)
 	if err != nil {
 		return s, f, err
@@ -250,35 +247,4 @@ func seconds(n int) string {
 		return fmt.Sprintf("%ds", n)
 	}
 	return fmt.Sprintf("%dm%02ds", n/60, n%60)
-}
-
-func newMetrics(env *Env) *urfave.Command {
-	var csv string
-	return &urfave.Command{
-		Name: "metrics", Category: "plumbing", Usage: "show the figures of the sprint",
-		Description: "Counts of tasks, iterations, verdicts and failures, lead, work, review and wait times (in seconds with --json and --csv), and costs. Changes\n" +
-			"nothing but the file." + examples("liza metrics", "liza metrics --csv sprint.csv") + exitsText(0, 1, 2, 3),
-		Flags: []urfave.Flag{text("csv", "`FILE` to write the figures to; - is stdout", &csv)},
-		Action: env.do(func(ctx context.Context, _ []string) error {
-			d, s, stale, err := env.lookAt(ctx)
-			if err != nil {
-				return err
-			}
-			f, err := reportFacts(env.System.Log(), d, s)
-			if err != nil {
-				return err
-			}
-			m := dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now)
-			switch csv {
-			case "":
-				return env.showStale(stale, m, m.Text())
-			case "-":
-				return env.showStale(stale, m, string(m.CSV()))
-			}
-			if err := env.writeFile(csv, m.CSV()); err != nil {
-				return err
-			}
-			return env.showStale(stale, m, "the figures are in "+csv+"\n")
-		}),
-	}
 }

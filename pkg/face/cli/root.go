@@ -37,8 +37,8 @@ func lizaCommand(env *Env) *urfave.Command {
 	}
 	app.Commands = slices.Concat([]*urfave.Command{ // the help has them in this order, in the group of each
 		newHelp(env, app), newInit(env), newJoin(env), newRun(env), newDemo(env), newGoal(env), newDoctor(env), newCheck(env), newSandbox(env), newConfig(env),
-		newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newOpen(env), newLog(env), newGraph(env), newWatch(env), newTop(env), newServe(env), newProjects(env), newReport(env), newUsage(env), newValidate(env),
-		newQuestions(env), newHistory(env), newPoststep(env), newMetrics(env), newMCP(env), newVersion(env), newCompletion(env),
+		newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newOpen(env), newLog(env), newWatch(env), newTop(env), newServe(env), newReport(env), newUsage(env), newValidate(env),
+		newHistory(env), newPoststep(env), newMCP(env), newVersion(env), newCompletion(env),
 	}, env.verbCommands(), []*urfave.Command{
 		newPlan(env), newImport(env), newLand(env), newRoles(env), newRestore(env), newStore(env), newSeal(env), newArchive(env), newGC(env), newUninit(env),
 		newReplay(env),
@@ -144,11 +144,10 @@ func (e *Env) onProject(open func(context.Context) (*verb.Service, error), run f
 // to be entered: who may use it is a decision.
 var callers = withVerbs(map[string]verbs.Who{
 	"__complete": verbs.Everyone, "completion": verbs.Everyone, "config get": verbs.Everyone, "config list": verbs.Everyone, "config schema": verbs.Everyone,
-	"config show": verbs.Everyone, "config validate": verbs.Everyone, "diff": verbs.Everyone, "doctor": verbs.Everyone, "graph": verbs.Everyone,
-	"help": verbs.Everyone, "history": verbs.Everyone, "log": verbs.Everyone, "man": verbs.Everyone, "mcp": verbs.Everyone, "metrics": verbs.Everyone,
-	"plan show": verbs.Everyone, "questions": verbs.Everyone, "replay": verbs.Everyone, "report": verbs.Everyone, "roles": verbs.Everyone,
-	"sandbox explain": verbs.Everyone,
-	"scripted-agent":  verbs.Everyone, "show": verbs.Everyone, "status": verbs.Everyone, "store list": verbs.Everyone, "store roles": verbs.Everyone,
+	"config show": verbs.Everyone, "config validate": verbs.Everyone, "diff": verbs.Everyone, "doctor": verbs.Everyone,
+	"help": verbs.Everyone, "history": verbs.Everyone, "log": verbs.Everyone, "man": verbs.Everyone, "mcp": verbs.Everyone,
+	"plan show": verbs.Everyone, "replay": verbs.Everyone, "report": verbs.Everyone, "roles": verbs.Everyone, "sandbox explain": verbs.Everyone,
+	"scripted-agent": verbs.Everyone, "show": verbs.Everyone, "status": verbs.Everyone, "store list": verbs.Everyone, "store roles": verbs.Everyone,
 	"usage": verbs.Everyone, "validate": verbs.Everyone, "version": verbs.Everyone, "watch": verbs.Everyone, "worktree list": verbs.Everyone,
 
 	"plan apply": verbs.ByVerb,
@@ -160,7 +159,7 @@ var callers = withVerbs(map[string]verbs.Who{
 	"store move": verbs.Gated, "store upgrade": verbs.Gated, "worktree create": verbs.Gated, "worktree remove": verbs.Gated, "wt-create": verbs.Gated,
 	"wt-delete": verbs.Gated,
 
-	"attach": verbs.Outside, "demo": verbs.Outside, "init": verbs.Outside, "join": verbs.Outside, "projects": verbs.Outside, "sandbox exec": verbs.Outside, "top": verbs.Outside,
+	"attach": verbs.Outside, "demo": verbs.Outside, "init": verbs.Outside, "join": verbs.Outside, "sandbox exec": verbs.Outside, "top": verbs.Outside,
 })
 
 func withVerbs(table map[string]verbs.Who) map[string]verbs.Who {

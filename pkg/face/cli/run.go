@@ -509,7 +509,7 @@ func (c *factory) gone(ctx context.Context, err error) error {
 // goLive draws the block of a team until done is called, which takes it away.
 func (c *factory) goLive(ctx context.Context) (done func()) {
 	s := c.screen
-	l := &live{src: sourceOf(c.service, "liza"), env: c.env, began: c.env.System.Now()}
+	l := &live{src: sourceOf(c.service), env: c.env, began: c.env.System.Now()}
 	s.mu.Lock()
 	s.live = l
 	s.mu.Unlock()

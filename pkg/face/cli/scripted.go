@@ -127,7 +127,7 @@ func (e *Env) serveMCP(ctx context.Context) error {
 			r := explain(err)
 			return mcp.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
 		},
-		Facts: func(s *blackboard.State) dashboard.Input { return viewFacts(d, s, "liza") },
+		Facts: func(s *blackboard.State) dashboard.Input { return viewFacts(d, s) },
 		Prompt: func(ctx context.Context, task string) (blackboard.Role, string, error) {
 			p, err := supervisor.Preview(ctx, d, adapters(d), task)
 			return blackboard.Role(p.Kind), p.Text, err

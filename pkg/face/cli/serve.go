@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	neturl "net/url"
-	"sync"
 	"time"
 
 	urfave "github.com/urfave/cli/v3"
@@ -18,14 +17,12 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/dashboard/web"
-	"liza/pkg/team/assembly"
 )
 
 type serveOptions struct {
 	env            *Env
 	addr, tokenEnv string
 	open, noToken  bool
-	all            bool
 }
 
 func newServe(env *Env) *urfave.Command {
@@ -37,10 +34,9 @@ func newServe(env *Env) *urfave.Command {
 			"(specs/http-api.md). Its buttons are verbs of a person, so every caller has to send a token, as Authorization: Bearer TOKEN or by opening /?token=TOKEN\n" +
 			"once. The token is new at each start and is in the address that is printed; --token-env names a variable that holds another one, which stays over\n" +
 			"restarts, has at least 22 characters, and which addresses of other machines need. It goes on until Ctrl-C. For people only." +
-			examples("liza serve --open", "liza serve --all", "LIZA_WEB=… liza serve --addr 0.0.0.0:7717 --token-env LIZA_WEB") + exitsText(0, 1, 2, 3, 130),
+			examples("liza serve --open", "LIZA_WEB=… liza serve --addr 0.0.0.0:7717 --token-env LIZA_WEB") + exitsText(0, 1, 2, 3, 130),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "addr", Value: "127.0.0.1:7717", Usage: "`HOST:PORT` to listen on; port 0 takes a free one", Destination: &o.addr},
-			flag("all", "an index of all your projects, each with its page", &o.all),
 			flag("open", "open the page in the browser", &o.open),
 			text("token-env", "`NAME` of the environment variable that holds the token", &o.tokenEnv),
 			flag("no-token", "let every user and program of this machine act as you; on loopback only", &o.noToken),
@@ -57,11 +53,9 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	handler := o.index(ctx, token)
-	if !o.all {
-		if handler, err = o.project(ctx, &o.env.System, token); err != nil {
-			return err
-		}
+	handler, err := o.project(ctx, token)
+	if err != nil {
+		return err
 	}
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
@@ -86,23 +80,23 @@ func (o *serveOptions) run(ctx context.Context, _ []string) error {
 	return o.serve(ctx, listener, handler)
 }
 
-// project returns page and API of one project.
-func (o *serveOptions) project(ctx context.Context, system *assembly.Environment, token string) (http.Handler, error) {
-	system.Watches = true
-	d, err := system.Service(ctx)
+// project returns page and API of the project.
+func (o *serveOptions) project(ctx context.Context, token string) (http.Handler, error) {
+	o.env.System.Watches = true
+	d, err := o.env.System.Service(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if o.tokenEnv != "" {
 		d.Board.Caller.Person = o.tokenEnv // who calls is known by the token's name (specs/roles-and-knowledge.md#9.7)
 	}
-	source := sourceOf(d, "liza")
+	source := sourceOf(d)
 	if _, err := source.State(ctx); err != nil {
 		return nil, err
 	}
 	return web.Handler(web.Options{Version: version, Service: d, Token: token, Source: source, Explain: webProblem, Open: (&openings{env: o.env, d: d, life: ctx}).open,
 		Metrics: func(s *blackboard.State) (dashboard.Metrics, error) {
-			f, err := reportFacts(system.Log(), d, s)
+			f, err := reportFacts(o.env.System.Log(), d, s)
 			return dashboard.MetricsOf(s, f.Tasks, f.Journal, f.Now), err
 		}}), nil
 }
@@ -111,30 +105,6 @@ func (o *serveOptions) project(ctx context.Context, system *assembly.Environment
 func webProblem(err error) web.Problem {
 	r := explainOffline(err)
 	return web.Problem{Code: exitName(r.code), Message: r.message, Next: r.next}
-}
-
-// index returns the page with all projects. The page of one is served, on a port of its own, from its first visit on.
-func (o *serveOptions) index(ctx context.Context, token string) http.Handler {
-	var mu sync.Mutex
-	at := map[string]string{}
-	return web.Index(web.Options{Token: token, Explain: webProblem, Mask: o.env.System.Secrets().Mask}, o.env.projects, func(root string) (string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if at[root] == "" {
-			handler, err := o.project(ctx, o.env.System.In(root), token)
-			if err != nil {
-				return "", err
-			}
-			host, _, _ := net.SplitHostPort(o.addr)
-			listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-			if err != nil {
-				return "", err
-			}
-			_, at[root], _ = net.SplitHostPort(listener.Addr().String())
-			go func() { _ = o.serve(ctx, listener, handler) }()
-		}
-		return at[root], nil
-	})
 }
 
 // serve answers requests until ctx ends.

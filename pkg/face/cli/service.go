@@ -20,10 +20,10 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-// sourceOf reads the project for a view that goes on, in the words of a vocabulary.
-func sourceOf(d *verb.Service, view string) *source.Source {
+// sourceOf reads the project for a view that goes on.
+func sourceOf(d *verb.Service) *source.Source {
 	return &source.Source{Service: d, Facts: func(s *blackboard.State) dashboard.Input {
-		f := viewFacts(d, s, view)
+		f := viewFacts(d, s)
 		f.GaveUp = gaveUp(d)
 		return f
 	}}
@@ -54,9 +54,9 @@ func hasProgram(cfg *config.Config) bool {
 }
 
 // viewFacts is what a view shows besides the state.
-func viewFacts(d *verb.Service, s *blackboard.State, view string) dashboard.Input {
+func viewFacts(d *verb.Service, s *blackboard.State) dashboard.Input {
 	cfg := d.Board.Config()
-	f := dashboard.Input{Now: d.Board.Now(), Process: d.Board.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Vocabulary: view, Checking: d.Merges.MergeChecks(), NoProgram: !hasProgram(cfg)}
+	f := dashboard.Input{Now: d.Board.Now(), Process: d.Board.Facts(), ReviewMode: blackboard.ReviewMode(cfg.Review.Mode), HumanReview: cfg.Plan.HumanReview, Checking: d.Merges.MergeChecks(), NoProgram: !hasProgram(cfg)}
 	for _, o := range d.Board.Orders(s) {
 		f.Control = append(f.Control, dashboard.Control{Name: string(o.Control), Since: o.Since, Reason: o.Reason})
 	}

@@ -27,7 +27,6 @@ import (
 
 type showOptions struct {
 	env    *Env
-	view   string
 	prompt bool
 }
 
@@ -37,8 +36,8 @@ func newShow(env *Env) *urfave.Command {
 		Name: "show", Category: "look", ArgsUsage: "[ID]", Usage: "show one task, agent, question, plan or discovery, whole",
 		Description: "All fields, history, dependencies, findings and attempts. Without ID it is `liza status`. With --prompt it is the exact prompt that\n" +
 			"the next run on a task is given; ID may be planner. Changes nothing." +
-			examples("liza show task-3", "liza show task-3 --prompt") + exitsText(0, 1, 2, 3, 4, 7),
-		Flags:  []urfave.Flag{viewFlag(&o.view), flag("prompt", "the prompt of the next run instead", &o.prompt)},
+			examples("liza show task-3", "liza show coder-1", "liza show task-3 --prompt") + exitsText(0, 1, 2, 3, 4, 7),
+		Flags:  []urfave.Flag{flag("prompt", "the prompt of the next run instead", &o.prompt)},
 		Action: env.do(o.run),
 	}
 }
@@ -48,10 +47,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		return o.nextPrompt(ctx, args)
 	}
 	if len(args) == 0 {
-		return (&statusOptions{env: o.env, view: o.view}).run(ctx, nil)
-	}
-	if err := checkView(o.view); err != nil {
-		return err
+		return (&statusOptions{env: o.env}).run(ctx, nil)
 	}
 	d, s, stale, err := o.env.lookAt(ctx)
 	if err != nil {
@@ -72,17 +68,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	}
 	result := map[string]any{"kind": what, what: dashboard.Plain(entry)}
 	body := dashboard.TaskText(s, args[0])
-	if t, ok := entry.(*blackboard.Task); ok && o.view != "liza" {
-		translated := o.viewStatus(d, s, t)
-		result["view_status"] = translated
-		body += "\n" + dashboard.InWords(t, o.view, translated)
-	}
-	if a, ok := entry.(*blackboard.Agent); ok && o.view != "liza" {
-		word := dashboard.Word(string(a.Role), o.view)
-		result["view_role"] = word
-		body += fmt.Sprintf("\nIn the words of %s\n  role  %s\n", o.view, word)
-	}
-	for id, doing := range sourceOf(d, o.view).DoingOn(s) {
+	for id, doing := range sourceOf(d).DoingOn(s) {
 		if a := s.Agents[id]; id == args[0] || a.CurrentTask == args[0] {
 			result["doing"] = doing
 			body += dashboard.DoingText(id, doing)
@@ -174,7 +160,7 @@ func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard
 	if t.Status == blackboard.Claimed { // its worktree is not read for a number
 		return fmt.Sprintf("\nChange\n  liza diff %s   as its worktree is now\n", t.ID)
 	}
-	diff, err := sourceOf(d, "liza").Diff(ctx, t.ID)
+	diff, err := sourceOf(d).Diff(ctx, t.ID)
 	if err != nil || diff == nil {
 		return ""
 	}
@@ -187,16 +173,6 @@ func (o *showOptions) change(ctx context.Context, d *verb.Service, t *blackboard
 		text += ", " + prose.Count(found, "finding")
 	}
 	return text + "\n"
-}
-
-// viewStatus is the status in the vocabulary, as `liza status` shows it.
-func (o *showOptions) viewStatus(d *verb.Service, s *blackboard.State, t *blackboard.Task) string {
-	for _, row := range dashboard.Build(s, viewFacts(d, s, o.view)).Tasks {
-		if row.ID == t.ID {
-			return row.ViewStatus
-		}
-	}
-	return dashboard.ViewStatus(t, o.view)
 }
 
 // fetch puts an archived task where the others are, and names the sprint that has it.
@@ -265,7 +241,7 @@ func newDiff(env *Env) *urfave.Command {
 
 func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) error {
 	id, paths := args[0], args[1:]
-	change, err := sourceOf(d, "liza").Diff(ctx, id)
+	change, err := sourceOf(d).Diff(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -295,9 +271,8 @@ func (o *diffOptions) run(ctx context.Context, d *verb.Service, args []string) e
 }
 
 type statusOptions struct {
-	env  *Env
-	view string
-	disk bool
+	env              *Env
+	disk, graph, all bool
 }
 
 func newStatus(env *Env) *urfave.Command {
@@ -305,28 +280,20 @@ func newStatus(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "status", Category: "look", Usage: "show the board on one screen",
 		Description: "Goal, sprint, counts, tasks, agents, what waits for a person, and whose work would conflict if it were merged now. Changes nothing. When state.yaml is damaged or forged, the last valid state is\n" +
-			"shown and the exit code is 3. With --disk it says what the worktree of each task, each seed of worktrees and each cache takes on the disk." +
-			examples("liza status", "liza status --view kiso --json", "liza status --disk") + exitsText(0, 1, 2, 3),
-		Flags:  []urfave.Flag{viewFlag(&o.view), &urfave.BoolFlag{Name: "disk", Usage: "show what tasks, seeds and caches take on the disk instead", Destination: &o.disk}},
+			"shown and the exit code is 3. With --disk it says what the worktree of each task, each seed of worktrees and each cache takes on the disk;\n" +
+			"with --graph, what waits for what. With --all it is a line for each project that liza init or liza run have seen on this machine." +
+			examples("liza status", "liza status --json", "liza status --disk", "liza status --graph", "liza status --all") + exitsText(0, 1, 2, 3),
+		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "disk", Usage: "show what tasks, seeds and caches take on the disk instead", Destination: &o.disk},
+			flag("graph", "draw the tasks with what each waits for instead", &o.graph),
+			flag("all", "list your projects with what waits in each instead", &o.all)},
 		Action: env.do(o.run),
 	}
 }
 
-func viewFlag(to *string) urfave.Flag {
-	return &urfave.StringFlag{Name: "view", Value: "liza", Usage: "`NAMES` to use: " + strings.Join(dashboard.Views, ", "), Destination: to}
-}
-
-func checkView(view string) error {
-	if !slices.Contains(dashboard.Views, view) {
-		return usagef("liza help status", "--view '%s' must be one of %s", view, strings.Join(dashboard.Views, ", "))
-	}
-	return nil
-}
-
 func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	env := o.env
-	if err := checkView(o.view); err != nil {
-		return err
+	if o.all {
+		return o.everywhere(ctx)
 	}
 	d, s, stale, err := env.lookAt(ctx)
 	if err != nil {
@@ -335,12 +302,16 @@ func (o *statusOptions) run(ctx context.Context, _ []string) error {
 	if o.disk {
 		return o.space(ctx, d)
 	}
-	facts := viewFacts(d, s, o.view)
+	if o.graph {
+		drawn := dashboard.GraphText(s)
+		return env.showStale(stale, map[string]string{"graph": drawn}, drawn)
+	}
+	facts := viewFacts(d, s)
 	for _, c := range env.radar(ctx, d, s, "") {
 		facts.Warnings = append(facts.Warnings, c.String())
 	}
 	facts.GaveUp = gaveUp(d)
-	facts.Doing = sourceOf(d, o.view).DoingOn(s)
+	facts.Doing = sourceOf(d).DoingOn(s)
 	branchFacts(ctx, d, s, &facts)
 	if stale != nil {
 		if r := explain(stale); r.code != unreachable {
@@ -403,31 +374,5 @@ func branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *d
 	f.CheckedOutAt, _, _ = d.Board.Repo.CheckedOutAt(ctx, s.IntegrationBranch())
 	if lag, err := d.Integration.Behind(ctx, s); err == nil && lag.Behind > 0 {
 		f.Warnings = append(f.Warnings, lag.String()+"; liza sync merges them")
-	}
-}
-
-func newGraph(env *Env) *urfave.Command {
-	var format string
-	return &urfave.Command{
-		Name: "graph", Category: "look", Usage: "draw the task graph",
-		Description: "Tasks with their dependencies and statuses. Changes nothing." +
-			examples("liza graph", "liza graph --format mermaid > graph.mmd") + exitsText(0, 1, 2, 3),
-		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "format", Value: "text", Usage: "`F`: " + strings.Join(dashboard.GraphFormats, ", "), Destination: &format},
-		},
-		Action: env.do(func(ctx context.Context, _ []string) error {
-			if !slices.Contains(dashboard.GraphFormats, format) {
-				return usagef("liza help graph", "--format '%s' must be one of %s", format, strings.Join(dashboard.GraphFormats, ", "))
-			}
-			s, stale, err := env.look(ctx)
-			if err != nil {
-				return err
-			}
-			drawn := dashboard.Graph(s, format)
-			if !strings.HasSuffix(drawn, "\n") {
-				drawn = fmt.Sprintln(drawn)
-			}
-			return env.showStale(stale, map[string]string{"format": format, "graph": drawn}, drawn)
-		}),
 	}
 }

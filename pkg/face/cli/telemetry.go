@@ -62,7 +62,7 @@ func telemetryCommand(env *Env, export exporter) *urfave.Command {
 			}()
 			soft, _, done := env.interrupts(following, func(string) {})
 			defer done()
-			s := &source.Source{Service: d, Facts: func(s *blackboard.State) dashboard.Input { return viewFacts(d, s, "liza") }}
+			s := &source.Source{Service: d, Facts: func(s *blackboard.State) dashboard.Input { return viewFacts(d, s) }}
 			return export(soft, s, version, from.Truncate(time.Second), func(err error) { env.System.Log().Warn(err.Error()) })
 		},
 	}

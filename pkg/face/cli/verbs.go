@@ -17,6 +17,9 @@ func (e *Env) verbCommands() (top []*urfave.Command) {
 	for _, v := range verbs.All() {
 		above, _, below := strings.Cut(v.Name, " ")
 		c := e.verbCommand(v)
+		if v.Name == "answer" {
+			c = e.listing(c)
+		}
 		if !below {
 			top = append(top, c)
 			continue

@@ -8,10 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	urfave "github.com/urfave/cli/v3"
@@ -42,7 +39,7 @@ func newWatch(env *Env) *urfave.Command {
 			examples("liza watch --notify", "liza watch --once --json") + exitsText(0, 1, 2, 130),
 		Flags: []urfave.Flag{
 			flag("once", "look once, print the open alerts, and end", &o.once),
-			flag("notify", "raise desktop notifications as well, and deliver to the webhook", &o.notify),
+			flag("notify", "deliver to the webhook as well", &o.notify),
 		},
 		Action: env.do(o.run),
 	}
@@ -61,7 +58,6 @@ func (o *watchOptions) run(ctx context.Context, _ []string) error {
 	}
 	w := o.env.watcherOf(d)
 	if o.notify {
-		w.Sinks = append(w.Sinks, o.env.desktop())
 		defer o.env.System.DeliverBeside(ctx, d)()
 	}
 	if o.once {
@@ -167,96 +163,35 @@ func (e *Env) watcherOf(d *verb.Service) *watch.Watcher {
 	return w
 }
 
-// desktop raises notifications on the desktop of the person who watches. Where the program
-// for that is missing nothing happens.
-func (e *Env) desktop() *desktop {
-	return &desktop{queue: e.System.Late, system: runtime.GOOS}
-}
-
-type desktop struct {
-	queue  *sync.WaitGroup
-	system string
-	turn   sync.Mutex // one at a time, in any order
-}
-
-// Tell notifies of a raised alert; what was open before, or is over, needs nobody.
-func (d *desktop) Tell(c watch.Change) {
-	if c.Old || c.Cleared {
-		return
-	}
-	argv := notification(d.system, c.Alert)
-	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		return
-	}
-	show := func() {
-		d.turn.Lock()
-		defer d.turn.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, path, argv[1:]...)
-		cmd.WaitDelay = time.Second
-		_ = cmd.Run() // a desktop that does not answer stops nobody
-	}
-	if d.queue == nil {
-		show()
-		return
-	}
-	d.queue.Go(show)
-}
-
-// notification is the command that shows an alert on a desktop.
-func notification(system string, a watch.Alert) []string {
-	title := "liza: " + string(a.Kind) + " " + a.Subject
-	if system == "darwin" {
-		return []string{"osascript", "-e", "display notification " + strconv.Quote(a.Message) + " with title " + strconv.Quote(title)}
-	}
-	urgency := map[string]string{findings.Error: "critical", findings.Warning: "normal", findings.Info: "low"}[a.Severity]
-	return []string{"notify-send", "--app-name=liza", "--urgency=" + urgency, "--", title, a.Message}
-}
-
-type topOptions struct {
-	env  *Env
-	view string
-	all  bool
-}
+type topOptions struct{ env *Env }
 
 func newTop(env *Env) *urfave.Command {
 	o := &topOptions{env: env}
 	return &urfave.Command{
 		Name: "top", Category: "look", Usage: "follow the board on the whole terminal, and act on it",
-		Description: "Board, agents with what each does now, what waits for you, log, graph, alerts, costs and timeline, live; enter opens a task, d its diff,\n" +
+		Description: "Board, agents with what each does now, what waits for you with the alerts, and log, live; enter opens a task, d its diff,\n" +
 			"o the output of its agent. Keys do what the commands do: answer, approve, reject, note, hold, pause, release and so on; the last line names what is possible,\n" +
 			"? explains all keys. The mouse selects, opens and scrolls." +
-			examples("liza top", "liza top --view kiso", "liza top --all") + exitsText(0, 1, 2, 130),
-		Flags: []urfave.Flag{viewFlag(&o.view), flag("all", "list all your projects; enter opens one", &o.all)},
-		Action: env.do(func(ctx context.Context, _ []string) error {
-			if o.all {
-				return o.runAll(ctx)
-			}
-			return o.run(ctx, &env.System)
-		}),
+			examples("liza top", "NO_COLOR=1 liza top") + exitsText(0, 1, 2, 130),
+		Action: env.do(o.run),
 	}
 }
 
-func (o *topOptions) run(ctx context.Context, system *assembly.Environment) error {
-	if err := checkView(o.view); err != nil {
-		return err
-	}
+func (o *topOptions) run(ctx context.Context, _ []string) error {
 	env := o.env
 	if !env.Terminal || !env.StdinTerminal || env.JSON {
 		return usagef("liza status", "liza top needs a terminal")
 	}
-	system.Watches = true
-	d, err := system.Service(ctx)
+	env.System.Watches = true
+	d, err := env.System.Service(ctx)
 	if err != nil {
 		return err
 	}
-	source := sourceOf(d, o.view)
+	source := sourceOf(d)
 	if _, err := source.State(ctx); err != nil {
 		return err
 	}
-	system.Lasting()
+	env.System.Lasting()
 	servers := &openings{env: env, d: d, life: ctx}
 	defer servers.close()
 	err = tui.Run(ctx, tui.Options{Source: source, Verbs: sprint.VerbsOf(d), Now: env.System.Now, Mask: d.Board.Mask, In: env.System.Stdin, Out: env.direct.out, Environ: env.System.Environ,

@@ -20,7 +20,7 @@ func Build(s *blackboard.State, f Input) View {
 	if s == nil {
 		b.s = &blackboard.State{}
 	}
-	v := View{At: blackboard.TimeOf(f.Now), Revision: b.s.Revision, View: cmp.Or(f.Vocabulary, "liza"), Offline: f.Offline,
+	v := View{At: blackboard.TimeOf(f.Now), Revision: b.s.Revision, Offline: f.Offline,
 		Control: append([]Control{}, f.Control...), Tasks: []Task{}, Warnings: append([]string{}, f.Warnings...)}
 	for i := range v.Control {
 		v.Control[i].Since = v.Control[i].Since.UTC().Truncate(time.Second)
@@ -102,9 +102,6 @@ func (b builder) task(t *blackboard.Task) Task {
 		Rejections: t.ReviewCyclesTotal, AgeSeconds: secondsSince(findings.LastChange(t), b.f.Now), Cost: cost(t.Usage)}
 	if limit := transition.LimitOf(b.s, t, "cost_cents"); limit > 0 {
 		row.CostPercent = int(100 * row.Cost.Cents / blackboard.Amount(limit))
-	}
-	if b.foreign() {
-		row.ViewStatus = viewStatus(t, b.f.Vocabulary, b.reviewIsLive(t))
 	}
 	if t.Status == blackboard.Unclaimed || t.Status == blackboard.Draft {
 		row.WaitsFor = b.waitsFor(t)
@@ -204,9 +201,6 @@ func (b builder) agents() []Agent {
 		if d, ok := b.f.Doing[id]; ok && (live == blackboard.Alive || live == blackboard.Unknown) {
 			row.Doing = &d
 		}
-		if b.foreign() {
-			row.ViewRole = b.viewRole(a)
-		}
 		if len(b.s.Hosts) > 0 {
 			row.Host = a.Host
 		}
@@ -239,18 +233,6 @@ func cost(u *blackboard.Usage) Cost {
 		return Cost{}
 	}
 	return Cost{Cents: u.CostCents, Runs: u.AgentRuns, UnknownRuns: u.UnknownCostRuns}
-}
-
-// foreign reports whether another vocabulary than Liza's own is asked for.
-func (b builder) foreign() bool { return b.f.Vocabulary != "" && b.f.Vocabulary != "liza" }
-
-// reviewIsLive reports whether a reviewer is reviewing the task now.
-func (b builder) reviewIsLive(t *blackboard.Task) bool {
-	if t.ReviewingBy == "" {
-		return false
-	}
-	live, _ := b.s.ReviewLiveness(t, b.f.Now, b.f.Process)
-	return live == blackboard.Alive || live == blackboard.Unknown
 }
 
 // who works on the task, or did last.

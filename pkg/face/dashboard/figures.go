@@ -2,11 +2,9 @@ package dashboard
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -254,55 +252,6 @@ func (m Metrics) Get(name string) (blackboard.Amount, bool) {
 		}
 	}
 	return 0, false
-}
-
-// Text returns the value with its unit, for people.
-func (m Metric) Text() string {
-	switch {
-	case m.Value == nil && m.Name == "cost_cents":
-		return "unknown"
-	case m.Value == nil:
-		return "-"
-	case m.Unit == "seconds":
-		return age(int(*m.Value))
-	case m.Unit == "us":
-		return m.Value.String() + " µs"
-	case m.Unit == "percent":
-		return m.Value.String() + " %"
-	}
-	return m.Value.String()
-}
-
-// Label returns the name in words.
-func (m Metric) Label() string { return capital(strings.ReplaceAll(m.Name, "_", " ")) }
-
-// Text lists the figures, one on a line.
-func (m Metrics) Text() string {
-	widest := 0
-	for _, x := range m {
-		widest = max(widest, len(x.Name))
-	}
-	var b strings.Builder
-	for _, x := range m {
-		fmt.Fprintf(&b, "%s  %s\n", pad(x.Name, widest), x.Text())
-	}
-	return b.String()
-}
-
-// CSV returns one row for each figure; the value of an undefined figure is empty.
-func (m Metrics) CSV() []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	_ = w.Write([]string{"metric", "value", "unit"})
-	for _, x := range m {
-		value := ""
-		if x.Value != nil {
-			value = strconv.FormatFloat(float64(*x.Value), 'f', -1, 64)
-		}
-		_ = w.Write([]string{x.Name, value, x.Unit})
-	}
-	w.Flush() // into memory: it cannot fail
-	return b.Bytes()
 }
 
 // MarshalJSON returns one object whose keys are in the order of the figures.

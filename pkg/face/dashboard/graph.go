@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 
@@ -214,24 +213,6 @@ func (g *graph) mermaid() string {
 	return b.String()
 }
 
-func (g *graph) dot() string {
-	var b strings.Builder
-	b.WriteString("digraph tasks {\n  rankdir=TB;\n  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\"];\n")
-	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-	for i, t := range g.tasks {
-		fmt.Fprintf(&b, "  t%d [label=\"%s\\n%s\\n%s\", fillcolor=\"%s\"];\n", i, escape.Replace(plain(t.ID)), escape.Replace(Fit(plain(t.TitleText()), 60)),
-			escape.Replace(plain(t.Status.Info().Words)), t.Status.Info().Fill)
-	}
-	g.edges(func(from, to int, superseded bool) {
-		if superseded {
-			fmt.Fprintf(&b, "  t%d -> t%d [style=dashed, label=\"replaced by\"];\n", from, to)
-			return
-		}
-		fmt.Fprintf(&b, "  t%d -> t%d;\n", from, to)
-	})
-	return b.String() + "}\n"
-}
-
 // edges calls draw for each dependency, from the earlier task, and for each replacement.
 func (g *graph) edges(draw func(from, to int, superseded bool)) {
 	for i, t := range g.tasks {
@@ -314,7 +295,7 @@ func (g *graph) criticalEdge(from, to int) bool {
 	return k >= 0 && k+1 < len(g.path) && g.path[k+1] == to
 }
 
-// BuildGraph lays out the tasks as Graph draws them.
+// BuildGraph lays out the tasks for a picture: a column for each depth, from left to right, so that every line goes to the right.
 //
 // The critical path is the chain of open tasks, each waiting for the one before, with the longest expected time: work on
 // other tasks does not make the goal end sooner. The expected time of an open task is the average working time of the merged
@@ -337,76 +318,15 @@ func (g *graph) view() GraphView {
 	return v
 }
 
-// GraphFormats are the formats of Graph.
-var GraphFormats = []string{"text", "mermaid", "dot", "svg"}
-
-// Graph draws the tasks with their dependencies and statuses. An unknown format is text.
-func Graph(s *blackboard.State, format string) string {
-	g := newGraph(s)
-	switch format {
-	case "mermaid":
-		return g.mermaid()
-	case "dot":
-		return g.dot()
-	case "svg":
-		return g.svg()
-	}
-	return g.tree()
-}
+// GraphText draws the tasks with their dependencies and statuses.
+func GraphText(s *blackboard.State) string { return newGraph(s).tree() }
 
 // The sizes of the picture in pixels: boxes, and the space between columns and between rows.
 const (
 	boxWidth, boxHeight = 230, 46
 	columnGap, rowGap   = 60, 18
-	svgMargin           = 20
-	svgLabel            = 30 // characters of a title that fit into a box
+	pictureMargin       = 20
 )
-
-// svg draws a column for each depth, from left to right, so that every line goes to the right; tasks on a cycle have a column
-// of their own at the end.
-func (g *graph) svg() string {
-	var b strings.Builder
-	g.draw(&b, "<style>"+graphStyle+"</style>\n")
-	return b.String() + "\n"
-}
-
-// draw is the picture, with something at its head.
-func (g *graph) draw(b *strings.Builder, head ...string) {
-	place, width, height := g.places()
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="graph" viewBox="0 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-label="the tasks with what they wait for">`+"\n", width, height, width, height, width*7/10)
-	b.WriteString(strings.Join(head, ""))
-	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path class="arrow" d="M0 0L8 4L0 8z"/></marker></defs>` + "\n")
-	fmt.Fprintf(b, `<rect class="back" width="%d" height="%d"/>`+"\n", width, height)
-	g.edges(func(from, to int, superseded bool) {
-		class := "edge"
-		if superseded {
-			class = "edge instead"
-		} else if g.criticalEdge(from, to) {
-			class = "edge critical"
-		}
-		x1, y1, x2, y2 := place[from].x+boxWidth, place[from].y+boxHeight/2, place[to].x, place[to].y+boxHeight/2
-		fmt.Fprintf(b, `<path class="%s" d="M%d %dC%d %d %d %d %d %d" marker-end="url(#arrow)"/>`+"\n", class, x1, y1, x1+columnGap/2, y1, x2-columnGap/2, y2, x2, y2)
-	})
-	escape := html.EscapeString
-	for i, t := range g.tasks {
-		at := place[i]
-		title, class := plain(t.TitleText()), "task"
-		if t.Status.Known() {
-			class += " " + strings.ToLower(string(t.Status))
-		}
-		if g.critical(i) {
-			class += " critical"
-		}
-		fmt.Fprintf(b, `<g><title>%s: %s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, escape(plain(t.ID)), escape(title), class, at.x, at.y, boxWidth, boxHeight)
-		fmt.Fprintf(b, `<text class="id" x="%d" y="%d">%s</text><text class="status" x="%d" y="%d" text-anchor="end">%s</text>`, at.x+8, at.y+17, escape(Fit(plain(t.ID), svgLabel-12)),
-			at.x+boxWidth-8, at.y+17, escape(plain(t.Status.Info().Words)))
-		fmt.Fprintf(b, `<text x="%d" y="%d">%s</text></g>`+"\n", at.x+8, at.y+35, escape(Fit(title, svgLabel)))
-	}
-	if len(g.tasks) == 0 {
-		fmt.Fprintf(b, `<text x="%d" y="%d">no tasks yet</text>`+"\n", svgMargin, svgMargin+12)
-	}
-	b.WriteString("</svg>")
-}
 
 type point struct{ x, y int }
 
@@ -431,11 +351,11 @@ func (g *graph) places() (place []point, width, height int) {
 		slices.SortStableFunc(column, func(a, b int) int { return cmp.Compare(g.middle(a, row), g.middle(b, row)) })
 		for r, i := range column {
 			row[i] = r
-			place[i] = point{svgMargin + c*(boxWidth+columnGap), svgMargin + r*(boxHeight+rowGap)}
+			place[i] = point{pictureMargin + c*(boxWidth+columnGap), pictureMargin + r*(boxHeight+rowGap)}
 		}
 		rows = max(rows, len(column))
 	}
-	return place, 2*svgMargin + max(1, len(columns))*(boxWidth+columnGap) - columnGap, 2*svgMargin + rows*(boxHeight+rowGap) - rowGap
+	return place, 2*pictureMargin + max(1, len(columns))*(boxWidth+columnGap) - columnGap, 2*pictureMargin + rows*(boxHeight+rowGap) - rowGap
 }
 
 // middle returns the mean row of a task's dependencies.
@@ -450,11 +370,3 @@ func (g *graph) middle(i int, row []int) float64 {
 	}
 	return float64(sum) / float64(len(deps))
 }
-
-// graphStyle is shared by the picture of its own and the page of the report.
-const graphStyle = `.graph{--edge:#8a8a94;--ink:#1b1b1f;--quiet:#55565f;--critical:#c2410c;--back:#fff;--draft:#eee;--unclaimed:#fff;--claimed:#cfe2ff;--ready_for_review:#cff4fc;--rejected:#fff3cd;--approved:#d1e7dd;--merged:#a3cfbb;--failed:#f8d7da;--over:#ddd}
-@media (prefers-color-scheme:dark){.graph{--edge:#7b7c87;--ink:#e7e7ec;--quiet:#b5b6c0;--critical:#fb923c;--back:#1a1a1e;--draft:#2b2b31;--unclaimed:#1f1f25;--claimed:#1d3a63;--ready_for_review:#124653;--rejected:#4f3d0c;--approved:#1d4a37;--merged:#175239;--failed:#5b2129;--over:#333338}}
-.graph{font:12px Helvetica,Arial,sans-serif}.graph text{fill:var(--ink)}.graph .status{font-size:10px;fill:var(--quiet)}.graph .id{font-weight:bold}.graph .back{fill:var(--back)}.graph .arrow{fill:var(--edge)}
-.graph .edge{fill:none;stroke:var(--edge)}.graph .instead{stroke-dasharray:5 4}.graph .task{fill:var(--unclaimed);stroke:var(--edge)}.graph .edge.critical,.graph .task.critical{stroke:var(--critical);stroke-width:2}
-.graph .draft{fill:var(--draft)}.graph .claimed{fill:var(--claimed)}.graph .ready_for_review{fill:var(--ready_for_review)}.graph .rejected{fill:var(--rejected)}.graph .approved{fill:var(--approved)}.graph .merged{fill:var(--merged)}.graph .blocked,.graph .integration_failed{fill:var(--failed)}.graph .abandoned,.graph .superseded{fill:var(--over)}
-`

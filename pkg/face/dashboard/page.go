@@ -107,8 +107,6 @@ func wrapItems(items []string, width int) []string {
 	return lines
 }
 
-func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
-
 // age is a duration for people: 45s, 12m, 3h, 2d.
 func age(seconds int) string {
 	switch {

@@ -61,7 +61,7 @@ func (p *page) top(v View) {
 	}
 	field("Sprint", strings.Join(append([]string{cmp.Or(v.Sprint.ID, "none")}, parts...), ", "), v.Sprint.Status)
 	counts := countTexts(v)
-	label := pad(capital(Word("task", v.View))+"s", 8)
+	label := pad("Tasks", 8)
 	for i, l := range wrapItems(counts, p.width-8) {
 		if i > 0 {
 			label = strings.Repeat(" ", 8)
@@ -70,7 +70,7 @@ func (p *page) top(v View) {
 	}
 }
 
-// countTexts are the counts in the vocabulary of the view.
+// countTexts are the counts, as texts.
 func countTexts(v View) []string {
 	var names []string
 	n := map[string]int{}
@@ -79,7 +79,7 @@ func countTexts(v View) []string {
 			if t.Status != c.Status {
 				continue
 			}
-			name := cmp.Or(t.ViewStatus, string(t.Status))
+			name := string(t.Status)
 			if n[name]++; n[name] == 1 {
 				names = append(names, name)
 			}
@@ -130,11 +130,11 @@ func (p *page) tasks(v View) {
 	}
 	p.line("")
 	rows := shown(v.Tasks)
-	heads := []head{{name: strings.ToUpper(Word("task", v.View)), most: p.idWidth()}, {name: "STATUS", most: 21}, {name: "WHO", most: 18}, {name: "IT", right: true}, {name: "AGE", right: true},
+	heads := []head{{name: "TASK", most: p.idWidth()}, {name: "STATUS", most: 21}, {name: "WHO", most: 18}, {name: "IT", right: true}, {name: "AGE", right: true},
 		{name: "COST", right: true}, {name: "TITLE", rest: true}}
 	var cells [][]cell
 	for _, t := range rows {
-		status := cmp.Or(t.ViewStatus, string(t.Status))
+		status := string(t.Status)
 		it := ""
 		if t.Iteration > 0 {
 			it = fmt.Sprint(t.Iteration)
@@ -143,7 +143,7 @@ func (p *page) tasks(v View) {
 	}
 	p.table(heads, cells)
 	if hidden := len(v.Tasks) - len(rows); hidden > 0 {
-		p.cut(0, faint, fmt.Sprintf("… and %d more; liza graph shows all", hidden))
+		p.cut(0, faint, fmt.Sprintf("… and %d more; liza status --graph shows all", hidden))
 	}
 	p.notes(rows)
 }
@@ -172,7 +172,7 @@ func (p *page) agents(v View) {
 		return
 	}
 	p.line("")
-	heads := []head{{name: "AGENT", most: 18}, {name: "ROLE", most: 12}, {name: "STATUS", most: 12}, {name: strings.ToUpper(Word("task", v.View)), most: p.idWidth()}, {name: "LEASE", right: true}, {name: "CLI", most: 20},
+	heads := []head{{name: "AGENT", most: 18}, {name: "STATUS", most: 12}, {name: "TASK", most: p.idWidth()}, {name: "LEASE", right: true}, {name: "CLI", most: 20},
 		{name: "WAITS FOR", rest: true}}
 	if len(v.Hosts) > 0 {
 		heads = slices.Insert(heads, 1, head{name: "HOST", most: 20})
@@ -187,7 +187,7 @@ func (p *page) agents(v View) {
 		case string(blackboard.Unknown):
 			status, c = a.Status+"?", yellow
 		}
-		row := []cell{{a.ID, none}, {a.ViewRole, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI + prose.After(", ", a.Sandbox), none}, {a.WaitsFor, faint}}
+		row := []cell{{a.ID, none}, {status, c}, {a.Task, none}, {lease, none}, {a.CLI + prose.After(", ", a.Sandbox), none}, {a.WaitsFor, faint}}
 		if len(v.Hosts) > 0 {
 			row = slices.Insert(row, 1, cell{a.Host, none})
 		}

@@ -47,9 +47,6 @@ func TestTheBoardIsDrawnAsRecorded(t *testing.T) {
 	golden(t, "status-colour.txt", Text(Build(busy(), facts()), 80, true))
 	golden(t, "status-empty.txt", Text(Build(&blackboard.State{}, Input{Now: now}), 80, false))
 	golden(t, "status-300.txt", Text(Build(crowd(300), Input{Now: now}), 80, false))
-	f := facts()
-	f.Vocabulary = "logist"
-	golden(t, "status-logist.txt", Text(Build(busy(), f), 100, false))
 }
 
 func TestTheViewAsJSONIsAsRecorded(t *testing.T) {
@@ -73,13 +70,9 @@ func TestNoLineIsWiderThanThePage(t *testing.T) {
 	s.Goal.Description = strings.Repeat("Ziel ", 100)
 	s.Agents["coder-1"].CurrentTask = strings.Repeat("i", 64)
 	for _, width := range []int{80, 100, 133, 200} {
-		for _, view := range Views {
-			f := facts()
-			f.Vocabulary = view
-			for _, l := range strings.Split(Text(Build(s, f), width, false), "\n") {
-				if command := strings.HasPrefix(l, "    liza "); WidthOf(l) > width && !command {
-					t.Errorf("width %d, %s: %d columns in %q", width, view, WidthOf(l), l)
-				}
+		for _, l := range strings.Split(Text(Build(s, facts()), width, false), "\n") {
+			if command := strings.HasPrefix(l, "    liza "); WidthOf(l) > width && !command {
+				t.Errorf("width %d: %d columns in %q", width, WidthOf(l), l)
 			}
 		}
 	}
@@ -131,10 +124,7 @@ func TestTextFromOutsideCannotSteerTheTerminal(t *testing.T) {
 	f.Warnings = []string{evil}
 	f.Control = append(f.Control, Control{Name: evil, Reason: evil})
 	texts := []string{Text(Build(s, f), 80, false), TaskText(s, s.TaskAt(3).ID), TaskText(s, evil), PlanText(s, ""), TaskText(s, "disc-1"),
-		LogLine(blackboard.Entry{Agent: evil, Action: blackboard.Action(evil), Task: evil, Detail: evil, Extra: map[string]any{evil: evil}})}
-	for _, format := range GraphFormats {
-		texts = append(texts, Graph(s, format))
-	}
+		LogLine(blackboard.Entry{Agent: evil, Action: blackboard.Action(evil), Task: evil, Detail: evil, Extra: map[string]any{evil: evil}}), GraphText(s), newGraph(s).mermaid()}
 	for _, text := range texts {
 		if text == "" || strings.ContainsAny(text, "\x1b\x07\u202e\u2028") {
 			t.Errorf("control characters reach the terminal: %q", text)
@@ -151,25 +141,19 @@ func TestMissingSectionsNeverPanic(t *testing.T) {
 		Goal: &blackboard.Goal{Status: blackboard.InProgress, PlanID: "p"}, Sprint: &blackboard.Sprint{Timeline: &blackboard.Timeline{}}, CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped},
 	}).With(&blackboard.Task{}, &blackboard.Task{ID: "a", Status: "NEW_STATUS", RejectionReason: &blackboard.Rejection{}}, &blackboard.Task{ID: "a"})
 	for _, s := range []*blackboard.State{nil, {}, odd} {
-		for _, view := range append(Views, "unknown") {
-			v := Build(s, Input{Vocabulary: view})
-			Text(v, 80, true)
-			if _, err := json.Marshal(v); err != nil {
-				t.Error(err)
-			}
+		v := Build(s, Input{})
+		Text(v, 80, true)
+		if _, err := json.Marshal(v); err != nil {
+			t.Error(err)
 		}
-		for _, format := range append(GraphFormats, "unknown") {
-			Graph(s, format)
-		}
+		GraphText(s)
+		newGraph(s).mermaid()
 		for _, id := range []string{"", "a", "p", "odd", "coder-1", "missing"} {
 			TaskText(s, id)
 			PlanText(s, id)
 		}
 	}
 	LogLine(blackboard.Entry{})
-	if got := ViewStatus(&blackboard.Task{Status: "NEW_STATUS"}, "logist"); got != "NEW_STATUS" {
-		t.Errorf("an unknown status is shown as %q", got)
-	}
 }
 
 func TestAWidthCountsColumns(t *testing.T) {

@@ -31,7 +31,6 @@ type Input struct {
 	Process     blackboard.ProcessFacts  // what is known about processes of this machine
 	ReviewMode  blackboard.ReviewMode    // review.mode of the configuration
 	HumanReview bool                     // plan.human_review of the configuration
-	Vocabulary  string                   // one of Views; "": liza
 	Tip         *string                  // where the integration branch is, "" when it does not exist; nil: not looked at
 	Wrong       []string                 // why the board is invalid, where the state is not that of the file
 	Warnings    []string                 // warnings of the caller, for example about the configuration
@@ -67,7 +66,6 @@ type Control struct {
 type View struct {
 	At        blackboard.Time `json:"at"`
 	Revision  int             `json:"revision"`
-	View      string          `json:"view"`
 	Offline   *Offline        `json:"offline,omitempty"` // nil: the view is of the board
 	Goal      Goal            `json:"goal"`
 	Sprint    Sprint          `json:"sprint"`
@@ -117,12 +115,11 @@ type Cost struct {
 	UnknownRuns int               `json:"unknown_runs"`
 }
 
-// Task is one row of the board. Status is Liza's own; ViewStatus is that of the chosen vocabulary.
+// Task is one row of the board.
 type Task struct {
 	ID            string            `json:"id"`
 	Title         string            `json:"title"`
 	Status        blackboard.Status `json:"status"`
-	ViewStatus    string            `json:"view_status,omitempty"`
 	Kind          string            `json:"kind"`
 	Priority      int               `json:"priority"`
 	Who           string            `json:"who,omitempty"`
@@ -155,7 +152,6 @@ type Try struct {
 type Agent struct {
 	ID               string `json:"id"`
 	Role             string `json:"role"`
-	ViewRole         string `json:"view_role,omitempty"`
 	Status           string `json:"status"`
 	Liveness         string `json:"liveness"`
 	Why              string `json:"liveness_reason,omitempty"`

@@ -64,7 +64,6 @@ type Project struct {
 	Status  string `json:"status"`
 	AtWork  int    `json:"at_work"`           // agents that work on a task
 	Waiting string `json:"waiting,omitempty"` // what waits for the person
-	Next    string `json:"next,omitempty"`    // what begins by itself next
 }
 
 // waitWords are the kinds of what waits for a person, as a list of projects counts them.
@@ -99,17 +98,11 @@ func ProjectOf(root string, v View) Project {
 	return p
 }
 
-// Lines returns the project in lines of at most width columns.
-func (p Project) Lines(width int) []string {
-	head := plain(p.Name) + "  " + p.Status
+// Cells are the columns of the project in a list: its name, how it stands, what waits for the person, and where it is.
+func (p Project) Cells() []string {
+	status := p.Status
 	if p.AtWork > 0 {
-		head += fmt.Sprintf(", %d at work", p.AtWork)
+		status += fmt.Sprintf(", %d at work", p.AtWork)
 	}
-	lines := []string{Fit(head, width)}
-	for _, l := range []struct{ name, text string }{{"goal", p.Goal}, {"you", p.Waiting}, {"next", p.Next}, {"in", p.Root}} {
-		if l.text != "" {
-			lines = append(lines, Fit(fmt.Sprintf("  %-5s %s", l.name, plain(l.text)), width))
-		}
-	}
-	return lines
+	return []string{plain(p.Name), plain(status), p.Waiting, plain(p.Root)}
 }

@@ -21,7 +21,7 @@ var deciding = []*Verb{
 	declare(Verb{
 		Name: "answer", Group: "decide", Who: People, Usage: "answer a question", Route: "/api/questions/{question}/answer",
 		Help:     "The answer is in the task's next prompt. The answer to the last open question of a task that waits for answers only unblocks it.",
-		Examples: []string{"liza answer q-1 'Linux and macOS'", "liza questions"}, Exits: ofPeople,
+		Examples: []string{"liza answer", "liza answer q-1 'Linux and macOS'"}, Exits: ofPeople,
 		Tool: &Tool{People: true},
 	}, func(ctx context.Context, service *verb.Service, in answer) (verb.Answered, error) {
 		return service.Answer(ctx, in.Question, cmp.Or(in.Answer, in.Text))

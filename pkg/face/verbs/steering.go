@@ -20,7 +20,7 @@ import (
 // steering are the verbs by which people steer a team.
 var steering = []*Verb{
 	declare(Verb{
-		Name: "note", Group: "steer", Who: People, Usage: "leave a note for the planner, or for a task", Route: "/api/notes",
+		Name: "note", Group: "steer", Who: People, Usage: "leave a note for the planner, or for a task",
 		Help: "Adds to human_notes. A note that names no task wakes the planner; one for a task is in that task's next prompts.\n" +
 			"An agent that works on the task now gets it with its next liza command.",
 		Examples: []string{"liza note 'Keep the CLI flags stable'", "liza note 'Use argparse' --task task-3"}, Exits: ofPeople,
@@ -68,7 +68,7 @@ var steering = []*Verb{
 		return line("resumed")
 	}),
 	declare(Verb{
-		Name: "abort", Group: "steer", Who: People, Usage: "stop all agents now", Route: "/api/abort",
+		Name: "abort", Group: "steer", Who: People, Usage: "stop all agents now",
 		Help: "Makes .liza/ABORT: within a second agents are stopped, claims released, supervisors end. Work is kept. With --goal the goal is given up too.\n" +
 			"On a board in a database it is on the board and holds on all hosts; touch .liza/ABORT stops one of them.",
 		Examples: []string{"liza abort --reason 'wrong spec'", "liza abort --goal --reason 'not needed any more'"}, Exits: ofPeople,
@@ -78,7 +78,7 @@ var steering = []*Verb{
 		return line("aborted: agents are stopped, claims released, work is kept\nnext: liza resume")
 	}),
 	declare(Verb{
-		Name: "checkpoint", Group: "steer", Who: People, Usage: "stop for people to look and decide", Route: "/api/checkpoint",
+		Name: "checkpoint", Group: "steer", Who: People, Usage: "stop for people to look and decide",
 		Help:     "Like pause, and the sprint is at a CHECKPOINT: a summary is written to .liza/sprint_summary.md. `liza resume` goes on.",
 		Examples: []string{"liza checkpoint --message 'half time'", "liza resume --decision CONTINUE"}, Exits: ofPeople,
 	}, func(ctx context.Context, service *verb.Service, in checkpoint) (sprint.Sprint, error) {

@@ -66,7 +66,7 @@ func (pl *planner) plan(soft, hard context.Context, st *blackboard.State) (bool,
 
 func (pl *planner) plannerWaits(st *blackboard.State, f transition.TriggerFacts) waiting {
 	if asked := transition.AskedOfPeople(st); len(asked) > 0 {
-		return waiting{why: "a person is asked about " + prose.Few(asked, 5), next: "liza questions"}
+		return waiting{why: "a person is asked about " + prose.Few(asked, 5), next: "liza answer"}
 	}
 	if all := transition.Triggers(st, f, pl.Service.Board.Now()); len(all) > 0 {
 		return waiting{why: "the planner was woken for " + kinds(all) + " already", next: "liza note TEXT, or liza status"}

@@ -203,7 +203,7 @@ func (t *Team) verdict(s *blackboard.State) error {
 	}
 	all := transition.Triggers(s, facts, now)
 	if asked := transition.AskedOfPeople(s); len(all) == 0 && len(asked) > 0 && !waitsForPeople(s) {
-		return &GaveUp{Why: "nothing goes on before a person answers about " + prose.Few(asked, 5), Next: "liza questions"}
+		return &GaveUp{Why: "nothing goes on before a person answers about " + prose.Few(asked, 5), Next: "liza answer"}
 	}
 	if len(all) == 0 || !next.IsZero() || waitsForPeople(s) {
 		return nil

@@ -72,7 +72,7 @@ func (c Change) String() string {
 // After returns how long a cleared alert was open.
 func (c Change) After() time.Duration { return max(c.At.Sub(c.Since), 0).Round(time.Second) }
 
-// Sink shows changes to people: on a terminal, on a desktop.
+// Sink shows changes to people, for example on a terminal.
 type Sink interface {
 	Tell(Change)
 }

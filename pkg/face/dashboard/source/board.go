@@ -110,7 +110,7 @@ func (s *Source) At(ctx context.Context, rev int) (dashboard.View, error) {
 	}
 	s.Service.Board.Prepare(st)
 	f := s.Facts(st)
-	return dashboard.Build(st, dashboard.Input{Now: at, ReviewMode: f.ReviewMode, HumanReview: f.HumanReview, Vocabulary: f.Vocabulary}), nil
+	return dashboard.Build(st, dashboard.Input{Now: at, ReviewMode: f.ReviewMode, HumanReview: f.HumanReview}), nil
 }
 
 func (s *Source) notKept(ctx context.Context, rev int, now *blackboard.State) error {

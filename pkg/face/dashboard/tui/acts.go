@@ -56,13 +56,12 @@ type acts struct {
 	under picked // what is under the cursor
 	focus place
 	at    int // the row of focus with the cursor
-	lanes bool
 	verbs Verbs
 }
 
 func (m Model) acts() acts {
 	at := m.focused()
-	return acts{m.sight, m.picked(), at, m.scrolls[at].at, m.lanes, m.o.Verbs}
+	return acts{m.sight, m.picked(), at, m.scrolls[at].at, m.o.Verbs}
 }
 
 // A step is what an act leads to: a question to the person, something that takes a moment, or an answer at once.
@@ -70,7 +69,6 @@ type step struct {
 	ask  *ask
 	do   func(ctx context.Context) (string, error)
 	said said
-	turn func(Model) (Model, tea.Cmd)
 }
 
 func asks(a ask) step                                        { return step{ask: &a} }
@@ -79,8 +77,6 @@ func does(do func(ctx context.Context) (string, error)) step { return step{do: d
 // carryOut does what a step says.
 func (m Model) carryOut(s step) (Model, tea.Cmd) {
 	switch {
-	case s.turn != nil:
-		return s.turn(m)
 	case s.ask != nil:
 		m.ask = s.ask
 		return m, nil

@@ -202,7 +202,7 @@ func (e editor) parts(room int) (before, under, after string) {
 // content is what a place shows, for a box of that width.
 func (m Model) content(p place, width int) content {
 	switch p.kind {
-	case costs, timeline, taskPage, outputPage:
+	case taskPage, outputPage:
 		return m.laidOut(p, width-1)
 	}
 	return m.paneOf(p).content(width)
@@ -251,7 +251,7 @@ func (m Model) title(b box) line {
 	name := clean(b.place.name)
 	l = append(l, seg{b.place.kind.String() + " ", p}, seg{name, bold})
 	if t := m.task(b.place.name); t != nil {
-		l = append(l, gap(1), seg{cmp.Or(clean(t.ViewStatus), string(t.Status)), paintOf(t.Status)}, gap(1), seg{flat(t.Title), faint})
+		l = append(l, gap(1), seg{string(t.Status), paintOf(t.Status)}, gap(1), seg{flat(t.Title), faint})
 	} else if picked := m.named(b.place.name); picked.agent != "" && picked.task != "" {
 		l = append(l, seg{" on ", faint}, seg{clean(picked.task), normal})
 	}

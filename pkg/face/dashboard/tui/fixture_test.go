@@ -36,19 +36,15 @@ const hostile = "\x1b[31mred\x1b[0m\u200b\u202eright\tto left\u2066 \u05e9\u05dc
 
 // fake is a Source and Verbs that remember what was asked of them.
 type fake struct {
-	view    dashboard.View
-	err     error
-	pages   map[string]*dashboard.TaskPage
-	diffs   map[string]*dashboard.Diff
-	graph   dashboard.GraphView
-	figures dashboard.Figures
-	times   dashboard.Timeline
-	log     []dashboard.Happening
-	alerts  []watch.Alert
-	events  map[string][]activity.Event
-	calls   []string
-	looks   []int // at earlier boards
-	refuse  error
+	view   dashboard.View
+	err    error
+	pages  map[string]*dashboard.TaskPage
+	diffs  map[string]*dashboard.Diff
+	log    []dashboard.Happening
+	alerts []watch.Alert
+	events map[string][]activity.Event
+	calls  []string
+	refuse error
 }
 
 func (f *fake) View(context.Context) (dashboard.View, error) { return f.view, f.err }
@@ -57,28 +53,9 @@ func (f *fake) Task(_ context.Context, id string) (*dashboard.TaskPage, error) {
 	return f.pages[id], nil
 }
 func (f *fake) Diff(_ context.Context, id string) (*dashboard.Diff, error) { return f.diffs[id], nil }
-func (f *fake) Graph(context.Context) (dashboard.GraphView, error)         { return f.graph, nil }
-func (f *fake) Figures(context.Context) (dashboard.Figures, error)         { return f.figures, nil }
-
-// At is the board without the last task for each revision that it lies back; not all before 10 are kept.
-func (f *fake) At(_ context.Context, rev int) (dashboard.View, error) {
-	f.looks = append(f.looks, rev)
-	if rev < 5 {
-		return dashboard.View{}, errors.New("cannot show the board: what is kept goes from revision 5 to 41")
-	}
-	v := f.view
-	if v.Revision = rev; rev < 10 {
-		v.Revision = 5
-	}
-	v.At = at(rev - f.view.Revision)
-	v.Tasks = v.Tasks[:max(0, len(v.Tasks)-(f.view.Revision-v.Revision))]
-	v.Counts, v.Waiting, v.GaveUp = countsOf(v.Tasks), v.Waiting[:1], nil
-	return v, nil
-}
-func (f *fake) Timeline(context.Context) (dashboard.Timeline, error) { return f.times, nil }
-func (f *fake) Log(history.Filter) ([]dashboard.Happening, error)    { return f.log, nil }
-func (f *fake) Alerts() ([]watch.Alert, error)                       { return f.alerts, nil }
-func (f *fake) Doing(context.Context) map[string]dashboard.Doing     { return nil }
+func (f *fake) Log(history.Filter) ([]dashboard.Happening, error)          { return f.log, nil }
+func (f *fake) Alerts() ([]watch.Alert, error)                             { return f.alerts, nil }
+func (f *fake) Doing(context.Context) map[string]dashboard.Doing           { return nil }
 func (f *fake) Output(name string, after int64) ([]activity.Event, int64, error) {
 	list := f.events[name]
 	return list[min(int(after), len(list)):], int64(len(list)), nil
@@ -172,7 +149,7 @@ func midSprint() *fake {
 	cost := func(n float64, runs int) dashboard.Cost {
 		return dashboard.Cost{Cents: blackboard.Amount(n), Runs: runs}
 	}
-	f.view = dashboard.View{At: at(0), Revision: 41, View: "liza",
+	f.view = dashboard.View{At: at(0), Revision: 41,
 		Goal:   dashboard.Goal{ID: "goal-1", Description: "Provide a greeting CLI with tests", Status: "IN_PROGRESS", SpecRef: "specs/vision.md"},
 		Sprint: dashboard.Sprint{ID: "sprint-1", Status: "IN_PROGRESS", Started: at(-42), AgeSeconds: 42 * 60},
 		Cost:   dashboard.Cost{Cents: 412, Runs: 19, UnknownRuns: 1},
@@ -231,33 +208,10 @@ func midSprint() *fake {
 		{At: noon.Add(-time.Minute), Kind: activity.Output, Text: hostile},
 	}
 	f.events["task-3"], f.events["task-8"] = f.events["coder-1"], f.events["coder-1"][1:2]
-	for i, t := range f.view.Tasks {
-		f.graph.Nodes = append(f.graph.Nodes, dashboard.Node{ID: t.ID, Title: t.Title, Status: t.Status, Depth: i / 4, Critical: t.ID == "task-4" || t.ID == "task-6"})
-	}
-	f.graph.Critical = []string{"task-4", "task-6"}
-	f.graph.Edges = []dashboard.Edge{{From: "task-1", To: "task-5"}, {From: "task-4", To: "task-6", Critical: true}}
 	f.log = []dashboard.Happening{{At: at(-30), Rev: 30, Who: "coder-2", Action: "claimed", Task: "task-2"}, {At: at(-4), Rev: 38, Who: "coder-1", Action: "claimed", Task: "task-3"},
 		{At: at(-2), Rev: 40, Who: "code-reviewer-1", Action: "rejected", Task: "task-2", Text: "greet.go:14 panics when the name is empty"}, {At: at(-1), Rev: 41, Who: "human", Action: "note", Text: hostile}}
 	f.alerts = []watch.Alert{{Kind: "BLOCKED", Subject: "task-4", Severity: findings.Warning, Message: "task-4 is blocked: Which languages?", Since: noon.Add(-10 * time.Minute)}}
-	f.figures = dashboard.Figures{Total: f.view.Cost, Spent: points(0, 100, 180, 412), Merged: points(0, 0, 1, 1),
-		ByAgent: []dashboard.Spending{{Name: "coder-1", Cost: cost(294, 5), Seconds: 900, Tokens: 120000}, {Name: "coder-2", Cost: cost(107, 5), Seconds: 700, Tokens: 81000}},
-		ByTask:  []dashboard.Spending{{Name: "task-3", Cost: cost(233, 3), Seconds: 500, Tokens: 90000}, {Name: "task-2", Cost: cost(88, 4), Seconds: 400, Tokens: 50000}},
-		Quality: []dashboard.Figure{{Name: "approved at the first review", Text: "3 of 4"}, {Name: "time until the first review", Text: "4 min"}}}
-	f.times = dashboard.Timeline{From: at(-42), To: at(0), Lanes: []dashboard.Lane{
-		{Agent: "planner-1", Role: "planner", Spans: []dashboard.Span{{Kind: "plan", From: at(-41), Until: at(-38), Outcome: "finished"}}},
-		{Agent: "coder-1", Role: "coder", Spans: []dashboard.Span{{Task: "task-1", Kind: "work", From: at(-37), Until: at(-33), Outcome: "finished"}, {Task: "task-3", Kind: "work", From: at(-4)}}},
-		{Agent: "coder-2", Role: "coder", Spans: []dashboard.Span{{Task: "task-2", Kind: "work", From: at(-30), Until: at(-10), Outcome: "finished"}, {Task: "task-4", Kind: "work", From: at(-9), Until: at(-8), Outcome: "timeout"}}},
-		{Agent: "code-reviewer-1", Role: "code_reviewer", Spans: []dashboard.Span{{Task: "task-1", Kind: "review", From: at(-32), Until: at(-30), Outcome: "finished"}, {Task: "task-2", Kind: "review", From: at(-3), Until: at(-2), Outcome: "finished"}}}},
-		Marks: []dashboard.Mark{{At: at(-33), Kind: "submitted", Task: "task-1"}, {At: at(-30), Kind: "approved", Task: "task-1"}, {At: at(-29), Kind: "merged", Task: "task-1"}, {At: at(-10), Kind: "submitted", Task: "task-2"},
-			{At: at(-8), Kind: "blocked", Task: "task-4", Text: "Which languages?"}, {At: at(-2), Kind: "rejected", Task: "task-2", Text: "greet.go:14 panics when the name is empty"}, {At: at(-1), Kind: "answered", Text: hostile}}}
 	return f
-}
-
-func points(values ...float64) (list []dashboard.Point) {
-	for i, v := range values {
-		list = append(list, dashboard.Point{At: at(10*i - 42), Value: v})
-	}
-	return list
 }
 
 func countsOf(tasks []dashboard.Task) (list []dashboard.Count) {

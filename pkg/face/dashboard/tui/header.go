@@ -50,9 +50,6 @@ func statusOfSprint(status string) paint {
 // progress is the second line: what is done of what, money, time, and what waits for the person.
 func (h head) progress() line {
 	v := h.view
-	if h.travel.shown {
-		return h.pastLine()
-	}
 	if o := v.Offline; o != nil {
 		text := fmt.Sprintf(" NO CONNECTION: the board as of %s, %s ago; nothing can be decided until it is back ", clock(o.Since), elapsed(o.Seconds+h.since()))
 		return line{{" ", normal}, {dashboard.Fit(text, h.width-1), inverse}}
@@ -132,17 +129,11 @@ func (s sight) running() int {
 
 // since is how many seconds have passed since the view was made.
 func (s sight) since() int {
-	if s.travel.shown {
-		return 0
-	}
 	return max(0, int(s.now.Sub(s.at)/time.Second))
 }
 
 // sinceDoing is how many seconds have passed since it was read what agents do.
 func (s sight) sinceDoing() int {
-	if s.travel.shown {
-		return 0
-	}
 	return max(0, int(s.now.Sub(s.doneAt)/time.Second))
 }
 
@@ -173,7 +164,7 @@ type tab struct {
 }
 
 func (h head) tabList() []tab {
-	counts := map[kind]int{waits: len(h.view.Waiting) + len(h.view.GaveUp), alerts: len(h.openAlerts())}
+	counts := map[kind]int{waits: len(h.view.Waiting) + len(h.view.GaveUp) + len(h.openAlerts())}
 	var list []tab
 	for space, named := " ", panes; ; {
 		list = list[:0]
@@ -274,7 +265,7 @@ func (m Model) layout() []box {
 	h, base := max(1, m.height-headLines-footLines), place{kind: m.pane}
 	whole := box{place: m.focused(), y: headLines, w: m.width, h: h, titled: len(m.open) > 0, focus: true}
 	beside, third := m.beside()
-	if m.width < twoWide || beside == (place{}) || m.lanes && m.pane == board && len(m.open) == 0 {
+	if m.width < twoWide || beside == (place{}) {
 		return m.withTop([]box{whole})
 	}
 	left := m.width * 2 / 5
@@ -310,7 +301,6 @@ func (m Model) beside() (second, third place) {
 	switch {
 	case len(m.open) > 0:
 		second = m.focused()
-	case m.travel.shown: // pages are of now
 	case m.pane == board || m.pane == waits:
 		if p.task != "" {
 			second = place{taskPage, p.task}
@@ -381,7 +371,7 @@ func (m Model) drawBox(b box, all []box) []string {
 		return append(out, m.theme.draw(say(faint, " "+c.empty), b.w, false))
 	}
 	for i := s.top; i < min(c.n, s.top+b.rows()); i++ {
-		under := c.key != nil && !c.marks && i == s.at && c.stops(i) && (b.focus || len(all) > 1)
+		under := c.key != nil && i == s.at && c.stops(i) && (b.focus || len(all) > 1)
 		mark := seg{" ", normal}
 		if under {
 			mark = seg{"›", faint}
@@ -402,7 +392,7 @@ func (m Model) cover(body []string) {
 		over = m.ask.lines(m.width, len(body))
 	case m.said.text != "":
 		over = m.said.lines(m.width, len(body))
-	case m.problem != nil && !m.travel.shown:
+	case m.problem != nil:
 		over = said{text: m.problem.Message + "; the last valid board is shown", next: m.problem.Next, failed: true}.lines(m.width, len(body))
 	}
 	from := max(0, len(body)-len(over))

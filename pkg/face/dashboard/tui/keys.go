@@ -1,10 +1,7 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -23,7 +20,7 @@ type key struct {
 }
 
 func (m Model) possible(k key) bool {
-	if k.group == "Act" && (m.focused().kind == helpPage || m.travel.asked > 0) {
+	if k.group == "Act" && m.focused().kind == helpPage {
 		return false
 	}
 	return k.can == nil || k.can(m)
@@ -74,18 +71,10 @@ func moveKeys() []key {
 		{names: []string{"pgdown", "space", "ctrl+f"}, shown: "PgDn space", help: "one page down", do: pages(1)},
 		{names: []string{"home", "g"}, shown: "Home g", help: "to the beginning", do: moves(-1 << 30)},
 		{names: []string{"end", "G"}, shown: "End G", help: "to the end; output is followed from there", do: moves(1 << 30)},
-		{names: []string{"left"}, shown: "←", help: "the lane to the left", can: may(acts.inLanes), do: lanes(-1)},
-		{names: []string{"right"}, shown: "→", help: "the lane to the right", can: may(acts.inLanes), do: lanes(1)},
 		{names: []string{"/"}, name: "filter", help: "show only what has these words", can: canFilter, do: askFilter},
 		{names: []string{"tab"}, name: "next pane", help: "the next pane", do: turns(1)},
 		{names: []string{"shift+tab"}, help: "the pane before", do: turns(-1)},
-		{names: []string{"1", "2", "3", "4", "5", "6", "7", "8"}, shown: "1–8", help: "the pane with that number"},
-		{names: []string{"v"}, name: "lanes", help: "the board in lanes, or as a list", can: may(acts.onBoard), do: toggleLanes},
-		{names: []string{"T"}, name: "time travel", help: "the board as it was: after the entry of the log, or at a revision; then back to now", can: func(m Model) bool { return m.read }, do: toggleTravel},
-		{names: []string{"<"}, help: "the board one revision earlier", can: canTravel, do: revisions(-1)},
-		{names: []string{">"}, help: "one revision later", can: canReturn, do: revisions(1)},
-		{names: []string{"{"}, help: "25 revisions earlier", can: canTravel, do: revisions(-manyRevisions)},
-		{names: []string{"}"}, help: "25 revisions later", can: canReturn, do: revisions(manyRevisions)},
+		{names: []string{"1", "2", "3", "4"}, shown: "1–4", help: "the pane with that number"},
 		{names: []string{"]"}, name: "next mark", help: "the next file or finding of a diff", can: may(acts.onDiff), do: marks(1)},
 		{names: []string{"["}, help: "the file or finding before", can: may(acts.onDiff), do: marks(-1)},
 	}
@@ -207,175 +196,6 @@ func (l line) cut(n int) line {
 	return append(out, gap(n))
 }
 
-// travel is the look at an earlier board. It shows board, agents and what waited for the person; what else
-// is opened is of now, and ends the look.
-type travel struct {
-	asked   int // the revision that was asked for last; 0: none, the board of now is shown
-	reading bool
-	shown   bool           // the view is of an earlier board
-	present dashboard.View // while that is so: the newest
-}
-
-// manyRevisions is how far { and } go.
-const manyRevisions = 25
-
-// pastMsg is an earlier board, for the revision that was asked for.
-type pastMsg struct {
-	asked   int
-	view    dashboard.View
-	problem *Problem
-}
-
-// newest is the board as it is.
-func (s sight) newest() *dashboard.View {
-	if s.travel.shown {
-		return &s.travel.present
-	}
-	return &s.view
-}
-
-// ofThePast reports whether a place can show an earlier board.
-func (k kind) ofThePast() bool { return k == board || k == agents || k == waits || k == helpPage }
-
-func canTravel(m Model) bool { return m.read && m.focused().kind.ofThePast() }
-
-func canReturn(m Model) bool { return m.travel.shown && m.focused().kind.ofThePast() }
-
-// revisions goes by so many: back from the one that is shown, for not every one is kept, forward from the one that was
-// asked for, because what is kept is the one before it.
-func revisions(by int) func(Model) (Model, tea.Cmd) {
-	return func(m Model) (Model, tea.Cmd) {
-		from := m.travel.asked
-		if from == 0 || by < 0 && !m.travel.reading {
-			from = m.view.Revision
-		}
-		return m.travelTo(from + by)
-	}
-}
-
-// travelTo asks for the board as it was at a revision.
-func (m Model) travelTo(rev int) (Model, tea.Cmd) {
-	if !m.focused().kind.ofThePast() {
-		m = m.turnTo(board)
-	}
-	if rev >= m.newest().Revision {
-		return m.backToNow()
-	}
-	m.travel.asked = max(1, rev)
-	if m.travel.reading { // a key that is held down must not read every board on its way
-		return m, nil
-	}
-	m.travel.reading = true
-	return m, m.reader().readPast(m.travel.asked)
-}
-
-func (r reader) readPast(rev int) tea.Cmd {
-	return func() tea.Msg {
-		v, err := r.source.At(r.ctx, rev)
-		msg := pastMsg{asked: rev, view: v}
-		if err != nil {
-			p := r.explain(err)
-			msg.problem = &p
-		}
-		return msg
-	}
-}
-
-// arrived takes an earlier board.
-func (m Model) arrived(msg pastMsg) (Model, tea.Cmd) {
-	m.travel.reading = false
-	switch {
-	case m.travel.asked == 0: // the person is back already
-		return m, nil
-	case m.travel.asked != msg.asked:
-		m.travel.reading = true
-		return m, m.reader().readPast(m.travel.asked)
-	case msg.problem != nil:
-		m.said = said{text: msg.problem.Message, next: msg.problem.Next, failed: true}
-		if m.travel.asked = 0; m.travel.shown {
-			m.travel.asked = m.view.Revision
-		}
-		return m, nil
-	}
-	if !m.travel.shown {
-		m.travel.present, m.travel.shown = m.view, true
-	}
-	return m.showing(msg.view), nil
-}
-
-// showing has another board on the screen.
-func (m Model) showing(v dashboard.View) Model {
-	m.view = v
-	m.tasks = rowsOf(v.Tasks, m.filters[board])
-	return m.settled()
-}
-
-// backToNow ends the look at an earlier board.
-func (m Model) backToNow() (Model, tea.Cmd) {
-	shown := m.travel.shown
-	m = m.leftPast()
-	if shown {
-		m.said = said{text: "this is the board as it is now"}
-	}
-	return m.settled(), m.reader().readBoard
-}
-
-func (m Model) leftPast() Model {
-	was := m.travel
-	m.travel = travel{reading: was.reading} // what is still being read is not shown
-	if was.shown {
-		m.view, m.tasks = was.present, rowsOf(was.present.Tasks, m.filters[board])
-	}
-	return m
-}
-
-// toPresentFor ends the look for a place that shows how things are now.
-func (m Model) toPresentFor(k kind) Model {
-	if m.travel.asked == 0 || k.ofThePast() {
-		return m
-	}
-	if m.travel.shown {
-		m.said = said{text: "this is as it is now; T goes back to an earlier board"}
-	}
-	return m.leftPast()
-}
-
-// toggleTravel goes back to now, or to the board of an entry of the log, or asks which one is meant.
-func toggleTravel(m Model) (Model, tea.Cmd) {
-	if m.travel.asked > 0 {
-		return m.backToNow()
-	}
-	if p := m.focused(); p.kind == journal {
-		text, _, _ := strings.Cut(m.scrolls[p].key, " ")
-		if rev, _ := strconv.Atoi(text); rev > 0 {
-			return m.travelTo(rev)
-		}
-	}
-	about := fmt.Sprintf("Now it has revision %d. In the log, T shows the board as it was after the entry under the cursor.", m.view.Revision)
-	return m.carryOut(asks(ask{head: "The board as it was", about: []string{about}, label: "revision:", must: true, do: func(text string) step {
-		rev, err := strconv.Atoi(text)
-		if err != nil || rev < 1 {
-			return step{said: said{text: "'" + text + "' is not a revision, such as 12", failed: true}}
-		}
-		return step{turn: func(m Model) (Model, tea.Cmd) { return m.travelTo(rev) }}
-	}}))
-}
-
-// pastLine is the second line while an earlier board is shown.
-func (s sight) pastLine() line {
-	v := s.view
-	at, _ := v.At.At()
-	layout := "15:04:05"
-	if at.UTC().Format("2006-01-02") != s.now.UTC().Format("2006-01-02") {
-		layout = "2006-01-02 15:04:05"
-	}
-	which := fmt.Sprintf(" revision %d of %d", v.Revision, s.travel.present.Revision)
-	if v.Revision != s.travel.asked && !s.travel.reading {
-		which += fmt.Sprintf(" (%d is not kept)", s.travel.asked)
-	}
-	return line{{" ", normal}, {" AS IT WAS " + at.UTC().Format(layout) + " ", inverse}, {which + " · T: now · read only", warn}, {" · " + s.doneOf() + " · " + money(v.Cost), normal}}
-}
-
 // kind is what a place shows.
 type kind uint8
 
@@ -384,20 +204,17 @@ const (
 	agents
 	waits
 	journal
-	graph
-	alerts
-	costs
-	timeline
 	panes // so many can be reached by their number; what follows is about one thing
 
 	taskPage kind = iota
 	diffPage
 	outputPage
 	helpPage
+	alerts // no place: what the list of what waits needs besides the board
 )
 
 func (k kind) String() string {
-	return [...]string{"Board", "Agents", "You", "Log", "Graph", "Alerts", "Costs", "Timeline", "", "Task", "Diff", "Output", "Keys"}[k]
+	return [...]string{"Board", "Agents", "You", "Log", "", "Task", "Diff", "Output", "Keys"}[k]
 }
 
 // place is a pane, or a page about one thing that has been opened above it.
@@ -419,7 +236,6 @@ type content struct {
 	row   func(i, width int) line
 	key   func(i int) string // what a row is about; "": the cursor does not stop there. nil: a text that is scrolled
 	empty string             // what to say when there are no rows
-	marks bool               // a row shows by itself where the cursor is
 }
 
 func (c content) stops(i int) bool { return c.key != nil && c.key(i) != "" }
@@ -515,9 +331,8 @@ func (m Model) wants() []want {
 	}
 	for _, b := range m.layout() {
 		switch b.place.kind {
-		case board, agents, waits:
-		case journal, graph, alerts, costs, timeline:
-			add(want{kind: b.place.kind})
+		case journal:
+			add(want{kind: journal})
 		case taskPage, diffPage, outputPage:
 			if b.place.name != "" {
 				add(want(b.place))

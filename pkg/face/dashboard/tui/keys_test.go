@@ -29,8 +29,8 @@ func withKind(kind, task string) func(*fake) {
 
 // keyCases are the cases of each key of the table, under its first name.
 var keyCases = map[string][]keyCase{
-	"esc":   {{keys: []string{"enter", "esc"}, shows: "⚑", hides: "‹ Task"}, {keys: []string{"/", "a", "d", "a", "enter", "esc"}, hides: "/ada", shows: "task-3"}, {keys: []string{"<", "esc"}, hides: "AS IT WAS"}},
-	"enter": {{keys: []string{"enter"}, shows: "‹ Task task-4"}, {keys: []string{"2", "down", "enter"}, shows: "‹ Output coder-1 on task-3"}, {keys: []string{"3", "down", "down", "enter"}, shows: "‹ Task task-4"}, {keys: []string{"6", "enter"}, shows: "‹ Task task-4"}, {keys: []string{"8", "down", "enter"}, shows: "‹ Output coder-1"}, {keys: []string{"8", "end", "up", "up", "up", "enter"}, shows: "‹ Task task-1"}},
+	"esc":   {{keys: []string{"enter", "esc"}, shows: "⚑", hides: "‹ Task"}, {keys: []string{"/", "a", "d", "a", "enter", "esc"}, hides: "/ada", shows: "task-3"}},
+	"enter": {{keys: []string{"enter"}, shows: "‹ Task task-4"}, {keys: []string{"2", "down", "enter"}, shows: "‹ Output coder-1 on task-3"}, {keys: []string{"3", "down", "down", "enter"}, shows: "‹ Task task-4"}, {keys: []string{"3", "end", "up", "enter"}, shows: "‹ Task task-4"}},
 	"d":     {{keys: []string{"4", "down", "d"}, shows: "panics when the name is empty → return early"}, {keys: []string{"d"}, shows: "nothing has been changed yet"}},
 	"o":     {{keys: []string{"down", "o"}, shows: "go test ./..."}},
 	"t":     {{keys: []string{"2", "down", "t"}, shows: "‹ Task task-3"}},
@@ -71,22 +71,13 @@ var keyCases = map[string][]keyCase{
 	"pgdown":    {{keys: []string{"4", "down", "enter", "pgdown"}, shows: "Plan of the coder", hides: "attempt 2 · rejected"}},
 	"home":      {{keys: []string{"end", "home", "enter"}, shows: "‹ Task task-4"}},
 	"end":       {{keys: []string{"end", "enter"}, shows: "‹ Task task-9"}},
-	"left":      {{keys: []string{"v", "left", "enter"}, shows: "‹ Task task-5"}},
-	"right":     {{keys: []string{"v", "left", "left", "right", "enter"}, shows: "‹ Task task-5"}},
-	"/":         {{keys: []string{"/", "m", "a", "n", "u", "a", "l"}, shows: "task-5", hides: "task-3"}, {keys: []string{"/", "r", "e", "v", "i", "e", "w"}, shows: "task-8", hides: "task-3 coder"}, {keys: []string{"/", "z", "z", "enter"}, shows: "no task matches the filter"}, {keys: []string{"4", "/", "r", "e", "j", "enter"}, shows: "rejected", hides: "claimed"}, {keys: []string{"8", "/", "t", "i", "m", "e", "o", "enter"}, shows: "task-4 work for 1m timeout", hides: "coder-1"}},
+	"/":         {{keys: []string{"/", "m", "a", "n", "u", "a", "l"}, shows: "task-5", hides: "task-3"}, {keys: []string{"/", "r", "e", "v", "i", "e", "w"}, shows: "task-8", hides: "task-3 coder"}, {keys: []string{"/", "z", "z", "enter"}, shows: "no task matches the filter"}, {keys: []string{"4", "/", "r", "e", "j", "enter"}, shows: "rejected", hides: "claimed"}},
 	"tab":       {{keys: []string{"tab"}, shows: "code_reviewer · codex"}},
-	"shift+tab": {{keys: []string{"shift+tab"}, shows: "still at it"}},
-	"1":         {{keys: []string{"5", "1"}, shows: "⚑"}, {keys: []string{"5"}, shows: "Step 2"}, {keys: []string{"7"}, shows: "So far"}, {keys: []string{"8"}, shows: "task-2━━"}},
-	"v":         {{keys: []string{"v"}, shows: "Done 2"}, {keys: []string{"v", "v"}, hides: "Done 2"}},
-	"T": {{keys: []string{"4", "down", "down", "T"}, shows: "AS IT WAS 11:57:00  revision 38 of 41 · T: now"}, {keys: []string{"T"}, text: "39", shows: "revision 39 of 41"}, {keys: []string{"<", "T"}, shows: "this is the board as it is now", hides: "AS IT WAS"},
-		{keys: []string{"T"}, text: "x", shows: "'x' is not a revision"}, {keys: []string{"T"}, text: "50", hides: "AS IT WAS"}, {keys: []string{"T"}, text: "2", shows: "what is kept goes from revision 5 to 41", hides: "AS IT WAS"}},
-	"<": {{keys: []string{"<"}, shows: "AS IT WAS 11:59:00  revision 40 of 41", hides: "task-10"}, {keys: []string{"4", "<"}, hides: "AS IT WAS"}},
-	">": {{keys: []string{"<", "<", ">"}, shows: "revision 40 of 41"}, {keys: []string{"<", ">"}, hides: "AS IT WAS"}},
-	"{": {{keys: []string{"{"}, shows: "revision 16 of 41"}, {keys: []string{"{", "{"}, shows: "what is kept goes from revision 5 to 41"}},
-	"}": {{keys: []string{"{", "<", "}"}, shows: "revision 40 of 41"}},
-	"]": {{keys: []string{"4", "down", "d", "]", "]"}, shows: "▌          ▲ error"}},
-	"[": {{keys: []string{"4", "down", "d", "]", "]", "["}, shows: "▌greet.go modified"}},
-	"?": {{keys: []string{"?"}, shows: "‹ Keys"}, {keys: []string{"?", "?"}, hides: "‹ Keys"}, {keys: []string{"?", "a"}, hides: "Answer q"}},
+	"shift+tab": {{keys: []string{"shift+tab"}, shows: "11:58:00"}},
+	"1":         {{keys: []string{"4", "1"}, shows: "⚑"}, {keys: []string{"4"}, shows: "11:58:00"}, {keys: []string{"5"}, shows: "⚑"}},
+	"]":         {{keys: []string{"4", "down", "d", "]", "]"}, shows: "▌          ▲ error"}},
+	"[":         {{keys: []string{"4", "down", "d", "]", "]", "["}, shows: "▌greet.go modified"}},
+	"?":         {{keys: []string{"?"}, shows: "‹ Keys"}, {keys: []string{"?", "?"}, hides: "‹ Keys"}, {keys: []string{"?", "a"}, hides: "Answer q"}},
 }
 
 // quitting are the keys that leave the view, or hand the terminal to others: tested by

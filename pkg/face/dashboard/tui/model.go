@@ -50,8 +50,6 @@ type Model struct {
 	pane    kind    // below what is open
 	open    []place // what has been opened, the newest last
 	scrolls map[place]scroll
-	lanes   bool // the board in lanes
-	lane    int  // the one with the cursor
 	follow  bool // output stays at its end
 	ask     *ask // what the person is being asked
 	acting  int  // acts under way
@@ -70,7 +68,6 @@ type sight struct {
 	now     time.Time
 	at      time.Time // when the view was made
 	doneAt  time.Time // when what agents do was read
-	travel  travel
 	got     map[want]got
 	filters [panes]string
 	mask    func(string) string
@@ -176,8 +173,6 @@ func (m Model) update(msg tea.Msg) (Model, tea.Cmd) {
 		return m, tea.Batch(m.reader().readBoard, m.reader().waitFor(msg.changes))
 	case boardMsg:
 		return m.board(msg), nil
-	case pastMsg:
-		return m.arrived(msg)
 	case tickMsg:
 		m.now = time.Time(msg)
 		again := m.reader().tick()
@@ -214,20 +209,18 @@ func (m Model) board(msg boardMsg) Model {
 		return m // two reads ran side by side, and the older one ended last
 	}
 	m.readAt, m.problem = msg.readAt, msg.problem
-	if msg.problem != nil && msg.view.View == "" {
+	if msg.problem != nil && msg.view.At.None() {
 		return m
 	}
 	m.read, m.at, m.doneAt, m.now = true, m.o.Now(), m.o.Now(), m.o.Now()
-	if m.travel.shown {
-		m.travel.present = msg.view
-		return m
-	}
-	return m.showing(msg.view)
+	m.view = msg.view
+	m.tasks = rowsOf(m.view.Tasks, m.filters[board])
+	return m.settled()
 }
 
 // doing takes what agents do now.
 func (m Model) doing(now doingMsg) Model {
-	if now == nil || m.travel.shown { // there is no board, or one of before
+	if now == nil { // there is no board
 		return m
 	}
 	m.view.Agents = slices.Clone(m.view.Agents)
@@ -268,7 +261,7 @@ func (m *Model) fetch() tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for _, w := range m.wants() {
-		if have, ok := m.got[w]; m.busy[w] || ok && (have.rev == m.newest().Revision || w.kind == outputPage) {
+		if have, ok := m.got[w]; m.busy[w] || ok && (have.rev == m.view.Revision || w.kind == outputPage) {
 			continue
 		}
 		m.busy = with(m.busy, w)
@@ -297,7 +290,7 @@ func (m Model) reader() reader { return reader{m.ctx, m.o.Source, m.o.Now, m.o.E
 // load reads what is wanted, beside the newest board.
 func (m Model) load(w want) tea.Cmd {
 	before, _ := m.got[w].value.(outputs)
-	return m.reader().load(w, m.newest().Revision, before)
+	return m.reader().load(w, m.view.Revision, before)
 }
 
 // load reads one thing.
@@ -318,12 +311,6 @@ func (r reader) load(w want, rev int, before outputs) tea.Cmd {
 			g.value, g.err = outputs{events, next}, err
 		case journal:
 			g.value, g.err = source.Log(history.Filter{Last: logEntries})
-		case graph:
-			g.value, g.err = source.Graph(ctx)
-		case costs:
-			g.value, g.err = source.Figures(ctx)
-		case timeline:
-			g.value, g.err = source.Timeline(ctx)
 		case alerts:
 			g.value, g.err = source.Alerts()
 		}
@@ -417,12 +404,8 @@ func (s sight) openAlerts() []watch.Alert {
 type Source interface {
 	View(ctx context.Context) (dashboard.View, error)
 	Watch(ctx context.Context) <-chan struct{}
-	At(ctx context.Context, rev int) (dashboard.View, error)
 	Task(ctx context.Context, id string) (*dashboard.TaskPage, error)
 	Diff(ctx context.Context, id string) (*dashboard.Diff, error)
-	Graph(ctx context.Context) (dashboard.GraphView, error)
-	Figures(ctx context.Context) (dashboard.Figures, error)
-	Timeline(ctx context.Context) (dashboard.Timeline, error)
 	Log(f history.Filter) ([]dashboard.Happening, error)
 	Alerts() ([]watch.Alert, error)
 	Doing(ctx context.Context) map[string]dashboard.Doing
@@ -514,10 +497,7 @@ func (m Model) View() tea.View {
 
 func (m Model) windowTitle() string {
 	title := "liza"
-	switch {
-	case m.travel.shown:
-		title += fmt.Sprintf(", as it was at revision %d", m.view.Revision)
-	case m.read:
+	if m.read {
 		title += " " + m.doneOf()
 		if k := len(m.view.Waiting) + len(m.view.GaveUp); k > 0 {
 			title += fmt.Sprintf(", %d for you", k)

@@ -48,15 +48,6 @@ func marks(direction int) func(Model) (Model, tea.Cmd) {
 	}
 }
 
-func lanes(by int) func(Model) (Model, tea.Cmd) {
-	return func(m Model) (Model, tea.Cmd) {
-		m.lane = max(0, min(m.lane+by, len(blackboard.Lanes)-1))
-		s := m.scrolls[place{kind: board}]
-		s.key = ""
-		return m.withScroll(place{kind: board}, s).settled(), nil
-	}
-}
-
 func turns(by int) func(Model) (Model, tea.Cmd) {
 	return func(m Model) (Model, tea.Cmd) { return m.turnTo((m.pane + kind(by) + panes) % panes), nil }
 }
@@ -64,7 +55,7 @@ func turns(by int) func(Model) (Model, tea.Cmd) {
 // turnTo shows a pane; what was open is closed.
 func (m Model) turnTo(k kind) Model {
 	m.pane, m.open = k, nil
-	return m.toPresentFor(k).settled()
+	return m.settled()
 }
 
 func (d acts) canOpen() bool { return d.target() != place{} && d.target() != d.focus }
@@ -77,7 +68,7 @@ func (d acts) target() place {
 		return place{}
 	case at.kind == agents && p.agent != "":
 		return place{outputPage, p.agent}
-	case p.task != "" && (d.task(p.task) != nil || at.kind == journal || at.kind == graph || at.kind == timeline):
+	case p.task != "" && (d.task(p.task) != nil || at.kind == journal):
 		return place{taskPage, p.task}
 	case p.agent != "":
 		return place{outputPage, p.agent}
@@ -93,7 +84,7 @@ func (m Model) opened(p place) Model {
 	if p.kind == outputPage {
 		m.follow = true
 	}
-	return m.toPresentFor(p.kind).settled()
+	return m.settled()
 }
 
 func opens(k kind) func(Model) (Model, tea.Cmd) {
@@ -114,16 +105,13 @@ func (d acts) speaker() string {
 }
 
 func canGoBack(m Model) bool {
-	return len(m.open) > 0 || m.filters[m.pane] != "" || m.travel.asked > 0
+	return len(m.open) > 0 || m.filters[m.pane] != ""
 }
 
 func (m Model) back() (Model, tea.Cmd) {
 	if n := len(m.open); n > 0 {
 		m.open = slices.Clone(m.open[:n-1])
 		return m.settled(), nil
-	}
-	if m.travel.asked > 0 {
-		return m.backToNow()
 	}
 	return m.filtered(""), nil
 }
@@ -143,24 +131,9 @@ func (d acts) hasOutput() bool {
 	return d.focus.kind != outputPage && d.speaker() != "" && (d.worked(d.under.task) || d.under.agent != "")
 }
 
-func (d acts) onBoard() bool { return d.focus.kind == board }
-func (d acts) inLanes() bool { return d.onBoard() && d.lanes }
-func (d acts) onDiff() bool  { return d.focus.kind == diffPage }
+func (d acts) onDiff() bool { return d.focus.kind == diffPage }
 
-func toggleLanes(m Model) (Model, tea.Cmd) {
-	key := m.scrolls[place{kind: board}].key
-	m.lanes = !m.lanes
-	for l, list := range m.tasks.lanes { // the cursor stays on its task
-		for _, i := range list {
-			if m.tasks.tasks[i].ID == key {
-				m.lane = l
-			}
-		}
-	}
-	return m.settled(), nil
-}
-
-func canFilter(m Model) bool { return len(m.open) == 0 && m.pane != costs }
+func canFilter(m Model) bool { return len(m.open) == 0 }
 
 func askFilter(m Model) (Model, tea.Cmd) {
 	m.ask = &ask{filters: true, label: "/", input: newEditor(m.filters[m.pane])}
@@ -198,21 +171,18 @@ func (m Model) click(at tea.Mouse) (Model, tea.Cmd) {
 		if at.X < b.x || at.X >= b.x+b.w || at.Y < first || at.Y >= b.y+b.h {
 			continue
 		}
-		return m.clickRow(b, at.Y-first, at.X-b.x)
+		return m.clickRow(b, at.Y-first)
 	}
 	return m, nil
 }
 
-func (m Model) clickRow(b box, y, x int) (Model, tea.Cmd) {
+func (m Model) clickRow(b box, y int) (Model, tea.Cmd) {
 	if !b.focus { // beside the list: it gets the focus
 		if b.place.kind < panes {
 			m.open = nil
 		} else {
 			return m.opened(b.place), nil
 		}
-	}
-	if b.place.kind == board && m.lanes {
-		m.lane = max(0, min(x/max(1, b.w/len(blackboard.Lanes)), len(blackboard.Lanes)-1))
 	}
 	c, s := m.content(b.place, b.w), m.scrolls[b.place]
 	i := s.top + y

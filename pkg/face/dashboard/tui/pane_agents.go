@@ -136,7 +136,7 @@ func livenessOf(a dashboard.Agent) (paint, string) {
 
 // agentFacts is the rest about an agent.
 func (s sight) agentFacts(a dashboard.Agent, width int) line {
-	l := line{{cmp.Or(clean(a.ViewRole), clean(a.Role)), faint}}
+	l := line{{clean(a.Role), faint}}
 	add := func(p paint, text string) {
 		if text != "" {
 			l = append(l, seg{" · ", faint}, seg{text, p})

@@ -10,11 +10,10 @@ import (
 	"liza/pkg/face/dashboard"
 )
 
-// taskRows are the rows of the board: tasks by status, below a heading, and in lanes.
+// taskRows are the rows of the board: tasks by status, below a heading.
 type taskRows struct {
 	tasks []dashboard.Task
 	rows  []taskRow
-	lanes [][]int // indexes of tasks
 
 	ids, who, cost, rounds int // widths of columns, 0 for one that is empty
 }
@@ -25,12 +24,12 @@ type taskRow struct {
 }
 
 func rowsOf(tasks []dashboard.Task, filter string) taskRows {
-	r := taskRows{tasks: tasks, lanes: make([][]int, len(blackboard.Lanes))}
+	r := taskRows{tasks: tasks}
 	index := make([][]int, len(blackboard.StatusTable)+1) // statuses that people invented come last
 	match := matcher(filter)
 	for i, t := range tasks {
 		g := t.Status.Rank()
-		if match(t.ID, t.Title, string(t.Status), t.Status.Info().Title, t.ViewStatus, t.Who, t.Note) {
+		if match(t.ID, t.Title, string(t.Status), t.Status.Info().Title, t.Who, t.Note) {
 			index[g] = append(index[g], i)
 			r.ids, r.who = max(r.ids, dashboard.WidthOf(clean(t.ID))), max(r.who, min(15, dashboard.WidthOf(clean(t.Who))))
 			r.cost, r.rounds = max(r.cost, dashboard.WidthOf(money(t.Cost))), max(r.rounds, dashboard.WidthOf(rounds(t)))
@@ -41,14 +40,12 @@ func rowsOf(tasks []dashboard.Task, filter string) taskRows {
 			continue
 		}
 		status := tasks[list[0]].Status.Info()
-		lane := slices.Index(blackboard.Lanes, status.Lane)
 		if status.Terminal { // what ended last is first
 			slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(tasks[a].AgeSeconds, tasks[b].AgeSeconds) })
 		}
 		r.rows = append(r.rows, taskRow{head: fmt.Sprintf("%s %d", clean(status.Title), len(list)), task: -1})
 		for _, i := range list {
 			r.rows = append(r.rows, taskRow{task: i})
-			r.lanes[lane] = append(r.lanes[lane], i)
 		}
 	}
 	return r
@@ -87,9 +84,6 @@ func (x boardPane) content(int) content {
 	if x.filters[board] != "" {
 		empty = "no task matches the filter; esc clears it"
 	}
-	if x.lanes {
-		return x.laneContent(empty)
-	}
 	return content{n: len(r.rows), empty: empty,
 		key: func(i int) string {
 			if r.rows[i].task < 0 {
@@ -109,9 +103,6 @@ func (x boardPane) content(int) content {
 func (r *taskRows) line(t dashboard.Task, width, since int) line {
 	id, status := clean(t.ID), paintOf(t.Status)
 	l := line{{glyph(t.Status) + " ", status}, cell(bold, id, min(r.ids, max(10, width/4))), gap(1)}
-	if t.ViewStatus != "" {
-		l = append(l, cell(status, clean(t.ViewStatus), 12), gap(1))
-	}
 	add := func(s seg, wide int) {
 		if wide > 0 {
 			l = append(l, s, gap(1))
@@ -155,47 +146,6 @@ func costPaint(t dashboard.Task) paint {
 		return warn
 	}
 	return faint
-}
-
-// laneContent is the board as lanes side by side.
-func (x boardPane) laneContent(empty string) content {
-	r, n := x.rows, 0
-	for _, l := range r.lanes {
-		n = max(n, len(l))
-	}
-	if n == 0 {
-		return content{empty: empty}
-	}
-	lane, at := x.lane, x.at
-	return content{n: n + 1, marks: true,
-		key: func(i int) string {
-			if i == 0 || i > len(r.lanes[lane]) {
-				return ""
-			}
-			return r.tasks[r.lanes[lane][i-1]].ID
-		},
-		row: func(i, width int) line {
-			var l line
-			wide := width/len(blackboard.Lanes) - 1
-			for k, list := range r.lanes {
-				switch {
-				case i == 0:
-					l = append(l, cell(bold, fmt.Sprintf("%s %d", blackboard.Lanes[k], len(list)), wide))
-				case i > len(list):
-					l = append(l, gap(wide))
-				default:
-					t := r.tasks[list[i-1]]
-					text := glyph(t.Status) + " " + clean(t.ID) + " " + flat(t.Title)
-					p := paintOf(t.Status)
-					if k == lane && i == at {
-						p = inverse
-					}
-					l = append(l, cell(p, text, wide))
-				}
-				l = append(l, gap(1))
-			}
-			return l
-		}}
 }
 
 // glance is above the tasks: what waits for the person, and what each agent does.

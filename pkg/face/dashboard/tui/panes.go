@@ -12,187 +12,6 @@ import (
 	"liza/pkg/team/watch"
 )
 
-// content is what is wrong: what the watcher raised, and what the board itself says.
-func (x alertPane) content(width int) content {
-	_, err, ok := of[[]watch.Alert](x.sight, want{kind: alerts})
-	match := matcher(x.filters[alerts])
-	type row struct {
-		key  string
-		line line
-	}
-	var rows []row
-	add := func(key string, p paint, head, text, tail string) {
-		if !match(head, text) {
-			return
-		}
-		for i, l := range wrapped(flat(text), max(20, width-4)) {
-			if i == 0 {
-				rows = append(rows, row{key, line{{"! ", p}, {head, p}, {tail, faint}}})
-			}
-			rows = append(rows, row{"", line{gap(2), {l, normal}}})
-		}
-		rows = append(rows, row{})
-	}
-	for _, w := range x.view.Wrong {
-		add("wrong "+w+"|", bad, "the board is invalid", w+"; next: liza validate", "")
-	}
-	for _, a := range x.openAlerts() {
-		p := map[string]paint{findings.Error: bad, findings.Warning: warn}[a.Severity]
-		since := elapsed(max(0, int(x.now.Sub(a.Since).Seconds())))
-		add(string(a.Kind)+"|"+a.Subject, p, spaced(string(a.Kind))+" "+clean(a.Subject), a.Message, " for "+since)
-	}
-	for _, w := range x.view.Warnings {
-		add("warning "+w+"|", warn, "warning", w, "")
-	}
-	if err != nil {
-		rows = append(rows, row{"", say(bad, clean(x.explain(err).Message))})
-	}
-	empty := "nothing is wrong"
-	if !ok {
-		empty = "reading …"
-	}
-	return content{n: len(rows), empty: empty,
-		key: func(i int) string { return rows[i].key },
-		row: func(i, _ int) line { return rows[i].line }}
-}
-
-// content is what it cost, what the rest will take, and how well it goes.
-func (x costPane) content(width int) content {
-	f, err, ok := of[dashboard.Figures](x.sight, want{kind: costs})
-	switch {
-	case err != nil:
-		return text(x.unread(err))
-	case !ok:
-		return text(nil)
-	}
-	p := x.page(width)
-	p.add(seg{"So far ", faint}, seg{cmp.Or(money(f.Total), "nothing"), bold}, seg{" in " + plural(f.Total.Runs, "run"), faint})
-	if f.Total.UnknownRuns > 0 {
-		p.add(seg{"of " + plural(f.Total.UnknownRuns, "run") + " nobody knows what it cost", warn})
-	}
-	p.spark("Spent", f.Spent)
-	p.spark("Merged", f.Merged)
-	if len(f.Quality) > 0 {
-		p.head("How it goes")
-		for _, q := range f.Quality {
-			p.add(gap(1), cell(faint, clean(q.Name), min(44, p.width/2)), gap(1), seg{clean(q.Text), normal})
-		}
-	}
-	p.spendings("By agent", f.ByAgent)
-	p.spendings("By task, the dearest first", f.ByTask)
-	return text(p.lines)
-}
-
-func (p *page) spendings(head string, list []dashboard.Spending) {
-	if len(list) == 0 {
-		return
-	}
-	p.head(head)
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b dashboard.Spending) int { return cmp.Compare(b.Cost.Cents, a.Cost.Cents) })
-	most := float64(max(1, list[0].Cost.Cents))
-	wide := max(0, min(30, p.width-60))
-	for _, s := range list {
-		full := int(float64(wide) * float64(s.Cost.Cents) / most)
-		p.add(gap(1), cell(bold, clean(s.Name), 20), gap(1), right(normal, money(s.Cost), 9), gap(1), right(faint, elapsed(s.Seconds), 7), gap(1),
-			right(faint, count(s.Tokens)+" tok", 9), gap(1), cell(info, repeat("▆", full), wide))
-	}
-}
-
-// spark draws a curve over time on one line.
-func (p *page) spark(name string, points []dashboard.Point) {
-	wide := min(60, p.width-20)
-	if len(points) < 2 || wide < 10 {
-		return
-	}
-	top := 0.0
-	for _, x := range points {
-		top = max(top, x.Value)
-	}
-	if top == 0 {
-		return
-	}
-	steps := []rune("▁▂▃▄▅▆▇█")
-	curve := make([]rune, wide)
-	from, to, at, next := seconds(points[0].At), seconds(points[len(points)-1].At), 0.0, 0
-	for i := range curve {
-		for next < len(points) && seconds(points[next].At)-from <= (to-from)*int64(i)/int64(wide-1) {
-			at = points[next].Value
-			next++
-		}
-		curve[i] = steps[min(len(steps)-1, int(at/top*float64(len(steps)-1)+0.5))]
-	}
-	p.add(cell(faint, name, 8), seg{string(curve), info})
-}
-
-// content is the tasks in the order in which they can be done, with what each waits for. What lies
-// on the longest chain of open tasks is marked.
-func (x graphPane) content(int) content {
-	g, err, ok := of[dashboard.GraphView](x.sight, want{kind: graph})
-	if err != nil {
-		return text(x.unread(err))
-	}
-	match := matcher(x.filters[graph])
-	needs := map[string][]string{}
-	for _, e := range g.Edges {
-		if !e.Superseded {
-			needs[e.To] = append(needs[e.To], e.From)
-		}
-	}
-	nodes := slices.Clone(g.Nodes)
-	slices.SortStableFunc(nodes, func(a, b dashboard.Node) int { return a.Depth - b.Depth })
-	type row struct {
-		node *dashboard.Node
-		head string
-	}
-	var rows []row
-	if len(g.Critical) > 0 {
-		rows = append(rows, row{head: fmt.Sprintf("◆ the longest chain of open tasks, %d long", len(g.Critical))})
-	}
-	depth, ids := -1, 4
-	for i := range nodes {
-		n := &nodes[i]
-		if !match(n.ID, n.Title, string(n.Status)) {
-			continue
-		}
-		if n.Depth != depth {
-			depth = n.Depth
-			rows = append(rows, row{head: fmt.Sprintf("Step %d", depth+1)})
-		}
-		rows = append(rows, row{node: n})
-		ids = max(ids, dashboard.WidthOf(clean(n.ID)))
-	}
-	empty := "no tasks yet"
-	if !ok {
-		empty = "reading …"
-	}
-	return content{n: len(rows), empty: empty,
-		key: func(i int) string {
-			if rows[i].node == nil {
-				return ""
-			}
-			return "|" + rows[i].node.ID
-		},
-		row: func(i, width int) line {
-			n := rows[i].node
-			if n == nil {
-				return say(faint, rows[i].head)
-			}
-			mark, p := "  ", normal
-			if n.Critical {
-				mark, p = "◆ ", warn
-			}
-			l := line{{mark, p}, {glyph(n.Status) + " ", paintOf(n.Status)}, cell(bold, clean(n.ID), min(ids, max(8, width/4))), gap(1)}
-			after := needs[n.ID]
-			if len(after) == 0 {
-				return append(l, seg{flat(n.Title), normal})
-			}
-			tail := "← " + clean(start(strings.Join(after, ", ")))
-			room := max((width-l.width())/2, width-l.width()-dashboard.WidthOf(tail)-1)
-			return append(l, cell(normal, flat(n.Title), room), gap(1), seg{tail, faint})
-		}}
-}
-
 // logEntries is how much of the journal is shown.
 const logEntries = 500
 
@@ -322,16 +141,43 @@ func (x waitPane) rows(width int) []waitRow {
 				rows = append(rows, r)
 			}
 		}
-		if !x.travel.shown {
-			rows = append(rows, waitRow{line: line{gap(2), {x.offer(w), accent}}})
-		}
-		rows = append(rows, waitRow{})
+		rows = append(rows, waitRow{line: line{gap(2), {x.offer(w), accent}}}, waitRow{})
 	}
 	for _, g := range x.view.GaveUp {
 		if match("gave up", g.Agent, g.Task, g.Why) {
 			rows = append(rows, matter("gave_up|"+g.Task+"|", g.Agent, "gave up: "+g.Why, bad, width)...)
 			rows = append(rows, waitRow{line: line{gap(2), {clean(g.Next), accent}}}, waitRow{})
 		}
+	}
+	return append(rows, x.alertRows(width)...)
+}
+
+// alertRows are what is wrong: what the board itself says, and what the watcher raised. Each text names its command.
+func (x waitPane) alertRows(width int) []waitRow {
+	_, err, _ := of[[]watch.Alert](x.sight, want{kind: alerts})
+	match := matcher(x.filters[waits])
+	var rows []waitRow
+	add := func(key, who, text string, p paint) {
+		if match(who, text) {
+			rows = append(append(rows, matter("alert|"+key, who, text, p, width)...), waitRow{})
+		}
+	}
+	for _, w := range x.view.Wrong {
+		add("||"+w, "the board is invalid", w+"; next: liza validate", bad)
+	}
+	for _, a := range x.openAlerts() {
+		p := map[string]paint{findings.Error: bad, findings.Warning: warn}[a.Severity]
+		since := elapsed(max(0, int(x.now.Sub(a.Since).Seconds())))
+		add(a.Subject+"||"+string(a.Kind), spaced(string(a.Kind))+" "+a.Subject, "for "+since+": "+a.Message, p)
+	}
+	for _, w := range x.view.Warnings {
+		add("||"+w, "warning", w, warn)
+	}
+	if err != nil {
+		rows = append(rows, waitRow{line: say(bad, clean(x.explain(err).Message))})
+	}
+	if len(rows) > 0 {
+		rows = append([]waitRow{{line: say(faint, "Alerts")}}, rows...)
 	}
 	return rows
 }
@@ -405,21 +251,15 @@ type pane interface {
 type (
 	boardPane struct {
 		sight
-		rows     taskRows
-		lanes    bool
-		lane, at int // the lane and the row with the cursor
+		rows taskRows
 	}
-	agentPane    struct{ sight }
-	waitPane     struct{ sight }
-	logPane      struct{ sight }
-	graphPane    struct{ sight }
-	alertPane    struct{ sight }
-	costPane     struct{ sight }
-	timelinePane struct{ sight }
-	taskPane     struct{ about }
-	diffPane     struct{ about }
-	outputPane   struct{ about }
-	helpPane     struct {
+	agentPane  struct{ sight }
+	waitPane   struct{ sight }
+	logPane    struct{ sight }
+	taskPane   struct{ about }
+	diffPane   struct{ about }
+	outputPane struct{ about }
+	helpPane   struct {
 		about
 		lines func(width int) []line
 	}
@@ -439,14 +279,6 @@ func (m Model) paneOf(p place) pane {
 		return waitPane{m.sight}
 	case journal:
 		return logPane{m.sight}
-	case graph:
-		return graphPane{m.sight}
-	case alerts:
-		return alertPane{m.sight}
-	case costs:
-		return costPane{m.sight}
-	case timeline:
-		return timelinePane{m.sight}
 	case taskPage:
 		return taskPane{one}
 	case diffPage:
@@ -456,7 +288,7 @@ func (m Model) paneOf(p place) pane {
 	case helpPage:
 		return helpPane{one, m.helpLines}
 	}
-	return boardPane{m.sight, m.tasks, m.lanes, m.lane, m.scrolls[p].at}
+	return boardPane{m.sight, m.tasks}
 }
 
 func (x boardPane) under(key string) picked {
@@ -478,19 +310,14 @@ func (x agentPane) under(key string) picked {
 
 func (x waitPane) under(key string) picked {
 	parts := strings.SplitN(key+"||", "|", 4)
+	if parts[0] == "alert" {
+		return x.named(parts[1])
+	}
 	return picked{kind: parts[0], task: parts[1], question: parts[2]}
 }
 
-func (x timelinePane) under(key string) picked {
-	parts := strings.SplitN(key+"||", "|", 4)
-	return picked{task: parts[1], agent: parts[2]}
-}
-
-func (x logPane) under(key string) picked   { return x.behind(key) }
-func (x graphPane) under(key string) picked { return x.behind(key) }
-func (x alertPane) under(key string) picked { return x.behind(key) }
-func (x costPane) under(string) picked      { return picked{} }
-func (x about) under(string) picked         { return x.named(x.name) }
+func (x logPane) under(key string) picked { return x.behind(key) }
+func (x about) under(string) picked       { return x.named(x.name) }
 
 // behind returns the task or agent that key names after a bar.
 func (s sight) behind(key string) picked {

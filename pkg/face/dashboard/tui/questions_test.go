@@ -18,17 +18,15 @@ func TestTenQuestionsTakeAtMostTwoKeys(t *testing.T) {
 		{"what is coder-1 doing?", [][]string{{}, {"2"}}, "Bash go test ./..."},
 		{"what does coder-1 say?", [][]string{{"2", "@coder-1"}, {"@task-3", "o"}}, "go test ./..."},
 		{"why was task-2 rejected?", [][]string{{}, {"4"}, {"@task-2", "enter"}, {"@task-2", "@task-2"}}, "rejected: greet.go:14"},
-		{"what did it cost so far?", [][]string{{}, {"7"}}, "$4.12"},
+		{"what did it cost so far?", [][]string{{}}, "$4.12"},
 		{"what must I do?", [][]string{{"3"}}, "m approves the merge, x rejects it"},
 		{"what changed in task-2?", [][]string{{"@task-2", "d"}}, `fmt.Println("Hello, " + name)`},
 		{"who works on what?", [][]string{{}, {"2"}}, "▸ coder-1         task-3"},
-		{"who worked on task-2 when?", [][]string{{"8"}}, "11:30:00 ━ coder-2         task-2 work for 20m"},
-		{"how was the board before that?", [][]string{{"<"}}, "AS IT WAS 11:59:00"},
-		{"what failed?", [][]string{{}, {"6"}}, "Which languages"},
+		{"who worked on task-2 when?", [][]string{{"4"}, {"@task-2", "enter"}}, "coder-2"},
+		{"what failed?", [][]string{{}, {"3"}}, "Which languages"},
 		{"what is still to do?", [][]string{{}}, "1/9 merged"},
-		{"do the first attempts pass review?", [][]string{{"7"}}, "approved at the first review                 3 of 4"},
 		{"what was said at the review?", [][]string{{"@task-2", "enter"}}, "fix: return early"},
-		{"is anything stuck?", [][]string{{"6"}}, "BLOCKED task-4 for 10m"},
+		{"is anything stuck?", [][]string{{"3"}}, "BLOCKED task-4 for 10m"},
 	} {
 		for _, way := range q.ways {
 			if len(way) > 2 {

@@ -26,8 +26,8 @@ var screens = []struct {
 	name string
 	keys []string
 }{
-	{"board", nil}, {"agents", []string{"2"}}, {"you", []string{"3"}}, {"log", []string{"4"}}, {"graph", []string{"5"}}, {"alerts", []string{"6"}}, {"costs", []string{"7"}}, {"timeline", []string{"8"}}, {"past", []string{"<", "<", "down"}},
-	{"lanes", []string{"v"}}, {"task", []string{"4", "down", "enter"}}, {"diff", []string{"4", "down", "d"}}, {"output", []string{"2", "down", "enter"}}, {"help", []string{"?"}},
+	{"board", nil}, {"agents", []string{"2"}}, {"you", []string{"3"}}, {"log", []string{"4"}},
+	{"task", []string{"4", "down", "enter"}}, {"diff", []string{"4", "down", "d"}}, {"output", []string{"2", "down", "enter"}}, {"help", []string{"?"}},
 	{"filter", []string{"/", "n", "a", "m", "e"}}, {"answer", []string{"3", "down", "a", "b", "o", "t", "h"}}, {"confirm", []string{"2", "down", "R", "o", "l", "d", "enter"}},
 }
 

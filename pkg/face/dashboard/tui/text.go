@@ -117,13 +117,6 @@ func start(text string) string {
 	return strings.ToValidUTF8(text[:maxLine], "")
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return count(n) + " " + noun + "s"
-}
-
 // paint says how a piece of text is to look; the theme knows the colours.
 type paint uint8
 

@@ -90,7 +90,7 @@ func TestMetricsAreAsPrometheusExpectsThem(t *testing.T) {
 	}
 }
 
-// A figure of `liza metrics` is on the page too, unless others add up to it.
+// A figure of the report is on the page too, unless others add up to it.
 func TestEveryFigureOfTheSprintIsAMetric(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)

@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -22,49 +21,25 @@ const newest = 100
 
 func (o Options) reading() map[string]handler {
 	return map[string]handler{
-		"/api/health":              o.health,
 		"/api/state":               o.state,
-		"/api/tasks":               o.tasks,
 		"/api/tasks/{id}":          o.task,
 		"/api/tasks/{id}/page":     o.taskPage,
 		"/api/tasks/{id}/diff":     o.diff,
 		"/api/tasks/{id}/evidence": o.evidence,
 		"/api/tasks/{id}/attempts": o.attempts,
-		"/api/agents":              o.agents,
 		"/api/agents/{id}/output":  o.output,
 		"/api/log":                 o.log,
-		"/api/questions":           o.questions,
 		"/api/alerts":              o.alerts,
-		"/api/metrics":             o.metrics,
 		"/api/timeline":            o.timeline,
 		"/api/graph":               o.graph,
-		"/api/graph.svg":           o.graphSVG,
 		"/api/usage":               o.usage,
 		"/api/at":                  o.at,
 	}
 }
 
-func (o Options) health(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Source.State(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"ok": true, "version": o.Version, "revision": s.Revision}, nil
-}
-
 func (o Options) state(_ http.ResponseWriter, r *http.Request) (any, error) {
 	v, err := o.Source.View(r.Context())
 	return v, err
-}
-
-func (o Options) tasks(_ http.ResponseWriter, r *http.Request) (any, error) {
-	v, err := o.Source.View(r.Context())
-	return map[string]any{"tasks": v.Tasks}, err
-}
-
-func (o Options) agents(_ http.ResponseWriter, r *http.Request) (any, error) {
-	v, err := o.Source.View(r.Context())
-	return map[string]any{"agents": v.Agents}, err
 }
 
 func (o Options) task(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -154,31 +129,9 @@ func (o Options) log(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return map[string]any{"entries": plain(entries)}, nil
 }
 
-func (o Options) questions(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Source.State(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	open := []any{}
-	for _, q := range s.Questions {
-		if q.Status == blackboard.QuestionOpen || r.URL.Query().Get("all") == "true" {
-			open = append(open, dashboard.Plain(q))
-		}
-	}
-	return map[string]any{"questions": open}, nil
-}
-
 func (o Options) alerts(http.ResponseWriter, *http.Request) (any, error) {
 	open, err := o.Source.Alerts()
 	return map[string]any{"alerts": append([]watch.Alert{}, open...)}, err
-}
-
-func (o Options) metrics(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Source.State(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	return o.Metrics(s)
 }
 
 func (o Options) timeline(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -187,22 +140,6 @@ func (o Options) timeline(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 func (o Options) graph(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return o.Source.Graph(r.Context())
-}
-
-func (o Options) graphSVG(w http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := o.Source.State(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	w.Header().Set("Content-Type", "image/svg+xml")
-	// It has a style of its own; opened as a page it may do nothing else.
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox")
-	s = s.Clone() // a picture has escaped and shortened texts, so they are masked before
-	for t := range s.Tasks() {
-		t.Title = o.Service.Board.Mask(t.TitleText())
-	}
-	_, _ = io.WriteString(w, dashboard.Graph(s, "svg"))
-	return nil, nil
 }
 
 func (o Options) usage(_ http.ResponseWriter, r *http.Request) (any, error) {

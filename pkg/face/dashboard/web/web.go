@@ -10,12 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -56,48 +54,6 @@ func Handler(o Options) http.Handler {
 	}))
 	return o.guard(origin.Handler(mux))
 }
-
-// Index serves the list of a person's projects, as a page and at /projects.json. /open leads to the page of one, at the port that
-// open returns.
-func Index(o Options, list func(context.Context) []dashboard.Project, open func(root string) (port string, err error)) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("/projects.json", o.only(http.MethodGet, func(_ http.ResponseWriter, r *http.Request) (any, error) {
-		return map[string]any{"projects": list(r.Context())}, nil
-	}))
-	mux.Handle("/page/", o.only(http.MethodGet, o.page))
-	mux.Handle("/open", o.only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) (any, error) {
-		root := r.URL.Query().Get("project")
-		if !slices.ContainsFunc(list(r.Context()), func(p dashboard.Project) bool { return p.Root == root }) {
-			return nil, notFound("project", root)
-		}
-		port, err := open(root)
-		if err != nil {
-			return nil, err
-		}
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		to := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/"}
-		if o.Token != "" {
-			to.RawQuery = url.Values{"token": {o.Token}}.Encode()
-		}
-		http.Redirect(w, r, to.String(), http.StatusSeeOther)
-		return nil, nil
-	}))
-	mux.Handle("/{$}", o.only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) (any, error) {
-		var page strings.Builder
-		if err := indexPage.Execute(&page, list(r.Context())); err != nil {
-			return nil, err
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, o.Mask(page.String()))
-		return nil, nil
-	}))
-	return o.guard(mux)
-}
-
-var indexPage = template.Must(template.ParseFS(files, "page/projects.html"))
 
 // guard lets nobody in who does not know the token, and without one nobody who calls this
 // machine by another name than that of the machine itself: a page that a browser shows could

@@ -110,9 +110,7 @@ func TestEverythingThatThereIsToSeeIsServed(t *testing.T) {
 	}
 	s := serve(t, p, nil)
 	for path, want := range map[string]string{
-		"/api/health":                         `"ok":true`,
 		"/api/state":                          `"waits_for_person":`,
-		"/api/tasks":                          `{"tasks":[{"id":"task-1"`,
 		"/api/tasks/task-1":                   `"history":[`,
 		"/api/tasks/task-1/page":              `"done_when":"task-1.md contains a word"`,
 		"/api/tasks/task-1/attempts":          `{"attempts":[]}`,
@@ -120,19 +118,15 @@ func TestEverythingThatThereIsToSeeIsServed(t *testing.T) {
 		"/api/agents/task-1/output":           `{"events":[],"next":0}`,
 		"/api/timeline":                       `"lanes":[`,
 		"/api/graph":                          `"nodes":[{"id":"task-1"`,
-		"/api/graph.svg":                      `<svg `,
 		"/api/usage":                          `"by_task":[`,
 		"/api/alerts":                         `{"alerts":[]}`,
 		"/api/at":                             `{"first":1,"last":3}`,
 		"/api/at?rev=1":                       `"tasks":[]`,
 		"/api/at?rev=3":                       `"revision":3`,
-		"/api/agents":                         `{"agents":[`,
 		"/api/log":                            `"action":"task_added"`,
 		"/api/log?since=0":                    `"action":"initialized"`,
 		"/api/log?since=2026-01-01T00:00:00Z": `"action":"note"`,
 		"/api/log?since=100000":               `{"entries":[]}`,
-		"/api/questions":                      `{"questions":[]}`,
-		"/api/metrics":                        `"tasks_done"`,
 		"/metrics":                            `liza_tasks{status="UNCLAIMED"} 1`,
 		"/":                                   `<script src="/page/main.js"`,
 		"/page/live.js":                       `EventSource`,
@@ -172,16 +166,16 @@ func TestWhatCannotBeDoneIsAnErrorWithItsStatus(t *testing.T) {
 		{"GET", "/api/at?rev=99", "", 404, "refused"},
 		{"GET", "/api/at?rev=now", "", 400, "usage"},
 		{"GET", "/api/at?rev=-1", "", 400, "usage"},
-		{"POST", "/api/tasks", "", 405, "usage"},
+		{"POST", "/api/state", "", 405, "usage"},
 		{"GET", "/api/pause", "", 405, "usage"},
 		{"DELETE", "/api/tasks/task-1", "", 405, "usage"},
 		{"GET", "/api/log?since=soon", "", 400, "usage"},
-		{"POST", "/api/notes", "{", 400, "usage"},
-		{"POST", "/api/notes", `{"text":"a"} {}`, 400, "usage"},
-		{"POST", "/api/notes", `{"words":"a"}`, 400, "usage"},
-		{"POST", "/api/notes", `{"text":1}`, 400, "usage"},
-		{"POST", "/api/notes", `{"text":"` + strings.Repeat("a", 1<<20) + `"}`, 400, "usage"},
-		{"POST", "/api/notes", `{}`, 400, "usage"},
+		{"POST", "/api/tell", "{", 400, "usage"},
+		{"POST", "/api/tell", `{"text":"a"} {}`, 400, "usage"},
+		{"POST", "/api/tell", `{"words":"a"}`, 400, "usage"},
+		{"POST", "/api/tell", `{"text":1}`, 400, "usage"},
+		{"POST", "/api/tell", `{"text":"` + strings.Repeat("a", 1<<20) + `"}`, 400, "usage"},
+		{"POST", "/api/tell", `{}`, 400, "usage"},
 		{"POST", "/api/tasks/task-1/hold", `{}`, 400, "usage"},
 		{"POST", "/api/tasks/task-9/hold", `{"reason":"why"}`, 404, "refused"},
 		{"POST", "/api/tasks/task-1/approve-merge", "", 409, "refused"},
@@ -234,8 +228,7 @@ func TestTheServerActsByTheSameRules(t *testing.T) {
 	if _, err := p.Service("coder-1").Block(t.Context(), verb.BlockInput{Task: "task-2", Reason: "the spec is silent", Questions: []string{"Which one?"}}); err != nil {
 		t.Fatal(err)
 	}
-	open := ask(t, s, "GET", "/api/questions", "")
-	id := open.json["questions"].([]any)[0].(map[string]any)["id"].(string)
+	id := p.State().Questions[0].ID
 	if a := ask(t, s, "POST", "/api/questions/"+id+"/answer", `{"answer":"the first"}`); a.status != 200 || a.json["unblocked"] != true {
 		t.Errorf("answer: %d %s", a.status, a.text)
 	}
@@ -247,8 +240,8 @@ func TestTheServerActsByTheSameRules(t *testing.T) {
 	}
 
 	for _, c := range []struct{ path, body string }{
-		{"/api/tasks/task-2/hold", `{"reason":"wait"}`}, {"/api/tasks/task-2/unhold", ""}, {"/api/notes", `{"text":"keep the flags"}`},
-		{"/api/pause", `{"reason":"lunch"}`}, {"/api/resume", ""}, {"/api/checkpoint", `{"message":"look"}`}, {"/api/resume", `{"decision":"CONTINUE"}`},
+		{"/api/tasks/task-2/hold", `{"reason":"wait"}`}, {"/api/tasks/task-2/unhold", ""},
+		{"/api/pause", `{"reason":"lunch"}`}, {"/api/resume", ""},
 	} {
 		if a := ask(t, s, "POST", c.path, c.body); a.status != 200 {
 			t.Errorf("POST %s: %d %s", c.path, a.status, a.text)
@@ -485,8 +478,8 @@ func TestNoAnswerHasASecret(t *testing.T) {
 	s := serve(t, p, nil)
 	plain := strings.NewReplacer(`\"`, `"`, `&#34;`, `"`)
 	found := 0
-	for _, path := range []string{"/api/health", "/api/state", "/api/tasks", "/api/tasks/task-1", "/api/tasks/task-2", "/api/tasks/task-2/page", "/api/tasks/task-1/diff", "/api/tasks/task-1/attempts?full=1",
-		"/api/agents", "/api/log?since=0", "/api/questions?all=true", "/api/alerts", "/api/timeline", "/api/graph", "/api/graph.svg", "/api/usage", "/api/at?rev=1", "/api/metrics", "/metrics"} {
+	for _, path := range []string{"/api/state", "/api/tasks/task-1", "/api/tasks/task-2", "/api/tasks/task-2/page", "/api/tasks/task-1/diff", "/api/tasks/task-1/attempts?full=1",
+		"/api/log?since=0", "/api/alerts", "/api/timeline", "/api/graph", "/api/usage", "/api/at?rev=1", "/metrics"} {
 		a := ask(t, s, "GET", path, "")
 		if a.status != 200 || strings.Contains(plain.Replace(a.text), "hunter2") {
 			t.Errorf("GET %s: %d %s", path, a.status, a.text)

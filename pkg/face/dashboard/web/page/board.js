@@ -28,7 +28,7 @@ function card(from, t, past) {
     h("span", { class: "title", dir: "auto" }, t.title),
     t.note ? h("span", { class: "note", dir: "auto" }, t.note) : null,
     d ? h("span", { class: "doing" }, d.tool ? h("b", {}, d.tool) : null, " ", inline(d.text || d.kind || "starts")) : null,
-    h("span", { class: "foot" }, status(t.view_status || t.status), t.who ? inline(t.who, "who") : null,
+    h("span", { class: "foot" }, status(t.status), t.who ? inline(t.who, "who") : null,
       t.iteration > 1 ? h("span", { title: `iteration ${t.iteration}` }, `×${t.iteration}`) : null, h("span", {}, cost(t.cost))));
 }
 

@@ -105,7 +105,7 @@ export function connect() {
 async function refused() {
   clearTimeout(again);
   try {
-    const answer = await fetch("/api/health");
+    const answer = await fetch("/api/state");
     if (answer.status === 401) {
       connection("bad", "not let in");
       problem("The server has started with another token. Open the address that liza serve has printed.");
