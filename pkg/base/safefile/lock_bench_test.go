@@ -61,8 +61,8 @@ func contend(mark string) error {
 	return json.NewEncoder(os.Stdout).Encode(s)
 }
 
-// fight lets one process for every contest run, all from the same moment on.
-func fight(t testing.TB, contests ...contest) []share {
+// fight lets one process for every contest run; begun is called when all were let go.
+func fight(t testing.TB, begun func(), contests ...contest) []share {
 	t.Helper()
 	type process struct {
 		cmd *exec.Cmd
@@ -98,6 +98,7 @@ func fight(t testing.TB, contests ...contest) []share {
 	for _, p := range all {
 		p.in.Close()
 	}
+	begun()
 	shares := make([]share, len(all))
 	for i, p := range all {
 		if err := json.NewDecoder(p.out).Decode(&shares[i]); err != nil {
@@ -147,7 +148,7 @@ func BenchmarkContendedLock(b *testing.B) {
 			const length = 3 * time.Second
 			count, fairness, worst, runs := 0, 1.0, time.Duration(0), 0
 			for b.Loop() {
-				shares := fight(b, same(n, contest{Path: filepath.Join(b.TempDir(), "a.lock"), Hold: 2 * time.Millisecond, For: length})...)
+				shares := fight(b, func() {}, same(n, contest{Path: filepath.Join(b.TempDir(), "a.lock"), Hold: 2 * time.Millisecond, For: length})...)
 				c, w := total(shares)
 				count, fairness, worst, runs = count+c, min(fairness, jain(shares)), max(worst, w), runs+1
 			}
