@@ -178,7 +178,7 @@ var elsewhere = strings.Fields(`Template AcceptIntegration Adopt Analyze Archive
 	FollowRemote ForeseeChecks OpenFolder Help IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next Now PatchesOf Pick WorkOf PutBack RandomHex Recover RestoreIntegration SecretsOf
 	SeeIntegration SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Unknown Update Event AdminOnly
 	AdoptTip Apart BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary
-	Later Write HeartbeatWith KeepEnd ClaimReserved DropReserved ReserveNext ReviewNext ReviewFor Provide Confirm Cancel Again Leave Reset HandOver PublishSubmission Publish Contact
+	Later Write HeartbeatWith KeepEnd ClaimReserved DropReserved ReserveNext ReviewNext ReviewFor Provide Confirm Cancel Again Leave HandOver PublishSubmission Publish Contact
 	Already AsSystem AskedTip BaseRef ContainsBase Fetch KnownTip NewRegistration NoteIntegration OnBase ProposalOnto PutBranch RecoverScrub RunChecks
 	Ask Reviewed Stop TakenAway TipHere Undone Unverified UpdateAs WaitsUnverified
 	OpenJudged CloseJudged SettingsAt SettingsChanged
