@@ -273,7 +273,7 @@ var daily = []struct{ usage, says string }{
 	{"show ID, log", "see one task or agent whole; see what happened"},
 	{"output ID -f", "follow what an agent, or the one of a task, says and does"},
 	{"note TEXT", "tell the planner something, or a task (--task ID)"},
-	{"questions, answer ID", "see what agents ask, and answer"},
+	{"answer [ID TEXT]", "see what agents ask, and answer"},
 	{"approve-merge ID", "release work that waits for a person; or reject-merge"},
 	{"pause, resume, abort", "stop the team, or let it go on"},
 	{"doctor", "look at everything that a team needs"},
