@@ -44,7 +44,7 @@ func TestNothingButTheReviewersModelApproves(t *testing.T) {
 			t.Run(p.name+"/"+f.name, func(t *testing.T) {
 				t.Parallel()
 				s := newServer(t, func(a ask) answerOrCommand {
-					steps := []answerOrCommand{{command: work["readme"][0] + "\n" + f.leaves}, {text: exitCommand("It is done.", "")}}
+					steps := []answerOrCommand{{command: work["readme"][0] + "\n" + f.leaves}, {text: exitCommand("It is done.", `"no_tests": "it is words and settings"`)}}
 					if a.role == "code_reviewer" {
 						steps = []answerOrCommand{{command: f.judges}, {text: exitCommand("It was read.", f.says)}}
 					}
