@@ -32,9 +32,9 @@ var (
 type Error struct {
 	Args        []string // without the options of every command
 	Dir         string
-	ExitCode    int  // -1 if a signal ended it
-	interrupted bool // by a Ctrl-C
+	ExitCode    int // -1 if a signal ended it
 	Stderr      string
+	interrupted bool // by a signal of the terminal, which Liza does not send
 }
 
 func (e *Error) Error() string {

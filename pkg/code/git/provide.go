@@ -433,9 +433,10 @@ func unmade(admin string) bool {
 }
 
 // dropUnfinished removes git's entries of worktrees whose git was killed while it wrote them: there is no index, so nothing was
-// checked out. Without a commondir, or with an empty one, every list of worktrees fails. With the HEAD of zeros that git writes first,
-// every fetch fails: the entry of a task gets its branch, by which the next claim knows whose it is. With an index a loss of power has emptied the commondir: it is written again, it says the same in each. An entry
-// stays while a git process of this repository lives: it may be writing just now.
+// checked out. Without a commondir, or with an empty one, every list of worktrees fails. With the HEAD of zeros that git writes
+// first, every fetch fails: the entry of a task gets its branch then, because its lock has the nonce of the killed claim. With an
+// index a loss of power has emptied the commondir: it is written again, it says the same in each. An entry stays while a git
+// process of this repository lives: it may be writing just now.
 func (s *session) dropUnfinished() {
 	worktrees := filepath.Join(s.place.CommonDir, "worktrees")
 	entries, err := os.ReadDir(worktrees)

@@ -3,8 +3,6 @@ package merge
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -419,12 +417,6 @@ func (j *job) message() string {
 	return text
 }
 
-// SumOfChecks tells one set of commands of a merge from another.
-func SumOfChecks(setup, checks, hooks []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(slices.Concat(setup, []string{"\x00"}, checks, []string{"\x00"}, hooks), "\n")))
-	return hex.EncodeToString(sum[:6])
-}
-
 // fail records INTEGRATION_FAILED (T23); the branch is where it was. The candidate goes
 // first: whatever becomes of the task, no ref of it is forgotten.
 func (j *job) fail(ctx context.Context, why Result) (Result, error) {
@@ -433,7 +425,7 @@ func (j *job) fail(ctx context.Context, why Result) (Result, error) {
 	}
 	f := transition.MergeFacts{Reason: why.cause(), Files: why.Files, Log: why.Log}
 	if why.Reason == "checks" {
-		f.Checks = SumOfChecks(j.Setup, j.Checks, j.Hooks)
+		f.Checks = j.Sum
 	}
 	err := j.update(ctx, "merge", func(s *blackboard.State, a transition.Actor) error {
 		err := transition.FailIntegration(s, j.task.ID, a, transition.Input{Merge: &f}, j.Now())

@@ -85,8 +85,8 @@ func startReaperOnce(x *exec.Cmd, s Spec, c Contained) (*reaper, Process, error)
 		err = fmt.Errorf("its reaper has ended")
 	}
 	if err != nil {
-		close(r.gone) // nobody listens
-		r.leave = func() {}
+		close(r.gone)       // nobody listens
+		r.leave = func() {} // startReaper leaves the groups: the next try enters them again
 		r.cmd.Process.Kill()
 		r.wait()
 		status, ok := r.cmd.ProcessState.Sys().(syscall.WaitStatus)

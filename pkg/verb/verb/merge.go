@@ -2,7 +2,11 @@ package verb
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +15,7 @@ import (
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/config"
 	"liza/pkg/board/seal"
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
@@ -84,11 +89,26 @@ func (g Merges) mergerOn(s *blackboard.State, by string) *merge.Merger {
 	return m
 }
 
+// sumOfChecks tells whether the commands that can fail the merge of work are those of before. A merge may run those of a
+// review again.
+func sumOfChecks(cfg *config.Config) string {
+	parts := [][]string{cfg.Worktree.Setup, cfg.Integration.Checks, cfg.Hooks.PreMerge}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Review.Checks)) {
+		c := cfg.Review.Checks[name]
+		parts = append(parts, []string{name, fmt.Sprint(c.Enabled), c.Severity, c.Command})
+	}
+	sum := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(sum, "%q\n", part)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:6])
+}
+
 // Merger is what merges approved work in the name of by.
 func (g Merges) Merger(by string) *merge.Merger {
 	cfg := g.verbs.Board.Config()
 	m := &merge.Merger{Enclose: g.verbs.Board.Enclose, Store: g.verbs.Board.Breaker().Watched(), Sealed: g.sealed, Repo: g.verbs.Board.Repo, Facts: g.verbs.Board.Facts(), Now: g.verbs.Board.Now, By: by,
-		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge,
+		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge, Sum: sumOfChecks(cfg),
 		LogPath: g.verbs.Board.Project.IntegrationLog, LockPath: g.verbs.Board.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
 		Control: g.verbs.Board.MergeControl, Prepare: g.verbs.Board.Prepare, At: g.verbs.Board.At, Warn: g.verbs.Board.Progress, Unsaved: g.verbs.Board.Unsaved, Mask: g.verbs.Board.MaskLog}
 	if g.verbs.Checks.KeyNamed() { // scripts of a package can build from sources: what opens the gate to the branch is made of the candidate

@@ -12,7 +12,6 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/git"
-	"liza/pkg/code/merge"
 	"liza/pkg/code/review"
 	"liza/pkg/run/exitcmd"
 	"liza/pkg/verb/board"
@@ -271,9 +270,8 @@ func (v *Service) submissionFacts(ctx context.Context, s *blackboard.State, t *b
 		return f, err
 	}
 	if last := transition.LastFailure(t); last != nil && last.Commit != "" {
-		cfg := v.Board.Config()
 		f.SameTree = v.sameTree(ctx, last.Commit, f.Commit)
-		f.OtherChecks = last.Checks != "" && last.Checks != merge.SumOfChecks(cfg.Worktree.Setup, cfg.Integration.Checks, cfg.Hooks.PreMerge)
+		f.OtherChecks = last.Checks != "" && last.Checks != sumOfChecks(v.Board.Config())
 	}
 	from, to, err := v.Integration.Proposal(ctx, s, t, f.Commit)
 	if err != nil {
