@@ -395,7 +395,7 @@ type HistoryEntry struct {
 	By               List           `yaml:"by,omitempty"`                // tasks that replace this one
 	Files            List           `yaml:"files,omitempty"`             // in conflict
 	Log              string         `yaml:"log,omitempty"`               // path of the failed check's output
-	Checks           string         `yaml:"checks,omitempty"`            // sum of the commands of a merge that failed
+	Checks           string         `yaml:"checks,omitempty"`            // sum of the commands that can fail the work, when some of them did
 	MergeCommit      string         `yaml:"merge_commit,omitempty"`      // of merged
 	DriftCommits     int            `yaml:"drift_commits,omitempty"`     // commits of the integration branch that the work had not seen
 	Recovered        *bool          `yaml:"recovered,omitempty"`         // false: the worktree could not be had back |  | nothing had to be recovered

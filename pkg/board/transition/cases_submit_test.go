@@ -104,6 +104,23 @@ func TestSubmitRefusesWhatIsNoFinishedWork(t *testing.T) {
 		b.refused("G38", ExitRefused, "was already rejected", func() error { return Submit(b.State, "x", programOf("coder-1"), submitted("x", commitOf(7)), b.now) })
 		b.submit("x", 8)
 	})
+	t.Run("the commit that a check of its review failed", func(t *testing.T) {
+		t.Parallel()
+		b := team(t)
+		b.ready("x", 7)
+		b.claimReview("x", "code-reviewer-1")
+		task := b.Task("x")
+		task.Review = &blackboard.Review{Commit: task.ReviewCommit, Checks: []*blackboard.Check{{Name: "tests_pass", Status: blackboard.CheckFailed}}}
+		b.must(Reject(b.State, "x", programOf("code-reviewer-1"), Input{Reason: "tests are red", Verdict: &VerdictInput{Checks: "sum"}}, b.now))
+		if last := LastFailure(task); last.Checks != "sum" {
+			t.Errorf("the rejection keeps the sum %q", last.Checks)
+		}
+		b.must(Claim(b.State, "x", supervisorOf("coder-1"), kept("x"), b.now))
+		b.refused("G38", ExitRefused, "was already rejected", func() error { return Submit(b.State, "x", programOf("coder-1"), submitted("x", commitOf(7)), b.now) })
+		changed := submitted("x", commitOf(7))
+		changed.Submission.OtherChecks = true // a person changed the check that failed it
+		b.must(Submit(b.State, "x", programOf("coder-1"), changed, b.now))
+	})
 	t.Run("the commit that failed the checks of its merge, and its files in another commit", func(t *testing.T) {
 		t.Parallel()
 		b := team(t)

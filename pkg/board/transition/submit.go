@@ -132,10 +132,10 @@ var baseIsAncestor = Guard{"G37", "the base is an ancestor of the commit", onlyC
 	return nil
 })}
 
-var notRejectedBefore = Guard{"G38", "something is new since the last rejection, or since the checks of the merge failed", onlyCode(func(m *move) error {
+var notRejectedBefore = Guard{"G38", "something is new since the last rejection, or since the checks failed", onlyCode(func(m *move) error {
 	failed, f := LastFailure(m.task), m.submission()
 	switch {
-	case failed == nil || failed.Commit == "" || f.Commit == "":
+	case failed == nil || failed.Commit == "" || f.Commit == "" || f.OtherChecks:
 		return nil
 	case failed.Event == blackboard.HistoryRejected:
 		if f.Commit != failed.Commit {
@@ -143,7 +143,7 @@ var notRejectedBefore = Guard{"G38", "something is new since the last rejection,
 		}
 		return m.no("G38", ExitRefused, "nothing new since commit %s was already rejected: %s", blackboard.ShortCommit(failed.Commit), oneLine(failed.Reason))
 	}
-	if f.Commit != failed.Commit && !f.SameTree || f.OtherChecks || !strings.HasPrefix(failed.Reason, "checks") {
+	if f.Commit != failed.Commit && !f.SameTree || !strings.HasPrefix(failed.Reason, "checks") {
 		return nil
 	}
 	return m.no("G38", ExitRefused, "nothing new since commit %s failed in its merge: %s", blackboard.ShortCommit(failed.Commit), oneLine(failed.Reason))

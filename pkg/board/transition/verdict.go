@@ -62,6 +62,7 @@ type VerdictInput struct {
 	Inject      []*blackboard.Fix
 	Prior       []*blackboard.Prior
 	Suggestions blackboard.List
+	Checks      string // sum of the commands that can fail the work
 }
 
 // Approve records the verdict ok (T14). An error finding turns it into a rejection by the gate (G58); overruled is then the
@@ -277,6 +278,9 @@ var storeRejection = Effect{"rejection_reason, fixes, with the open comments of 
 	t.Fixes = nil
 	if v := m.in.Verdict; v != nil {
 		t.RejectionReason.Prior, t.Fixes = copies(v.Prior), copies(v.Inject)
+		if len(t.RejectionReason.Checks) > 0 {
+			m.h.Checks = v.Checks
+		}
 	}
 	if len(t.Fixes) == 0 {
 		for _, f := range r.Findings {

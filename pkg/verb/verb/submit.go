@@ -451,7 +451,7 @@ func (v Reviews) Verdict(ctx context.Context, in VerdictInput) (Judged, error) {
 	}
 	event := v.verbs.Board.Input()
 	event.Reason, event.What = in.Reason, in.What
-	event.Verdict = &transition.VerdictInput{Findings: v.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions}
+	event.Verdict = &transition.VerdictInput{Findings: v.judged(in.Findings), Inject: in.Inject, Prior: in.Prior, Suggestions: in.Suggestions, Checks: sumOfChecks(v.verbs.Board.Config())}
 	if t := s.Task(in.Task); t != nil && t.ChangesFiles() && in.Verdict == Approve {
 		facts, err := v.reviewFacts(ctx, s, t)
 		if err != nil {
