@@ -265,6 +265,10 @@ type Reader struct {
 	// Split names the sections that have an entry for each element of their list or map.
 	Split []string
 
+	// Order is that of the sections of a new file. A section that is missing is added where it belongs, one that Order lacks at
+	// the end. The order of a file that is there stays.
+	Order []string
+
 	// Decode returns the Value of a section (entry is nil) or of an entry. The lines of node count from the first line of its
 	// piece of the file; LinesBefore returns the number of lines before it. Decode is called once for each piece, from
 	// several goroutines at once, and must not change node. nil: nothing is decoded.

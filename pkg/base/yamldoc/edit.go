@@ -19,7 +19,6 @@ type Edit struct {
 type sectionEdit struct {
 	key           string
 	before, after any    // values of a section as a whole
-	behind        string // key before a new section
 	items         []Item // entries of a split section
 	entries       bool
 }
@@ -36,14 +35,9 @@ type Item struct {
 func (d *Document) Edit() *Edit { return &Edit{doc: d} }
 
 // Patch changes the value of the section key from before to after, two values of one type. It adds
-// a missing section at the end of the file, and keeps the key of a value that becomes empty.
+// a missing section where Reader.Order has it, and keeps the key of a value that becomes empty.
 func (e *Edit) Patch(key string, before, after any) {
 	e.sections = append(e.sections, sectionEdit{key: key, before: before, after: after})
-}
-
-// PatchBehind is Patch, but adds a missing section behind the section with the key behind.
-func (e *Edit) PatchBehind(behind, key string, before, after any) {
-	e.sections = append(e.sections, sectionEdit{key: key, before: before, after: after, behind: behind})
 }
 
 // Entries sets the entries of the section key, which Document.Entries returns: items lists those
@@ -75,12 +69,8 @@ func (e *Edit) Apply() (*Document, error) {
 func (d *Document) apply(change sectionEdit) error {
 	at := slices.IndexFunc(d.sections, func(s *section) bool { return s.key == change.key })
 	if at < 0 {
-		s := &section{key: change.key, text: newSection(change)}
-		at = len(d.sections)
-		if behind := slices.IndexFunc(d.sections, func(s *section) bool { return s.key == change.behind }); behind >= 0 {
-			at = behind + 1
-		}
-		d.sections = slices.Insert(d.sections, at, s)
+		at = d.reader.placeOf(change.key, d.Keys())
+		d.sections = slices.Insert(d.sections, at, &section{key: change.key, text: d.setOff(at, newSection(change))})
 		return d.recut(at)
 	}
 	if s := d.sections[at]; s.apart && change.entries && len(change.items) > 0 {
@@ -114,6 +104,31 @@ func (e *Entry) setOff() {
 	if strings.Count(e.text, "\n") > 1 && !strings.HasSuffix(e.text, "\n\n") {
 		e.text += "\n"
 	}
+}
+
+// setOff is the text of a new section with a blank line, where the one before which it will stand has one above it.
+func (d *Document) setOff(at int, text string) string {
+	switch {
+	case at == len(d.sections):
+		return text
+	case strings.HasPrefix(d.sections[at].whole(), "\n"):
+		return "\n" + text
+	case at > 0 && strings.HasSuffix(d.sections[at-1].whole(), "\n\n"):
+		return text + "\n"
+	}
+	return text
+}
+
+// placeOf is where a section that is missing among keys is added: before the first one that comes after it in r.Order, else at the end.
+func (r *Reader) placeOf(key string, keys []string) int {
+	if rank := slices.Index(r.Order, key); rank >= 0 {
+		for i, other := range keys {
+			if slices.Index(r.Order, other) > rank {
+				return i
+			}
+		}
+	}
+	return len(keys)
 }
 
 // newSection is the text of a section that was not there before.
@@ -279,7 +294,7 @@ func (e *Edit) applyWhole() (*Document, error) {
 		if at := keyIndex(after, change.key); at >= 0 {
 			change.patch(after.Content[at+1])
 		} else {
-			after.Content = insertSection(after, change)
+			after.Content = e.doc.reader.insertSection(after, change)
 		}
 	}
 	flat := copyTree(after)
@@ -312,7 +327,7 @@ func saysAs(text string, flat *yaml.Node) bool {
 	return sameTree(root, flat, true)
 }
 
-func insertSection(root *yaml.Node, change sectionEdit) []*yaml.Node {
+func (r *Reader) insertSection(root *yaml.Node, change sectionEdit) []*yaml.Node {
 	holder, err := parseTree(newSection(change))
 	if err != nil {
 		return root.Content
@@ -321,11 +336,11 @@ func insertSection(root *yaml.Node, change sectionEdit) []*yaml.Node {
 	if root.Style&yaml.FlowStyle != 0 {
 		inFlow(holder.Content[1])
 	}
-	at := len(root.Content)
-	if behind := keyIndex(root, change.behind); behind >= 0 {
-		at = behind + 2
+	var keys []string
+	for i := 0; i < len(root.Content); i += 2 {
+		keys = append(keys, root.Content[i].Value)
 	}
-	return slices.Insert(slices.Clone(root.Content), at, holder.Content...)
+	return slices.Insert(slices.Clone(root.Content), 2*r.placeOf(change.key, keys), holder.Content...)
 }
 
 // Section returns the text of a new section with the value: the comment above it, and the comments

@@ -122,8 +122,10 @@ func TestEntriesAreAddedRemovedAndMoved(t *testing.T) {
 func TestARevisionIsAddedBehindTheVersion(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"version: 1\ngoal: x\n", "{version: 1, goal: x}\n"} {
-		e := parse(t, newReader(), text).Edit()
-		e.PatchBehind("version", "revision", 0, 1)
+		r := newReader()
+		r.Order = []string{"version", "revision", "goal", "tasks"}
+		e := parse(t, r, text).Edit()
+		e.Patch("revision", 0, 1)
 		doc := apply(t, e)
 		if got := strings.Join(doc.Keys(), " "); got != "version revision goal" {
 			t.Errorf("the sections are %q:\n%s", got, doc.Bytes())

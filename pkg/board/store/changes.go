@@ -235,7 +235,7 @@ func idField(t reflect.Type) func(reflect.Value) string {
 // apply returns the next document, with the next revision, and verifies that it contains the changes.
 func (c *changes) apply(doc *yamldoc.Document, revision int) (*yamldoc.Document, error) {
 	edit := doc.Edit()
-	edit.PatchBehind("version", "revision", revision, revision+1)
+	edit.Patch("revision", revision, revision+1)
 	for _, change := range c.edits {
 		change(edit)
 	}

@@ -126,7 +126,7 @@ func (e *Engine) PutBack(op Op, before *Content, old []byte) (*Content, []blackb
 	}
 	now := before.Revision() + 1
 	edit := was.v.doc.Edit()
-	edit.PatchBehind("version", "revision", was.Revision(), now)
+	edit.Patch("revision", was.Revision(), now)
 	doc, err := edit.Apply()
 	if err != nil {
 		return nil, nil, err
@@ -270,7 +270,7 @@ func (v *version) readBytes(path string) ([]byte, error) {
 }
 
 func newReader() *yamldoc.Reader {
-	return &yamldoc.Reader{Split: splitKeys(), Decode: decode, Fast: decodeFast}
+	return &yamldoc.Reader{Split: splitKeys(), Order: keysInOrder(), Decode: decode, Fast: decodeFast}
 }
 
 // keyOf returns the key of the project and its state. rec is the record of the last write, proven or not.

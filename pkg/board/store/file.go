@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -471,12 +473,20 @@ func (r *rules) first(s *blackboard.State, comments []Comment) (*version, error)
 	return v, nil
 }
 
-// render writes all sections, empty ones too unless they have no value at all.
+// isEmpty reports whether a section says nothing.
+func isEmpty(value reflect.Value) bool {
+	if k := value.Kind(); k == reflect.Slice || k == reflect.Map {
+		return value.Len() == 0
+	}
+	return value.IsZero()
+}
+
+// render writes the sections that a state must have, and those that have a value.
 func render(s *blackboard.State, comments []Comment) string {
 	var b strings.Builder
 	for i, sec := range sections() {
 		value := sec.of(s)
-		if value.IsZero() && sec.kind == whole && sec.key != "config" && sec.key != "secrets" {
+		if isEmpty(value) && !slices.Contains(required, sec.key) {
 			continue
 		}
 		above, behind := "", map[string]string{}

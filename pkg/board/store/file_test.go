@@ -108,7 +108,7 @@ func TestAWriteChangesTheLinesOfWhatItTouchesOnly(t *testing.T) {
 		"revision: 1\n", "revision: 2\n",
 		"    task: task-9        # the old name\n", "",
 		"    status: WORKING\n", "    status: WORKING\n    current_task: task-1\n",
-		"# end of file\n", "human_notes:\n  - {id: note-1, timestamp: 2026-01-19T15:00:00Z, message: hello}\n# end of file\n",
+		"sprint: {id: sprint-1", "human_notes:\n  - {id: note-1, timestamp: 2026-01-19T15:00:00Z, message: hello}\n\nsprint: {id: sprint-1",
 	).Replace(want)
 	if got := p.read(p.path()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -170,7 +170,7 @@ func TestCreateWritesAReadableFirstState(t *testing.T) {
 	got := p.read(p.path())
 	for _, want := range []string{
 		"version: 1\nrevision: 1\n\ngoal:\n  id: goal-1\n  description: \"Greeting CLI\"\n", "\n\ntasks:\n  - id: task-1\n    description: |\n      Greeting honours --name\n",
-		"\n      - {time: 2026-01-19T14:01:00Z, event: created, agent: planner-1}\n", "\n\nagents: {}\n\ndiscovered: []\n", "\n\nsecrets: []\n",
+		"\n      - {time: 2026-01-19T14:01:00Z, event: created, agent: planner-1}\n", "\n\nagents: {}\n\nsprint:\n",
 		"\n\n# Live settings: a change takes effect at the next decision.\nconfig:\n  heartbeat_interval: 60\n  integration_branch: integration\n  lease_duration: 1800 # seconds\n",
 	} {
 		if !strings.Contains(got, want) {

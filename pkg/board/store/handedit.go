@@ -217,7 +217,7 @@ func (r *rules) edited(op Op, before, previous *version, rec record, base, text 
 		return nil, done, nil, &InvalidError{Path: r.o.Path, Violations: refused}
 	}
 	edit := next.doc.Edit()
-	edit.PatchBehind("version", "revision", next.base.Revision, before.base.Revision)
+	edit.Patch("revision", next.base.Revision, before.base.Revision)
 	doc, err := edit.Apply()
 	if err == nil {
 		doc, err = compare(doc, next.base, after).apply(doc, before.base.Revision)

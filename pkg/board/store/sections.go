@@ -76,6 +76,14 @@ func sectionsOf(t reflect.Type) []section {
 	return all
 }
 
+// keysInOrder are the keys of the sections in the order of a new file.
+func keysInOrder() (keys []string) {
+	for _, s := range sections() {
+		keys = append(keys, s.key)
+	}
+	return keys
+}
+
 func sectionOf(key string) (section, bool) {
 	for _, s := range sections() {
 		if s.key == key {

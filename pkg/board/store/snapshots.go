@@ -214,7 +214,7 @@ func (f *File) restore(op Op, revision int) (now int, kept string, err error) {
 	}
 	edit := old.doc.Edit()
 	now = max(rec.Revision, before.base.Revision) + 1
-	edit.PatchBehind("version", "revision", old.base.Revision, now)
+	edit.Patch("revision", old.base.Revision, now)
 	doc, err := edit.Apply()
 	if err != nil {
 		return 0, kept, err
