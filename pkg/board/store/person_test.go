@@ -149,7 +149,7 @@ func TestABrokenEntryOfAListDoesNotStopNewOnes(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.create(1)
-	p.edit("anomalies: []\n", "anomalies:\n  - {id: anom-1, type: odd}\n  - just a text\n")
+	p.edit("sprint:\n", "anomalies:\n  - {id: anom-1, type: odd}\n  - just a text\n\nsprint:\n")
 	f := p.open(checked)
 	add := func(id string, kind blackboard.AnomalyKind) func(*blackboard.State) error {
 		return func(s *blackboard.State) error {

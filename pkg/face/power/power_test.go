@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // lossesOfTrain is how often the power goes in one repository.
 const lossesOfTrain = 12
 
-// TestNothingAcknowledgedIsLostWithThePower lets the power go 204 times. POWER_LOSSES=N does so more often, from seed POWER_FIRST on, and
+// TestNothingAcknowledgedIsLostWithThePower lets the power go 60 times. POWER_LOSSES=N does so more often, from seed POWER_FIRST on, and
 // POWER_SEED=N rides one train. POWER_FORGETS=PATTERN leaves out the fsyncs of what fits, which has to be noticed; POWER_KEEP=FOLDER keeps the disk of a failure.
 func TestNothingAcknowledgedIsLostWithThePower(t *testing.T) {
 	bin := programs(t)
@@ -46,7 +46,7 @@ func TestNothingAcknowledgedIsLostWithThePower(t *testing.T) {
 		}
 		return usual
 	}
-	losses := 200
+	losses := 60
 	if testing.Short() {
 		losses = 2 * lossesOfTrain
 	}
