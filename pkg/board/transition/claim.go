@@ -71,6 +71,17 @@ func Reserve(s *blackboard.State, id string, a Actor, in Input, now time.Time) e
 	return nil
 }
 
+// ExtendReserve lets the caller's reservation last for another claim_reserve: its worktree is still being made. It reports
+// whether the caller has one.
+func ExtendReserve(s *blackboard.State, id string, a Actor, now time.Time) bool {
+	t := s.Task(id)
+	if t == nil || t.Claiming == nil || t.Claiming.By != a.ID || s.Agents[a.ID] == nil || s.Agents[a.ID].Generation != t.Claiming.Generation {
+		return false
+	}
+	t.Claiming.Expires = blackboard.TimeOf(now.Add(s.Duration("claim_reserve")))
+	return true
+}
+
 // CancelReserve ends the caller's reservation; all other fields stay. A reservation of a later registration with the same id
 // stays too. It reports whether it ended one.
 func CancelReserve(s *blackboard.State, id string, a Actor) bool {

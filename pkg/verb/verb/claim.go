@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"liza/pkg/base/prose"
@@ -34,6 +35,7 @@ type Reservation struct {
 	claim    worktree.Claim
 	fresh    bool             // a registration was made for this claim
 	former   *board.Orphan    // what the holder left whose claim is over
+	life     time.Duration    // how long it lasts unless it is extended
 	unusable map[string]error // roles that tasks want and that cannot be used: many may want the same
 }
 
@@ -77,7 +79,9 @@ func (v *Service) ClaimReserved(ctx context.Context, r *Reservation) (Claimed, e
 			return Claimed{}, v.claimFailed(ctx, r, err)
 		}
 	}
+	release := v.keepReserved(ctx, r)
 	provided, err := v.Worktrees.Provide(ctx, r.claim)
+	release()
 	if err != nil {
 		return Claimed{}, v.claimFailed(ctx, r, err)
 	}
@@ -92,6 +96,31 @@ func (v *Service) ClaimReserved(ctx context.Context, r *Reservation) (Claimed, e
 		claimed.Warnings = append(claimed.Warnings, err.Error())
 	}
 	return claimed, nil
+}
+
+// keepReserved extends the reservation until release is called: a setup may download and compile for many minutes, and its own
+// time limit bounds it.
+func (v *Service) keepReserved(ctx context.Context, r *Reservation) (release func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for r.life > 0 {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(r.life / 3):
+			}
+			mine := false
+			err := v.Board.UpdateAs(ctx, "claim", r.id, func(s *blackboard.State, a transition.Actor) error {
+				mine = transition.ExtendReserve(s, r.claim.Task.ID, a, v.Board.Now())
+				return nil
+			})
+			if err == nil && !mine {
+				return // the confirmation tells
+			}
+		}
+	})
+	return func() { cancel(); ended.Wait() }
 }
 
 // DropReserved takes back a reservation of which no claim is made.
@@ -147,6 +176,7 @@ func (v *Service) reservation(ctx context.Context, name string) (r *Reservation,
 			return err
 		}
 		r.note(v.Board.Orphans(), s, s.Task(chosen), a.ID)
+		r.life = in.Claim.Reserve
 		return nil
 	}, nil
 }

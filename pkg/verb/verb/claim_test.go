@@ -33,6 +33,25 @@ func TestAClaimWhoseWorktreeCannotBeSetUpFails(t *testing.T) {
 	}
 }
 
+// A setup may take longer than a reservation lasts.
+func TestAReservationLastsAsLongAsTheSetup(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.AddTask("task-1")
+	if err := p.Store.Update(t.Context(), store.Op{Name: "test"}, func(s *blackboard.State) error { s.Config["claim_reserve"] = 1; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	expires := "grep ' expires:' '" + p.Project.State() + "'"
+	changes := "was=$(" + expires + "); n=0; until [ \"$(" + expires + ")\" != \"$was\" ]; do n=$((n+1)); [ $n -lt 400 ] || exit 3; sleep 0.05; done"
+	p.Config.Worktree.Setup = []string{changes, changes, changes}
+	if _, err := p.Service("coder-1").Claim(t.Context(), "task-1"); err != nil {
+		t.Fatal(err)
+	}
+	if task := p.State().Task("task-1"); task.Status != blackboard.Claimed || task.Claiming != nil {
+		t.Errorf("the task is %s, reserved by %+v", task.Status, task.Claiming)
+	}
+}
+
 // A claim that takes longer than its reservation may find that another agent has reserved the
 // task. When it fails then, that reservation is none of its business.
 func TestAFailedClaimLeavesTheReservationOfAnother(t *testing.T) {
