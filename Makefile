@@ -40,10 +40,12 @@ demo: ## a whole sprint on a fresh example repository, with scripted agents (DEM
 
 test: ## what shows that a change is sound: every test once, then the packages with goroutines with the race detector
 	scripts/in-memory go test -shuffle=on -short ./...
+	scripts/in-memory go -C cmd/liza-telemetry test -short ./...
 	$(RACE) -short $(CONCURRENT)
 
 test-all: ## every test, with short forms of power losses, liveness, growth and faults on several hosts; then the race detector
 	scripts/in-memory go test -shuffle=on -timeout 40m $$(go list ./... | grep -vE '/pkg/face/(cli|power)$$')
+	scripts/in-memory go -C cmd/liza-telemetry test ./...
 	@# These two start so many processes, and wait for so much, that each has the machine for itself.
 	scripts/in-memory go test -shuffle=on -timeout 40m ./pkg/face/cli
 	scripts/in-memory go test -shuffle=on -timeout 40m ./pkg/face/power
@@ -57,6 +59,9 @@ check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package import
 	GOOS=darwin go vet -tags e2e ./...
 	go tool staticcheck -tags e2e ./...
 	go mod tidy -diff
+	@# The exporter of telemetry is a module of its own, so that nobody else has its libraries.
+	go -C cmd/liza-telemetry vet ./...
+	go -C cmd/liza-telemetry mod tidy -diff
 	go test ./pkg/ -run 'TestImports|TestEveryLink'
 	@# A test that sleeps is slow or flaky; inside a synctest bubble sleeping costs nothing.
 	@out=$$(grep -rl --include='*_test.go' 'time\.Sleep(' . | xargs -r grep -L '"testing/synctest"' || true); \
@@ -67,6 +72,7 @@ words: ## texts that do not use plain words (testdata/words.txt)
 
 build: ## bin/liza, bin/liza-agent, bin/liza-spawn and bin/liza-telemetry
 	go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	go -C cmd/liza-telemetry build -ldflags '$(LDFLAGS)' -o '$(CURDIR)/bin/' .
 
 install: ## programs into the Go bin folder, man pages and shell completion into ~/.local (PREFIX=folder for all of it)
 	@LDFLAGS='$(LDFLAGS)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' DESTDIR='$(DESTDIR)' scripts/install

@@ -50,7 +50,6 @@ var promises = []promise{
 	{[]string{"pkg/team/watch", "pkg/team/findings"}, []string{"liza/pkg/verb/verb", "liza/pkg/board/store"}, nil, "they look and tell; they never act"},
 	{[]string{"pkg/team/supervisor"}, []string{"liza/pkg/team/watch", "liza/pkg/team/maintain"}, nil, "the command line starts the watcher beside the team"},
 	{[]string{"cmd/liza-spawn"}, []string{"net/http", "crypto/tls", "liza/pkg/face/cli"}, nil, "each run waits for its start"},
-	{[]string{"cmd/liza", "cmd/liza-agent", "pkg/face/cli"}, []string{"liza/pkg/face/telemetry"}, nil, "liza starts without the libraries of OpenTelemetry"},
 }
 
 // forTests are packages that no program contains.
@@ -121,7 +120,7 @@ func forbidden(pkg string) (not, noUse map[string]string) {
 		}
 	}
 	delete(not, module+"/"+pkg)
-	if !under(pkg, []string{"cmd", "scripts", "pkg/face/cli", "pkg/face/telemetry"}) {
+	if !under(pkg, []string{"cmd", "scripts", "pkg/face/cli"}) {
 		for _, use := range onlyAtTheTop {
 			noUse[use] = "environment and exit codes belong to the command line"
 		}

@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
+	"liza/cmd/liza-telemetry/telemetry"
 	"liza/pkg/face/cli"
 	"liza/pkg/face/dashboard/source"
-	"liza/pkg/face/telemetry"
 )
 
 func main() {

@@ -3,8 +3,6 @@ package verb
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/store"
