@@ -27,7 +27,7 @@ RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory g
 # The packages in which goroutines meet.
 CONCURRENT := $(addprefix ./pkg/,board/store run/broker run/proxy run/agent team/supervisor team/watch)
 
-.PHONY: help demo test test-all nightly check words build race bench bench-hosts bench-store bench-tokens bench-worktree fuzz crash power load model sequences e2e-agents e2e-gitea e2e-projects e2e-services mcp-inspector hosts-faults liveness soak figures generate install uninstall release release-check man
+.PHONY: help demo test test-all nightly check build race bench bench-hosts bench-store bench-tokens bench-worktree fuzz crash power load model sequences e2e-agents e2e-gitea e2e-projects e2e-services mcp-inspector hosts-faults liveness soak figures generate install uninstall release release-check man
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,9 +66,6 @@ check: ## formatting, vet (Linux and macOS), staticcheck, go.mod, package import
 	@# A test that sleeps is slow or flaky; inside a synctest bubble sleeping costs nothing.
 	@out=$$(grep -rl --include='*_test.go' 'time\.Sleep(' . | xargs -r grep -L '"testing/synctest"' || true); \
 	if [ -n "$$out" ]; then echo "time.Sleep in a test outside testing/synctest:"; echo "$$out"; exit 1; fi
-
-words: ## texts that do not use plain words (testdata/words.txt)
-	WORDS=1 go test ./pkg/ -run TestTexts -count=1
 
 build: ## bin/liza, bin/liza-agent, bin/liza-spawn and bin/liza-telemetry
 	go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...

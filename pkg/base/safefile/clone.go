@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -287,37 +286,4 @@ func Reflinks(dir string) bool {
 	}
 	cloned, err := CloneTree(context.Background(), made, filepath.Join(made, "b"), "a", Cloning{})
 	return err == nil && cloned.Way() == Reflink
-}
-
-// Substitute replaces a text in a file of a tree by another, keeping mode and time, or makes a link lead to where the text is replaced.
-// The file gets an inode of its own. root is the folder that path, and no link in it, can leave.
-func Substitute(root *os.Root, path, old, now string) error {
-	info, err := root.Lstat(path)
-	if err != nil {
-		return err
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		target, err := root.Readlink(path)
-		if err == nil {
-			err = errors.Join(root.Remove(path), root.Symlink(strings.ReplaceAll(target, old, now), path))
-		}
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return nil
-	}
-	in, err := root.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(in)
-	if err = errors.Join(err, in.Close(), root.Remove(path)); err != nil {
-		return err
-	}
-	out, err := root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = out.WriteString(strings.ReplaceAll(string(text), old, now))
-	return errors.Join(err, out.Chmod(info.Mode().Perm()), out.Close(), root.Chtimes(path, info.ModTime(), info.ModTime()))
 }

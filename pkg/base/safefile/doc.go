@@ -6,7 +6,7 @@
 // one write, or nothing at all.
 //
 // Lock takes an exclusive lock on a file that is never renamed and never removed (locking the file that Replace renames would
-// lock an inode that is about to go). Waiting is in order of arrival, bounded and cancellable; the error of a vain wait names
+// lock an inode that is about to go). Waiting is bounded and cancellable; the error of a vain wait names
 // the holder:
 //
 //	unlock, err := safefile.Lock(ctx, path+".lock", safefile.Holder{PID: os.Getpid(), Agent: "coder-1", Op: "submit"})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,12 +54,10 @@ func shown(lock string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
-// Lock takes the exclusive lock on the file at path, which it creates if it is missing. If others wait, it waits in order of
-// arrival until ctx ends: with a *HeldError if ctx had a deadline, with ctx's error if it was cancelled. It refuses a
+// Lock takes the exclusive lock on the file at path, which it creates if it is missing. While another has it,
+// it tries again and again until ctx ends: with a *HeldError if ctx had a deadline, with ctx's error if it was cancelled. It refuses a
 // symbolic link. The lock ends with unlock, with the process, or when unlock becomes unreachable. Programs that take the
-// plain flock of the file, like flock(1), exclude and are excluded, but are in no queue.
-//
-// The queue is an empty file beside the lock, with the suffix .queue. If it cannot be used the lock works without.
+// plain flock of the file, like flock(1), exclude and are excluded.
 func Lock(ctx context.Context, path string, holder Holder) (unlock func() error, err error) {
 	// A deadline may be over before the lock was asked for, on a machine under load: it is tried once
 	// in any case, so that the answer says who has it.
@@ -67,18 +66,18 @@ func Lock(ctx context.Context, path string, holder Holder) (unlock func() error,
 	}
 	asked := time.Now()
 	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o644))
-	q := openQueue(path)
-	granted := false
-	if !q.busy() {
-		granted, err = l.TryLock()
-	}
-	if err == nil && !granted {
-		err = wait(ctx, q, l)
+	granted, err := l.TryLock()
+	for err == nil && !granted {
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(leastPause + rand.N(leastPause*4)):
+			granted, err = l.TryLock()
+		}
 	}
 	if err == nil {
-		return grant(l, q, path, holder), nil
+		return grant(l, path, holder), nil
 	}
-	q.close()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		now := time.Now()
@@ -97,10 +96,13 @@ func LockIn(ctx context.Context, path string, holder Holder) (unlock func() erro
 	return Lock(ctx, path, holder)
 }
 
-// slotPause is how often the first in the queue looks for a free slot.
+// leastPause is the shortest time between two tries of a lock that another has; the longest is five times as long.
+const leastPause = 5 * time.Millisecond
+
+// slotPause is how often the first who waits looks for a free slot.
 const slotPause = 50 * time.Millisecond
 
-// TakeSlot takes one of n slots, which are lock files in dir, in order of arrival. waits is told once who has them if none is free. The slot
+// TakeSlot takes one of n slots, which are lock files in dir. waits is told once who has them if none is free. The slot
 // ends with free, or with the process.
 func TakeSlot(ctx context.Context, dir string, n int, me Holder, waits func([]Holder)) (free func() error, err error) {
 	at := func(i int) string { return filepath.Join(dir, fmt.Sprintf("slot-%d.lock", i)) }
@@ -146,33 +148,14 @@ func TakeSlot(ctx context.Context, dir string, n int, me Holder, waits func([]Ho
 	}
 }
 
-// wait is in the queue, and at its head for the lock itself.
-func wait(ctx context.Context, q queue, l *flock.Flock) error {
-	defer q.leave()
-	if err := q.wait(ctx); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil { // a call that is left behind could open the file again when its folder is gone
-		return err
-	}
-	return await(ctx, func() error { return again(l.Lock) }, func(err error) {
-		if err == nil {
-			_ = l.Unlock()
-		}
-	})
-}
-
 // grant writes the holder's name and returns the function that takes it away and lets
 // go. That the name cannot be written, on a full disk, is not a reason to refuse the lock.
-func grant(l *flock.Flock, q queue, path string, holder Holder) func() error {
+func grant(l *flock.Flock, path string, holder Holder) func() error {
 	holder.Since = time.Now().UTC().Truncate(time.Second)
 	name := publish(path, holder)
 	var once sync.Once
 	return func() error {
-		once.Do(func() {
-			name.remove()
-			q.close()
-		})
+		once.Do(name.remove)
 		return l.Unlock()
 	}
 }
@@ -258,31 +241,6 @@ func readHolder(path string) Holder {
 	return h
 }
 
-// A queue is the file beside a lock. Waiting processes have a place in it, so that they get the lock in order of arrival.
-//
-// flock alone keeps no order: a process that asks between a release and the moment in which the next in line runs again gets
-// the lock. On a busy machine that is so long that the same few get it again and again.
-type queue struct {
-	path string
-	fd   int // -1 if it cannot be used
-}
-
-func queuePath(lock string) string { return lock + ".queue" }
-
-// openQueue opens the queue of the lock at path. Order is a comfort: where there can be
-// none the lock must work.
-func openQueue(lock string) queue {
-	q := queue{path: queuePath(lock)}
-	q.fd = open(q.path, unix.O_RDWR|unix.O_CREAT)
-	return q
-}
-
-func (q queue) close() {
-	if q.fd >= 0 {
-		_ = unix.Close(q.fd)
-	}
-}
-
 // open opens a file whose use lasts microseconds, which an os.File would double. It is no
 // link and not inherited by children. The answer is -1 when it cannot be opened.
 func open(path string, flags int) int {
@@ -292,21 +250,6 @@ func open(path string, flags int) int {
 		return err
 	})
 	return fd
-}
-
-// await blocks in the kernel, which wakes the one whose turn it is; polling would starve
-// under load. Nothing ends such a call early, not even closing the descriptor. So anyone who
-// gives up leaves it behind, and late is called once it has ended.
-func await(ctx context.Context, block func() error, late func(error)) error {
-	done := make(chan error, 1)
-	go func() { done <- block() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		go func() { late(<-done) }()
-		return ctx.Err()
-	}
 }
 
 // again calls until the call is not interrupted by a signal.

@@ -89,8 +89,7 @@ const (
 
 // What comes from a tracker or a file.
 const (
-	ActionImportChanged Action = "import_changed" // an imported issue or item was edited, and with it the task
-	ActionImportDone    Action = "import_done"    // the end of the task was reported to the tracker or the file
+	ActionImportDone Action = "import_done" // the end of the task was reported to the tracker or the file
 )
 
 // Agents.

@@ -458,7 +458,6 @@ type Import struct {
 	Title  string `yaml:"title"`            // title outside when it was looked at last
 	Text   string `yaml:"text"`             // hash of the text outside when it was looked at last
 	Status string `yaml:"status"`           // open, done (told and closed by Liza) or closed (by somebody else)
-	Asks   string `yaml:"asks,omitempty"`   // what was changed both here and outside | import | nothing
 	Teller string `yaml:"teller,omitempty"` // host that tells it outside; others leave it alone for five minutes after at | import | none does, or the board has one host
 	At     Time   `yaml:"at"`               // last change
 }

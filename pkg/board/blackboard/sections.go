@@ -1,7 +1,6 @@
 package blackboard
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,11 +182,6 @@ func (s *State) ImportOf(task string) *Import {
 	return s.Imports[i]
 }
 
-// Wordable reports whether the texts of a task may still change: its work was not begun.
-func (t *Task) Wordable() bool {
-	return (t.Status == Draft || t.Status == Unclaimed) && t.ClaimSeq == 0
-}
-
 // Place returns the origin of an import: the kind of a tracker, its repository, and the key of the issue; a file has no kind.
 func (i *Import) Place() (kind, place, key string) {
 	rest := i.Source
@@ -200,16 +194,6 @@ func (i *Import) Place() (kind, place, key string) {
 		return kind, rest[:at], rest[at+1:]
 	}
 	return kind, "", rest
-}
-
-// Question returns a line about fields that changed on both sides, with the command that decides.
-func (i *Import) Question() string {
-	kind, place, key := i.Place()
-	again := kind + " " + key
-	if kind == "" {
-		again = "'" + place + "#" + key + "'"
-	}
-	return fmt.Sprintf("%s: the %s changed both here and in %s; next: liza import %s --keep here|outside", i.Task, i.Asks, i.Source, again)
 }
 
 // FirstIntent returns the time of the coder's first intent in the current attempt, if given (specs/protocol.md#13.11). Later

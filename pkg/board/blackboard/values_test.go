@@ -285,12 +285,6 @@ func TestWhereAnImportIsFrom(t *testing.T) {
 			t.Errorf("%s is from %q, %q, %q; want %v", source, kind, place, key, want)
 		}
 	}
-	if got := (&Import{Task: "a", Asks: "title", Source: "github:ada/words#12"}).Question(); got != "a: the title changed both here and in github:ada/words#12; next: liza import github 12 --keep here|outside" {
-		t.Errorf("asked: %q", got)
-	}
-	if got := (&Import{Task: "a", Asks: "text", Source: "docs/todo.md#first"}).Question(); !strings.HasSuffix(got, "next: liza import 'docs/todo.md#first' --keep here|outside") {
-		t.Errorf("asked of a file: %q", got)
-	}
 }
 
 // Red checks go to the coder whose file the log names most often, else to the last one.

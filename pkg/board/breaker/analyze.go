@@ -83,14 +83,8 @@ func Analyze(s *blackboard.State) Verdict {
 	all := window(s)
 	v.Looked = len(all)
 	for i := range Patterns {
-		m := Match{Pattern: &Patterns[i]}
-		for _, g := range m.Pattern.groups(all, s) {
-			if m.Pattern.matches(g) {
-				m.Groups = append(m.Groups, g.Group)
-			}
-		}
-		if len(m.Groups) > 0 {
-			v.Matches = append(v.Matches, m)
+		if groups := Patterns[i].groups(all); len(groups) > 0 {
+			v.Matches = append(v.Matches, Match{Pattern: &Patterns[i], Groups: groups})
 		}
 	}
 	return v
@@ -118,47 +112,30 @@ func window(s *blackboard.State) []observed {
 	return in
 }
 
-// group is a Group under construction.
-type group struct {
-	Group
-	first *word
-	fresh bool
-}
-
-// groups groups the anomalies of the pattern's types by subject. An anomaly joins the first group whose first member has a
-// similar subject (specs/protocol.md#11.3), so equal subjects join the same group.
-func (p *Pattern) groups(all []observed, s *blackboard.State) []*group {
-	var list []*group
-	known := map[string]*group{}
+// groups are the anomalies of the pattern's types by their subject, in the order of the list.
+func (p *Pattern) groups(all []observed) []Group {
+	var list []Group
+	fresh := map[string]bool{} // subjects with an anomaly that is not acknowledged
 	for _, a := range all {
-		if !slices.Contains(p.Types, a.Type) {
-			continue
+		about := ""
+		if slices.Contains(p.Types, a.Type) {
+			about = p.about(a.Anomaly)
 		}
-		about := p.about(a.Anomaly, s)
 		if about == "" {
 			continue
 		}
-		g := known[about]
-		if g == nil {
-			w := newWord(about)
-			if i := slices.IndexFunc(list, func(g *group) bool { return p.alike && g.first.similar(w) }); i >= 0 {
-				g = list[i]
-			} else {
-				g = &group{Group: Group{About: about}, first: w}
-				list = append(list, g)
-			}
-			known[about] = g
+		i := slices.IndexFunc(list, func(g Group) bool { return g.About == about })
+		if i < 0 {
+			i, list = len(list), append(list, Group{About: about})
 		}
-		g.Anomalies = append(g.Anomalies, a.Anomaly)
-		g.fresh = g.fresh || a.fresh
+		list[i].Anomalies = append(list[i].Anomalies, a.Anomaly)
+		fresh[about] = fresh[about] || a.fresh
 	}
-	return list
-}
-
-func (p *Pattern) matches(g *group) bool {
-	n := len(g.Anomalies)
-	if p.Tasks {
-		n = len(appendTasks(nil, g.Anomalies))
-	}
-	return n >= p.Least && g.fresh && (p.shows == nil || p.shows(g.Anomalies))
+	return slices.DeleteFunc(list, func(g Group) bool {
+		n := len(g.Anomalies)
+		if p.Tasks {
+			n = len(appendTasks(nil, g.Anomalies))
+		}
+		return n < p.Least || !fresh[g.About]
+	})
 }

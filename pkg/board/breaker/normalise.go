@@ -3,7 +3,6 @@ package breaker
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -85,96 +84,4 @@ func textOf(v any) string {
 		return strings.Join(parts, ", ")
 	}
 	return ""
-}
-
-// isTrue reads a detail that says yes or no.
-func isTrue(a *blackboard.Anomaly, key string) bool {
-	switch strings.ToLower(detail(a, key)) {
-	case "true", "yes", "1":
-		return true
-	}
-	return false
-}
-
-// Two texts are similar if 1 − distance / longer length is 7/10 or more: the distance may be 3/10 of the longer one.
-const (
-	mayDiffer = 3
-	outOf     = 10
-)
-
-// word is a normalised text, made ready for comparisons.
-type word struct {
-	runes []rune
-	pairs [256]int16 // number of occurrences of each pair of neighbours, several pairs to an index
-}
-
-func newWord(text string) *word {
-	w := &word{runes: []rune(text)}
-	for i := 1; i < len(w.runes); i++ {
-		w.pairs[(w.runes[i-1]*31+w.runes[i])%256]++
-	}
-	return w
-}
-
-// Alike reports whether two texts, not normalised, differ in a tenth at most.
-func Alike(a, b string) bool {
-	return a != "" && b != "" && newWord(a).near(newWord(b), 1)
-}
-
-func (w *word) similar(to *word) bool { return w.near(to, mayDiffer) }
-
-// near reports whether two words differ in at most that many tenths.
-func (w *word) near(to *word, tenths int) bool {
-	limit := max(len(w.runes), len(to.runes)) * tenths / outOf
-	return w.atLeast(to) <= limit && within(w.runes, to.runes, limit)
-}
-
-// atLeast is a bound of the distance that costs little: one change touches at most two
-// pairs of neighbours, so it takes away two and brings two.
-func (w *word) atLeast(to *word) int {
-	differ := 0
-	for i, n := range w.pairs {
-		if d := int(n - to.pairs[i]); d > 0 {
-			differ += d
-		} else {
-			differ -= d
-		}
-	}
-	return (differ + 3) / 4
-}
-
-// within reports whether the Levenshtein distance of a and b is at most limit. It computes
-// only the part of the table near the diagonal, and ends as soon as the answer is clear.
-func within(a, b []rune, limit int) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if len(b)-len(a) > limit {
-		return false
-	}
-	far := limit + 1
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = min(j, far)
-	}
-	for i, r := range a {
-		from, to := max(1, i+1-limit), min(len(b), i+1+limit)
-		diagonal := row[from-1]
-		row[from-1] = far
-		if from == 1 {
-			row[0] = min(i+1, far)
-		}
-		for j := from; j <= to; j++ {
-			cost := diagonal
-			if r != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1, far)
-		}
-		if slices.Min(row[from-1:to+1]) > limit {
-			return false
-		}
-	}
-	return row[len(b)] <= limit
 }

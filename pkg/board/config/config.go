@@ -403,7 +403,7 @@ type Land struct {
 // Import has the reports to the trackers and files of imported tasks, and the addresses of trackers.
 type Import struct {
 	Comment bool   `key:"comment" about:"An issue gets one comment when all tasks made from it have landed."`
-	Close   bool   `key:"close" about:"An issue is closed, and the item of a file ticked, when all tasks made from it have landed."`
+	Close   bool   `key:"close" about:"An issue is closed when all tasks made from it have landed."`
 	URL     string `key:"url" about:"Web address of the tracker, where it is not that of land. The token is sent there and nowhere else."`
 	API     string `key:"api" about:"Address of its API; empty: the usual one below url."`
 	Repo    string `key:"repo" about:"OWNER/NAME of the issues on a forge that is not that of land; empty: that of the remote's address."`

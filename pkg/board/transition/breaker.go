@@ -16,7 +16,7 @@ type BreakerFinding struct {
 }
 
 // BreakerSeverities are the severities of patterns, the worst first (specs/protocol.md#11.4).
-var BreakerSeverities = []string{"VISION_FLAW", "ARCHITECTURE_FLAW", "TECH_STACK_FLAW", "SPEC_FLAW", "SCOPE_FLAW", "EXTERNAL_DEPENDENCY"}
+var BreakerSeverities = []string{"ARCHITECTURE_FLAW", "SPEC_FLAW", "EXTERNAL_DEPENDENCY"}
 
 // BreakerLook is the result of one analysis of the anomalies; the worst finding is the first.
 type BreakerLook struct {

@@ -178,12 +178,12 @@ func TestP033ADraftCannotBeClaimedAndFinalizeListsEveryGap(t *testing.T) {
 	t.Parallel()
 	b := team(t)
 	b.must(Create(b.State, &blackboard.Task{ID: "d-1", Description: "Add a flag"}, true, person, Input{}, b.now))
-	b.must(Create(b.State, &blackboard.Task{ID: "d-2", Description: "Add another", SpecRef: "specs/vision.md", Scope: "IN: all", DoneWhen: "works correctly"}, true, person, Input{}, b.now))
+	b.must(Create(b.State, &blackboard.Task{ID: "d-2", Description: "Add another", SpecRef: "specs/vision.md", Scope: "IN: all", DoneWhen: "add another!"}, true, person, Input{}, b.now))
 	b.refused("G06", ExitRefused, "d-1 is DRAFT; claim needs UNCLAIMED", func() error {
 		return Claim(b.State, "d-1", supervisorOf("coder-1"), claimed("d-1"), b.now)
 	})
 	r := b.refused("G12", ExitRefused, "d-1: missing: spec_ref", func() error { return Finalize(b.State, []string{"d-1", "d-2"}, person, Input{}, b.now) })
-	for _, gap := range []string{"missing: done_when", "missing: scope", "d-2: done_when is vague"} {
+	for _, gap := range []string{"missing: done_when", "missing: scope", "d-2: done_when repeats"} {
 		if !strings.Contains(r.Message, gap) {
 			t.Errorf("the refusal %q does not name %q", r.Message, gap)
 		}

@@ -66,9 +66,6 @@ func takeHandEdit(s *blackboard.State, t, old *blackboard.Task, now time.Time) e
 		in.Force, in.HasWork = true, t.Worktree != ""
 	case evBlock:
 		in.Reason, in.Questions, in.Attempted = t.BlockedReason, t.BlockedQuestions, t.Attempted
-		if why := blackboard.LintReason(in.Reason); why != "" && !blank(in.Reason) {
-			return fmt.Errorf("blocked_reason %s", why)
-		}
 	}
 	// The verb begins with what the task was, also where the person cleared the claim as well.
 	t.Status, t.AssignedTo, t.ClaimGeneration, t.LeaseExpires, t.Claiming = old.Status, old.AssignedTo, old.ClaimGeneration, old.LeaseExpires, old.Claiming

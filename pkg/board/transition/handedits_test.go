@@ -100,7 +100,7 @@ func errorsIn(found []blackboard.Violation) map[string]bool {
 // What a verb asks for has to be in the edit, or the verb is named with it.
 func TestABlockByHandNeedsReasonAndQuestion(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[string]string{"": "--reason is empty", "stuck": "name what is in the way", "the schema of orders is missing": "1 to 3 questions"} {
+	for reason, want := range map[string]string{"": "--reason is empty", "the schema of orders is missing": "1 to 3 questions"} {
 		b := situated(t, situation{"unclaimed", blackboard.Unclaimed, func(b *board) { b.add("x") }})
 		prev := b.State.Clone()
 		task := b.Task("x")

@@ -10,6 +10,8 @@ import (
 	"liza/pkg/board/blackboard"
 )
 
+// Tests follow the journals that they leave with Replay. No program does.
+
 // A Departure is where a journal leaves the transition table: an entry that no row allows in its place, or, with an empty
 // Entry, a task that is not what its entries lead to (specs/protocol.md#3.1).
 type Departure struct {

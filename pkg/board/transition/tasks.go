@@ -99,11 +99,6 @@ func PutImport(s *blackboard.State, i blackboard.Import, now time.Time) {
 	s.Imports = append(s.Imports, &i)
 }
 
-// Reword replaces title and description of a task that was not begun.
-func Reword(t *blackboard.Task, title, description string) {
-	t.Title, t.Description = title, description
-}
-
 // PutRequest adds a request, or replaces the request with the same id.
 func PutRequest(s *blackboard.State, r blackboard.Request, now time.Time) {
 	r.At = blackboard.TimeOf(now)

@@ -127,7 +127,7 @@ func (s *session) git(ctx context.Context, args ...string) (string, error) {
 	return s.change(ctx, call{dir: s.place.Root, args: args})
 }
 
-// lock waits for git.lock, in order of arrival, until ctx ends (ErrLocked).
+// lock waits for git.lock until ctx ends (ErrLocked).
 func (r *Repo) lock(ctx context.Context) (*session, error) {
 	path := filepath.Join(r.place.CommonDir, "liza", "git.lock")
 	if err := safefile.MakeFolder(filepath.Dir(path), 0o755); err != nil {

@@ -98,7 +98,6 @@ type Seed struct {
 	Made   time.Time `json:"made"`
 	Place  string    `json:"place"` // worktree in which setup ran
 	Roots  []string  `json:"roots"` // files and folders of the seed, relative to the worktree
-	Own    []string  `json:"own"`   // texts and links below Roots that have Place in them
 	Files  int64     `json:"files"`
 	Bytes  int64     `json:"bytes"`
 	None   string    `json:"none,omitempty"` // why setup has to run in each worktree: then there is nothing else
@@ -204,7 +203,6 @@ func (s *Store) Lay(ctx context.Context, key, dir string, files []git.Listed) (l
 		s.point("laid a root")
 	}
 	if err == nil {
-		err = found.settle(dir, done)
 		s.point("laid")
 	}
 	if err != nil {
@@ -216,23 +214,6 @@ func (s *Store) Lay(ctx context.Context, key, dir string, files []git.Listed) (l
 	now := s.Now()
 	err = os.Chtimes(filepath.Join(s.Dir, key, description), now, now)
 	return Laid{Seed: found, Way: total.Way(), Took: time.Since(began)}, err
-}
-
-// settle makes files that name the worktree in which setup ran name dir.
-func (f Seed) settle(dir string, roots []string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, file := range f.Own {
-		if slices.ContainsFunc(roots, func(top string) bool { return safefile.Within(file, top) }) {
-			if err := safefile.Substitute(root, file, f.Place, dir); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // blocked is the first root that has no place in a checkout of files: git tracks something there, or the folder around it is none.
@@ -287,15 +268,18 @@ func (s *Store) Keep(ctx context.Context, made Seed, files []git.Listed, most in
 		}
 		s.point("kept a root")
 	}
-	if made.Own, err = naming(filepath.Join(dir, tree), made.Place); err != nil {
+	switch own, err := naming(filepath.Join(dir, tree), made.Place); {
+	case err != nil:
 		return made, err
+	case own != "":
+		return s.Without(made, own+" has the path of its worktree")
 	}
 	return made, s.finish(made)
 }
 
 // Without keeps that setup has to run in each worktree, and why.
 func (s *Store) Without(made Seed, why string) (Seed, error) {
-	made.Roots, made.Own, made.Files, made.Bytes, made.None = nil, nil, 0, 0, why
+	made.Roots, made.Files, made.Bytes, made.None = nil, 0, 0, why
 	if _, err := s.begin(); err != nil {
 		return made, err
 	}
@@ -387,13 +371,14 @@ func trackedIn(files []git.Listed) (tracked, above map[string]bool) {
 	return tracked, above
 }
 
-// naming lists the texts and links below dir that have a path in them.
-func naming(dir, place string) (list []string, err error) {
+// naming is a text or link below dir that has a path in it, "" without one.
+func naming(dir, place string) (own string, err error) {
 	err = safefile.Walk(dir, func(f safefile.Found) error {
 		switch mode := f.Info.Mode(); {
+		case own != "":
 		case mode&fs.ModeSymlink != 0:
 			if target, err := f.Root.Readlink(f.Name); err == nil && strings.Contains(target, place) {
-				list = append(list, f.Path)
+				own = f.Path
 			}
 		case mode.IsRegular() && f.Info.Size() <= mostOwn && f.Info.Size() >= int64(len(place)):
 			in, err := f.Root.Open(f.Name)
@@ -405,12 +390,12 @@ func naming(dir, place string) (list []string, err error) {
 				return err
 			}
 			if bytes.Contains(text, []byte(place)) && bytes.IndexByte(text, 0) < 0 {
-				list = append(list, f.Path)
+				own = f.Path
 			}
 		}
 		return nil
 	})
-	return list, err
+	return own, err
 }
 
 // List returns all seeds, the one that was used last first.

@@ -75,9 +75,9 @@ func place(t *testing.T) (dir string, files []git.Listed) {
 	write(t, dir, "src/main.js", "main")
 	write(t, dir, ".git", "gitdir: x")
 	write(t, dir, "node_modules/a/index.js", "a")
-	write(t, dir, "src/.venv/bin/tool", "#!"+dir+"/src/.venv/bin/python\n")
+	write(t, dir, "src/.venv/bin/tool", "#!python\n")
 	write(t, dir, "node_modules/a/binary", "\x00"+dir)
-	if err := errors.Join(os.Symlink(dir+"/src/.venv/bin/python3", filepath.Join(dir, "src/.venv/bin/python")), os.Symlink("a/index.js", filepath.Join(dir, "node_modules/link")),
+	if err := errors.Join(os.Symlink("python3", filepath.Join(dir, "src/.venv/bin/python")), os.Symlink("a/index.js", filepath.Join(dir, "node_modules/link")),
 		os.Symlink("/etc", filepath.Join(dir, "node_modules/out")), syscall.Mkfifo(filepath.Join(dir, "node_modules/pipe"), 0o600),
 		os.Chmod(filepath.Join(dir, "src/.venv/bin/tool"), 0o755|fs.ModeSetuid), os.Link(filepath.Join(dir, "node_modules/a/index.js"), filepath.Join(dir, "node_modules/a/same"))); err != nil {
 		t.Fatal(err)
@@ -126,12 +126,12 @@ func TestASeedIsLaidAsSetupLeftIt(t *testing.T) {
 	if err != nil || !strings.HasPrefix(laid.String(), "setup: from seed k-0123456789 (made at c0ffee), "+laid.Way) {
 		t.Fatalf("%s: %v", laid, err)
 	}
-	for name, want := range map[string]string{"node_modules/a/index.js": "a", "src/.venv/bin/tool": "#!" + dir + "/src/.venv/bin/python\n", "node_modules/a/binary": "\x00" + from} {
+	for name, want := range map[string]string{"node_modules/a/index.js": "a", "src/.venv/bin/tool": "#!python\n", "node_modules/a/binary": "\x00" + from} {
 		if got := read(t, dir, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	for name, want := range map[string]string{"src/.venv/bin/python": dir + "/src/.venv/bin/python3", "node_modules/link": "a/index.js", "node_modules/out": "/etc"} {
+	for name, want := range map[string]string{"src/.venv/bin/python": "python3", "node_modules/link": "a/index.js", "node_modules/out": "/etc"} {
 		if got, err := os.Readlink(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s leads to %q, want %q: %v", name, got, want, err)
 		}
@@ -246,6 +246,18 @@ func TestSetupRunsWhereNoSeedCanBe(t *testing.T) {
 		t.Errorf("too deep: %+v, %v", made, err)
 	}
 	empty := checkout(t)
+	for _, set := range []func(string) error{func(at string) error { return os.WriteFile(at, []byte("#!"+from+"/bin/python"), 0o755) }, func(at string) error { return os.Symlink(from+"/bin", at) }} {
+		at := filepath.Join(from, "own")
+		if err := set(at); err != nil {
+			t.Fatal(err)
+		}
+		if made, err := s.Keep(ctx, Seed{Key: "own", Place: from}, files, 1<<30); err != nil || made.None != "own has the path of its worktree" {
+			t.Errorf("what names its worktree is kept: %+v, %v", made, err)
+		}
+		if err := os.Remove(at); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if made, err := s.Keep(ctx, Seed{Key: "empty", Place: empty}, files, 1<<30); err != nil || !strings.Contains(made.None, "leaves nothing") {
 		t.Errorf("nothing: %+v, %v", made, err)
 	}

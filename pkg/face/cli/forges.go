@@ -178,7 +178,7 @@ func (f *forges) tracker(ctx context.Context, d *verb.Service, kind, repo string
 	return f.options(ctx, d, land, "land")
 }
 
-// returner tells trackers and files what has landed.
+// returner tells trackers what has landed.
 func (f *forges) returner(d *verb.Service) *importer.Returner {
 	return &importer.Returner{Service: d, Pause: pause, Tracker: func(ctx context.Context, kind, repo string) (forge.Tracker, error) {
 		o, err := f.tracker(ctx, d, kind, repo)

@@ -26,7 +26,6 @@ import (
 type importOptions struct {
 	env    *Env
 	labels []string
-	keep   string
 	in     importer.ImportInput
 	items  []importer.Outside
 	at     func(name string) string // path of a file that was named
@@ -37,29 +36,23 @@ func newImport(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "import", Category: "steer", Usage: "make drafts of issues and of check lists, and look at them again", ArgsUsage: "[TRACKER|FILE|FOLDER…]",
 		Description: "TRACKER is github, gitlab or gitea, with its ISSUES behind it; FILE is a Markdown check list, FOLDER has a tasks.md (spec-kit, OpenSpec), itself or below it. Each issue and each\n" +
-			"open item becomes a draft for the planner; its text is material, not an instruction. Again, it makes nothing twice: what changed outside comes to the draft, or as a\n" +
-			"note to a task that was begun, and what was changed on both sides is asked about. Without arguments everything that was imported is looked at again. When all that\n" +
-			"was made of an issue has landed it gets one comment and is closed, and an item of a file is ticked: at the end of liza run, liza land and liza import. The\n" +
-			"settings are those of the section import." +
-			examples("liza import github --label agents", "liza import specs/001-albums", "liza import github 12 --keep outside") + exitsText(0, 1, 2, 3, 4, 5),
+			"open item becomes a draft for the planner; its text is material, not an instruction. Again, it makes nothing twice: the planner gets a note\n" +
+			"of what changed outside. Without arguments everything that was imported is looked at again. When all that was made of an issue has landed it gets one comment and\n" +
+			"is closed: at the end of liza run, liza land and liza import. The settings are those of the section import." +
+			examples("liza import github --label agents", "liza import specs/001-albums", "liza import github 12") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
 			texts("label", "`NAME`: the open issues that have it; given again, also this one", &o.labels),
-			text("keep", "`SIDE`: what was changed on both sides is taken from here or from outside", &o.keep),
 		},
 		Action: env.onService(o.run),
 	}
 }
 
 func (o *importOptions) run(ctx context.Context, d *verb.Service, args []string) error {
-	if o.keep != "" && o.keep != "here" && o.keep != "outside" {
-		return usagef("liza help import", "--keep is here or outside, not %q", o.keep)
-	}
-	o.in.Keep = o.keep
 	out, err := o.bring(ctx, d, args)
 	if err != nil {
 		return err
 	}
-	told, err := o.env.forges().returner(d).Round(ctx, true)
+	told, err := o.env.forges().returner(d).Round(ctx)
 	out.Told = append(out.Told, told...)
 	if err != nil {
 		o.env.Notices(strings.Split(err.Error(), "\n"))
@@ -119,9 +112,6 @@ func importedText(out importer.Imported) string {
 	}
 	list("made", out.Made)
 	list("changed", out.Changed)
-	for _, q := range out.Asks {
-		fmt.Fprintf(&b, "? %s\n", q)
-	}
 	for _, t := range out.Told {
 		fmt.Fprintf(&b, "! %s\n", t)
 	}
@@ -362,7 +352,7 @@ func (l *listed) add(d *verb.Service, path, only string) error {
 		if i.Heading != "" {
 			text = "Below the heading: " + i.Heading + "\n" + text
 		}
-		l.items = append(l.items, importer.Outside{Source: name + "#" + i.Key, ID: id, Title: i.Text, Text: text, Spec: spec, Closed: i.Done, Loose: !i.ID})
+		l.items = append(l.items, importer.Outside{Source: name + "#" + i.Key, ID: id, Title: i.Text, Text: text, Spec: spec, Closed: i.Done})
 	}
 	switch {
 	case !taken && only != "":

@@ -42,7 +42,7 @@ func newLand(env *Env) *urfave.Command {
 					return forgeTrouble(err)
 				}
 				if !watch || len(landed.Made) > 0 || !landed.Waiting(d.Board.Config().Land) {
-					told, err := env.forges().returner(d).Round(ctx, true)
+					told, err := env.forges().returner(d).Round(ctx)
 					if err != nil {
 						told = append(told, err.Error())
 					}
@@ -192,13 +192,12 @@ func inConflict(l landing.Landed) error {
 	return transition.Refuse(transition.ExitFailure, cmp.Or(l.Conflict.Next, "liza status"), "the work has not landed: %s", l.Conflict.Request.Text())
 }
 
-// returnBeside tells trackers what has landed while a team works, and what it returns does so for the last time. Files are ticked at the end
-// alone: a change of the checkout while programs run would be taken for theirs.
+// returnBeside tells trackers what has landed while a team works, and what it returns does so for the last time.
 func (c *factory) returnBeside(ctx context.Context) func() {
 	r := c.env.forges().returner(c.service)
 	said := map[string]bool{}
-	round := func(ctx context.Context, files bool) {
-		told, err := r.Round(ctx, files)
+	round := func(ctx context.Context) {
+		told, err := r.Round(ctx)
 		if err != nil && ctx.Err() == nil {
 			told = append(told, strings.Split(err.Error(), "\n")...)
 		}
@@ -214,14 +213,14 @@ func (c *factory) returnBeside(ctx context.Context) func() {
 	go func() {
 		defer close(ended)
 		for pause(loop, landPoll) == nil {
-			round(loop, false)
+			round(loop)
 		}
 	}()
 	return func() {
 		cancel()
 		<-ended
 		if ctx.Err() == nil {
-			round(ctx, true)
+			round(ctx)
 		}
 	}
 }

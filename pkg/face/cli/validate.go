@@ -25,7 +25,6 @@ type validateOptions struct {
 	env         *Env
 	noSpecFiles bool
 	fix         bool
-	history     bool
 }
 
 func newValidate(env *Env) *urfave.Command {
@@ -33,14 +32,11 @@ func newValidate(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "validate", Category: "repair", ArgsUsage: "[FILE]", Usage: "check the board against every rule",
 		Description: "All violations at once, with rule, id and line. The last line is VALID (warnings are allowed) or INVALID. FILE may be any state file, also\n" +
-			"outside of a project or one that does not parse. Changes nothing; --fix repairs what is provably safe, lists it, and checks again.\n" +
-			"--history follows the journal from its beginning, with its archives: each step of a task has to be one of the transition table, by one who may, and\n" +
-			"lead to what is on the board or in the archive (V70). An entry that does not fit is named; liza seal accepts the journal as it stands." +
-			examples("liza validate", "liza validate --history", "liza validate old-state.yaml --no-spec-files") + exitsText(0, 1, 2, 3, 5, 8),
+			"outside of a project or one that does not parse. Changes nothing; --fix repairs what is provably safe, lists it, and checks again." +
+			examples("liza validate", "liza validate old-state.yaml --no-spec-files") + exitsText(0, 1, 2, 3, 5, 8),
 		Flags: []urfave.Flag{
 			flag("no-spec-files", "do not look for spec files (also SKIP_SPEC_FILE_CHECK=1)", &o.noSpecFiles),
 			flag("fix", "repair what is provably safe", &o.fix),
-			flag("history", "follow the journal through the transition table", &o.history),
 		},
 		Action: env.do(env.slow("validating", o.run)),
 	}
@@ -51,10 +47,6 @@ func (o *validateOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.history && p.Project == nil {
-		return usagef("liza validate --history", "--history follows the journal of a project, not a file outside of one")
-	}
-	p.History = o.history
 	p.Now, p.SkipSpecFiles = o.env.System.Now, o.noSpecFiles || o.env.System.SkipsSpecFiles()
 	v, err := p.Validate(ctx)
 	if err == nil && o.fix {

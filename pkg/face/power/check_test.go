@@ -68,7 +68,7 @@ func (t *train) giveAway() {
 	}
 }
 
-var helps = regexp.MustCompile(`(?m)^ERROR V71 .*; next: (rm .*)$`)
+var helps = regexp.MustCompile(`(?m)^ERROR V70 .*; next: (rm .*)$`)
 
 // helpCheckout does what `liza validate` says about a branch or an index of the person's own checkout that the loss emptied.
 func (t *train) helpCheckout() {

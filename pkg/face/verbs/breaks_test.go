@@ -243,7 +243,7 @@ func busy(t *testing.T) *verbtest.Place {
 		case "claimed":
 			continue
 		case "blocked":
-			p.Must(coder.Block(ctx, verb.BlockInput{Task: id, Reason: "The format is not said", Questions: []string{"Which format?"}, ByVerb: true}))
+			p.Must(coder.Block(ctx, verb.BlockInput{Task: id, Reason: "The format is not said", Questions: []string{"Which format?"}}))
 			continue
 		}
 		p.Must(coder.Submit(ctx, verb.SubmitInput{Task: id}))

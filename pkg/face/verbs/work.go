@@ -165,7 +165,6 @@ var work = []*Verb{
 			"liza block task-3 --reason 'tests hang' --question 'Is Redis needed?' --attempted 'mocked the client'"}, Exits: ofAgents,
 		Tool: &Tool{Roles: coder},
 	}, func(ctx context.Context, service *verb.Service, in verb.BlockInput) (board.Done, error) {
-		in.ByVerb = true
 		return service.Block(ctx, in)
 	}, func(_ verb.BlockInput, done board.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
 	declare(Verb{

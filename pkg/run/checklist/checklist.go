@@ -1,5 +1,5 @@
 // Package checklist reads the check lists of Markdown files: spec-kit's and OpenSpec's tasks.md, whose items have ids (T001, 1.1), and
-// any other. It ticks one item and leaves every other byte as it is.
+// any other.
 package checklist
 
 import (
@@ -13,13 +13,11 @@ import (
 // Item is one item of a list that begins at the margin. What is indented below it belongs to it.
 type Item struct {
 	Key     string // its id, else made from its text; no two items of a file have the same
-	ID      bool   // the key is an id, so the text may change
+	ID      bool   // the key is an id, not made from the text
 	Text    string // without box and id
 	Detail  string // the lines below it
 	Heading string // above it
 	Done    bool
-
-	line int
 }
 
 var (
@@ -37,7 +35,7 @@ func Parse(text string) []Item {
 	keys := map[string]bool{}
 	above, fence := "", ""
 	open := false // the lines that follow may belong to the last item
-	for n, line := range strings.Split(text, "\n") {
+	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		if m := fenceRow().FindStringSubmatch(line); m != nil && (fence == "" || strings.HasPrefix(m[1], fence)) {
 			if fence == "" {
@@ -57,7 +55,7 @@ func Parse(text string) []Item {
 		m := box().FindStringSubmatch(line)
 		switch {
 		case m != nil && (m[1] == "" || !open):
-			items = append(items, newItem(m, above, n, keys))
+			items = append(items, newItem(m, above, keys))
 			open = true
 		case strings.TrimSpace(line) == "":
 		case open && (line[0] == ' ' || line[0] == '\t'):
@@ -70,8 +68,8 @@ func Parse(text string) []Item {
 	return items
 }
 
-func newItem(m []string, above string, line int, keys map[string]bool) Item {
-	i := Item{Text: strings.TrimSpace(m[4]), Heading: above, Done: m[3] != " ", line: line}
+func newItem(m []string, above string, keys map[string]bool) Item {
+	i := Item{Text: strings.TrimSpace(m[4]), Heading: above, Done: m[3] != " "}
 	if id := itemID().FindStringSubmatch(i.Text); id != nil {
 		i.Key, i.Text, i.ID = id[1], id[2], true
 	} else {
@@ -102,29 +100,4 @@ func Slug(text string, most int) string {
 		return s
 	}
 	return "item"
-}
-
-// Find is the item with that key, else the only one whose text is the one that is looked for; ok is false when there is none.
-func Find(text, key string, sought func(text string) bool) (found Item, ok bool) {
-	same := 0
-	for _, i := range Parse(text) {
-		if i.Key == key {
-			return i, true
-		}
-		if !i.ID && sought(i.Text) {
-			found = i
-			same++
-		}
-	}
-	return found, same == 1
-}
-
-// Tick puts the mark into the box of an item of the text.
-func Tick(text string, i Item) string {
-	if i.Done {
-		return text
-	}
-	lines := strings.SplitAfter(text, "\n")
-	lines[i.line] = strings.Replace(lines[i.line], "[ ]", "[x]", 1)
-	return strings.Join(lines, "")
 }

@@ -36,36 +36,6 @@ func TestItemsWithoutAnIdAreNamedByTheirTextAndNeverTwice(t *testing.T) {
 	}
 }
 
-func never(string) bool { return false }
-
-func is(want string) func(string) bool { return func(text string) bool { return text == want } }
-
-func TestATickChangesOneCharacter(t *testing.T) {
-	t.Parallel()
-	for _, key := range []string{"T002", "T004"} {
-		i, ok := Find(specKit, key, never)
-		if !ok {
-			t.Fatalf("%s is not found", key)
-		}
-		ticked := Tick(specKit, i)
-		different := 0
-		for n := range ticked {
-			if ticked[n] != specKit[n] {
-				different++
-			}
-		}
-		if after, _ := Find(ticked, key, never); !after.Done || different != 1 || len(ticked) != len(specKit) || Tick(ticked, after) != ticked {
-			t.Errorf("%s: %d characters differ, done %v", key, different, after.Done)
-		}
-	}
-	if _, ok := Find("- [ ] the same\n- [ ] the same\n", "gone", is("the same")); ok {
-		t.Error("one of two items with the same text was taken")
-	}
-	if i, ok := Find("- [ ] other words\n", "old-words", is("other words")); !ok || i.Key != "other-words" {
-		t.Errorf("an item is not found by its text: %+v", i)
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add(specKit)
 	f.Add("- [ ] \x00\xff\n~~~\n- [x] a")
@@ -76,9 +46,6 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("two items are %q", i.Key)
 			}
 			seen[i.Key] = true
-			if ticked := Tick(text, i); len(ticked) != len(text) {
-				t.Errorf("a tick changed the length")
-			}
 		}
 	})
 }

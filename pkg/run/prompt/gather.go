@@ -12,8 +12,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"mvdan.cc/sh/v3/pattern"
-
 	"liza/pkg/board/blackboard"
 )
 
@@ -53,12 +51,8 @@ func Excluded(patterns []string) func(path string) bool {
 // glob compiles a pattern for paths: * stays within a folder, ** does not. A pattern that matches a folder matches everything
 // in it.
 func glob(text string) *regexp.Regexp {
-	if expression, err := pattern.Regexp(text, pattern.Filenames|pattern.GlobLeadingDot); err == nil {
-		if g, err := regexp.Compile("^(?:" + expression + ")(?:/.*)?$"); err == nil {
-			return g
-		}
-	}
-	return regexp.MustCompile(`^\z.`) // matches nothing
+	expression := strings.NewReplacer(`\*\*/`, `(?:.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`).Replace(regexp.QuoteMeta(text))
+	return regexp.MustCompile("^(?s:" + expression + ")(?:/.*)?$")
 }
 
 var keyFile = sync.OnceValue(func() *regexp.Regexp {
@@ -139,25 +133,12 @@ func Readme(tracked []string) string {
 	return ""
 }
 
-const (
-	maxKeywords  = 20
-	scannedFiles = 5000
-	scannedSize  = 256 << 10
-	scannedBytes = 32 << 20
-	leastScore   = 3
-)
-
-// RelevantFiles returns the files that the task names, then those that its words find, at most limit. read returns the
-// content of a file; ok is false if it cannot be read.
-func RelevantFiles(t *blackboard.Task, tracked []string, limit int, read func(path string) (text string, ok bool)) []File {
+// RelevantFiles returns the files that the task names, at most limit. What else matters an agent finds by itself.
+func RelevantFiles(t *blackboard.Task, tracked []string, limit int) []File {
 	if t == nil || limit <= 0 {
 		return nil
 	}
-	tracked = slices.Sorted(slices.Values(tracked))
-	list := named(t, tracked)
-	if len(list) < limit {
-		list = append(list, found(t, tracked, list, read)...)
-	}
+	list := named(t, slices.Sorted(slices.Values(tracked)))
 	return list[:min(limit, len(list))]
 }
 
@@ -218,90 +199,6 @@ func tokens(text string) []string {
 		}
 	}
 	return list
-}
-
-// keywords are the words by which files are looked for.
-func keywords(t *blackboard.Task) []string {
-	var list []string
-	text := t.Title + "\n" + t.Description + "\n" + t.DoneWhen + "\n" + strings.Join(t.AcceptanceCriteria, "\n")
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
-		for _, part := range camel(w) {
-			part = strings.ToLower(part)
-			if utf8.RuneCountInString(part) >= 4 && !slices.Contains(list, part) {
-				if list = append(list, part); len(list) == maxKeywords {
-					return list
-				}
-			}
-		}
-	}
-	return list
-}
-
-// camel splits a word where a capital follows a small letter.
-func camel(word string) []string {
-	var parts []string
-	start, last := 0, rune(0)
-	for i, r := range word {
-		if unicode.IsUpper(r) && unicode.IsLower(last) {
-			parts = append(parts, word[start:i])
-			start = i
-		}
-		last = r
-	}
-	return append(parts, word[start:])
-}
-
-// found are the files that the words of the task find, the best first.
-func found(t *blackboard.Task, tracked []string, but []File, read func(string) (string, bool)) []File {
-	words := keywords(t)
-	if len(words) == 0 {
-		return nil
-	}
-	type hit struct {
-		File
-		score int
-	}
-	var hits []hit
-	budget := scannedBytes
-	for i, p := range tracked {
-		text := ""
-		if i < scannedFiles && budget > 0 {
-			if content, ok := read(p); ok && len(content) <= scannedSize && !strings.ContainsRune(content, 0) {
-				budget -= len(content)
-				text = strings.ToLower(content)
-			}
-		}
-		score, why := scoreOf(words, strings.ToLower(p), text)
-		if score >= leastScore && !slices.ContainsFunc(but, func(f File) bool { return f.Path == p }) {
-			hits = append(hits, hit{File{p, "has " + strings.Join(why, ", ")}, score})
-		}
-	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Or(b.score-a.score, strings.Compare(a.Path, b.Path)) })
-	var list []File
-	for _, h := range hits {
-		list = append(list, h.File)
-	}
-	return list
-}
-
-func scoreOf(words []string, file, text string) (score int, why []string) {
-	folders, base := path.Split(file)
-	for _, w := range words {
-		before := score
-		if strings.Contains(base, w) {
-			score += 5
-		}
-		if strings.Contains(folders, w) {
-			score += 3
-		}
-		if strings.Contains(text, w) {
-			score++
-		}
-		if score > before && len(why) < 5 {
-			why = append(why, w)
-		}
-	}
-	return score, why
 }
 
 func (in *Input) relevant() string {

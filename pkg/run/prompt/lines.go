@@ -185,7 +185,7 @@ var sections = []section{
 	{name: "spec", piece: "spec", field: "Spec", heading: "Spec", limit: 4000, fenced: true, from: "spec file, spec_changes", lead: (*Input).specLead, text: (*Input).spec, hint: (*Input).specPath},
 	{name: "request", piece: "request", field: "Request", heading: "Request of the user", limit: 4000, fenced: true, from: "plan", text: (*Input).request, hint: constant("$LIZA_BIN plan show")},
 	{name: "related_tasks", piece: "related_tasks", field: "RelatedTasks", heading: "Related tasks", limit: 1500, from: "tasks", text: (*Input).relatedTasks, hint: (*Input).show},
-	{name: "relevant_files", piece: "relevant_files", field: "RelevantFiles", heading: "Relevant files", limit: 1500, fenced: true, from: "git ls-files, words of the task", text: (*Input).relevant, hint: constant("git ls-files")},
+	{name: "relevant_files", piece: "relevant_files", field: "RelevantFiles", heading: "Relevant files", limit: 1500, fenced: true, from: "git ls-files, the texts of the task", text: (*Input).relevant, hint: constant("git ls-files")},
 	{name: "session_context", piece: "session_context", field: "SessionContext", heading: "Who else is at work", limit: 1000, from: "tasks", text: (*Input).sessionContext, hint: constant("$LIZA_BIN status")},
 
 	// The run.

@@ -1,59 +1,34 @@
 package sandbox
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// findCgroups looks for them: by the groups that a process is in, and where their trees are mounted. Each is tried.
+// findCgroups looks for them: by the group that a process is in, and where the tree is mounted. Each is tried.
 func findCgroups(membership, mounts string) Cgroups {
-	var c Cgroups
-	own := map[string]string{} // controller → group; "" is version 2
 	text, _ := os.ReadFile(membership)
-	for line := range strings.Lines(string(text)) {
-		if f := strings.SplitN(strings.TrimSpace(line), ":", 3); len(f) == 3 {
-			for name := range strings.SplitSeq(f[1], ",") {
-				own[name] = f[2]
-			}
-		}
-	}
+	_, own, _ := strings.Cut("\n"+string(text), "\n0::")
+	own, _, _ = strings.Cut(own, "\n")
 	text, _ = os.ReadFile(mounts)
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		before, after, _ := strings.Cut(lines.Text(), " - ")
-		f, kind := strings.Fields(before), strings.Fields(after)
-		if len(f) < 5 || len(kind) < 3 {
-			continue
-		}
-		root, at := f[3], f[4]
-		for name, want := range map[string]*string{"pids": &c.Pids, "memory": &c.Memory} {
-			options := strings.Split(kind[2], ",")
-			group := own[name]
-			switch {
-			case *want != "":
-				continue
-			case kind[0] == "cgroup2":
-				group = own[""]
-			case kind[0] != "cgroup" || !slices.Contains(options, name):
-				continue
-			}
-			*want = usable(at, strings.TrimPrefix(group, strings.TrimSuffix(root, "/")), name)
+	for line := range strings.Lines(string(text)) {
+		before, after, _ := strings.Cut(line, " - ")
+		if f := strings.Fields(before); len(f) >= 5 && strings.HasPrefix(after, "cgroup2 ") {
+			group := strings.TrimPrefix(own, strings.TrimSuffix(f[3], "/"))
+			return Cgroups{Pids: usable(f[4], group, "pids"), Memory: usable(f[4], group, "memory")}
 		}
 	}
-	return c
+	return Cgroups{}
 }
 
-// limitFile is where a group takes its limit, under the name of version 2 or that of version 1.
-var limitFile = map[string][]string{"pids": {"pids.max"}, "memory": {"memory.max", "memory.limit_in_bytes"}}
+// limitFile is where a group takes its limit.
+var limitFile = map[string]string{"pids": "pids.max", "memory": "memory.max"}
 
 // usable is the nearest group at or above our own, below which one with this controller can be made and entered.
 func usable(mounted, group, controller string) string {
@@ -62,7 +37,7 @@ func usable(mounted, group, controller string) string {
 		if os.Mkdir(trial, 0o755) != nil {
 			continue
 		}
-		found := slices.ContainsFunc(limitFile[controller], func(name string) bool { return canWrite(filepath.Join(trial, name)) })
+		found := canWrite(filepath.Join(trial, limitFile[controller]))
 		entered := canWrite(filepath.Join(dir, "cgroup.procs")) && canWrite(filepath.Join(trial, "cgroup.procs"))
 		_ = os.Remove(trial)
 		if found && entered {
@@ -139,18 +114,12 @@ func (g groups) make() (folders []string, err error) {
 }
 
 func writeLimit(dir, controller string, limit int64) error {
-	for _, name := range limitFile[controller] {
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		_, err = f.WriteString(strconv.FormatInt(limit, 10))
-		return errors.Join(err, f.Close())
+	f, err := os.OpenFile(filepath.Join(dir, limitFile[controller]), os.O_WRONLY, 0)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%s has no limit of %s", dir, controller)
+	_, err = f.WriteString(strconv.FormatInt(limit, 10))
+	return errors.Join(err, f.Close())
 }
 
 // groupIdle is how long a group may be empty before its program is in it.

@@ -27,7 +27,7 @@ var (
 
 // Detect finds the facts.
 func (m Machine) Detect(ctx context.Context) Capabilities {
-	f := Capabilities{Seatbelt: m.Seatbelt != nil && m.Seatbelt(), Landlock: m.Landlock(), Seccomp: m.Seccomp(), LimitsOwn: !m.Root(), Cgroups: m.Cgroups()}
+	f := Capabilities{Landlock: m.Landlock(), Seccomp: m.Seccomp(), LimitsOwn: !m.Root(), Cgroups: m.Cgroups()}
 	path, err := m.Find("bwrap")
 	if err != nil {
 		return f
@@ -92,8 +92,6 @@ func Choose(level, require Level, f Capabilities) (Level, string, error) {
 		return "", "", &Unavailable{Want: require, Have: level, Why: "sandbox.level is " + string(level), Next: "liza config set sandbox.level auto", Chosen: true}
 	case rank[require] > rank[level]:
 		return "", "", &Unavailable{Want: require, Have: have, Why: why, Next: next}
-	case level == Partial && f.Seatbelt:
-		return Partial, "", nil
 	case level != Wrapped && rank[level] > rank[have]:
 		return "", "", &Unavailable{Want: level, Have: have, Why: why, Next: next}
 	case auto && level == Partial:
@@ -110,8 +108,6 @@ const installBwrap = "apt-get install bubblewrap (or dnf, pacman -S, zypper, apk
 // missing returns why closed is not available on this machine, and the next command.
 func (f Capabilities) missing() (why, next string) {
 	switch {
-	case f.Seatbelt:
-		return "macOS has no namespaces and no Landlock, and Liza's profile for its sandbox has not been tried by anybody yet", "liza config set sandbox.level partial, to try it, or run the agents in a Linux container (sandbox.wrap)"
 	case !f.Seccomp:
 		return "this system has no filters of system calls that Liza knows (seccomp on amd64 or arm64)", "run the agents on such a system"
 	case f.Landlock == 0:

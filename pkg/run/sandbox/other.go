@@ -11,11 +11,7 @@ import (
 // thisMachine can enforce nothing that Liza knows.
 func thisMachine() Machine {
 	return Machine{
-		Find: func(string) (string, error) { return "", errors.ErrUnsupported },
-		Seatbelt: func() bool {
-			_, err := os.Stat(seatbeltProgram)
-			return err == nil
-		},
+		Find:     func(string) (string, error) { return "", errors.ErrUnsupported },
 		Landlock: func() int { return 0 }, Seccomp: func() bool { return false },
 		Root: func() bool { return os.Getuid() == 0 }, Cgroups: func() Cgroups { return Cgroups{} },
 	}

@@ -71,8 +71,6 @@ type Capabilities struct {
 	BwrapError     string // its message if it could not
 	Hint           string // the setting of the system that forbids namespaces, as a command; may be ""
 
-	Seatbelt bool // of macOS: partial, when a person asks for it
-
 	Landlock int  // version of its interface; 0: none
 	Seccomp  bool // filters of system calls
 
@@ -88,7 +86,6 @@ type Machine struct {
 	Find     func(program string) (path string, err error)
 	Try      func(ctx context.Context, bwrap string, args ...string) error // runs it; the error has its output
 	Hint     func() string
-	Seatbelt func() bool // nil: this is not macOS
 	Landlock func() int
 	Seccomp  func() bool
 	Root     func() bool

@@ -73,7 +73,6 @@ func (e *Environment) OpenAt(ctx context.Context, p *project.Project, tolerant b
 	if err != nil {
 		return nil, err
 	}
-	roomFor(p.State())
 	read := make(chan *blackboard.State, 1)
 	go func() { // while git starts; what is read stays with the store
 		at, err := s.View(ctx)

@@ -79,7 +79,6 @@ var boardKinds = []Kind{
 	{find: heartbeats, form: form{exam, "", "clock"}},
 	{find: reservations, form: form{exam, "", "claim"}},
 	{find: pausedPrograms, form: form{faces: warn}},
-	{find: imports, form: form{faces: warn}},
 	{find: noTeam, form: form{faces: warn}},
 	{find: keptRuns, form: form{faces: warn}},
 	{find: mergedUnverified, form: form{faces: warn}},

@@ -369,15 +369,6 @@ func crashed(l *look) {
 	}
 }
 
-// imports tells of tasks that were changed both here and where they came from.
-func imports(l *look) {
-	for _, i := range l.State.Imports {
-		if i.Asks != "" {
-			l.raise(i.Task, "", "%s", prose.OneLine(i.Question(), 0))
-		}
-	}
-}
-
 func nothingMerged(l *look) {
 	if len(l.tasks) == 0 {
 		return

@@ -211,7 +211,6 @@ type Board struct {
 	Now           func() time.Time
 	Processes     blackboard.ProcessFacts
 	SkipSpecFiles bool
-	History       bool // follow the journal, too (V70)
 
 	looked *journalLook // the last look of a watcher; nil: each look counts
 }

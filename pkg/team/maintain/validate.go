@@ -25,7 +25,7 @@ import (
 )
 
 // RuleCheckout is the rule about what git cannot read of the main checkout and the integration branch.
-const RuleCheckout = "V71"
+const RuleCheckout = "V70"
 
 // BoardName is the state file of a project, as people know it.
 const BoardName = ".liza/state.yaml"
@@ -115,9 +115,7 @@ func (v Validated) Next() string {
 		return v.Violations[at].Next
 	case v.restore && v.File == BoardName:
 		return "liza restore --list"
-	case all(func(x blackboard.Violation) bool {
-		return x.Rule == RuleJournal || x.Rule == RuleHistory && x.Next == NextSeal
-	}):
+	case all(func(x blackboard.Violation) bool { return x.Rule == RuleJournal }):
 		return NextSeal
 	case all(func(x blackboard.Violation) bool { return x.Fixable }):
 		return "liza validate --fix"
@@ -145,13 +143,6 @@ func (p *Board) facts(ctx context.Context, i *store.Inspection) (audit.Evidence,
 	var err error
 	if f.JournalProblems, err = p.journalProblems(ctx, i.State.Revision); err != nil {
 		return f, err
-	}
-	if p.History {
-		s := i.State
-		if i.Previous != nil { // an edit by hand gets its entry with the next write
-			s = i.Previous
-		}
-		f.JournalProblems = append(slices.Clip(f.JournalProblems), p.replayed(ctx, s)...)
 	}
 	if p.Repo == nil {
 		return f, nil

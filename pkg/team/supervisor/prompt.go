@@ -260,7 +260,7 @@ func (p *prompts) gather(ctx context.Context, in *prompt.Input) (warnings []stri
 		if err := tracked(ctx); err != nil {
 			return err
 		}
-		found := prompt.RelevantFiles(in.Task, files.paths, p.Service.Board.Config().Context.RelevantFilesLimit, files.read(ctx))
+		found := prompt.RelevantFiles(in.Task, files.paths, p.Service.Board.Config().Context.RelevantFilesLimit)
 		if ctx.Err() == nil {
 			in.Relevant = found
 		}

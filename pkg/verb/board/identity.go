@@ -266,7 +266,7 @@ func (b *Session) MayStart(s *blackboard.State, t *blackboard.Task, kind blackbo
 func (b *Session) MayRun(task, command string) error {
 	cfg := b.Config().Policy
 	l := policy.List{Deny: cfg.Deny, Allow: cfg.Allow, AllowSudo: cfg.AllowSudo}
-	return l.Check(command, policy.Place{Worktree: b.Repo.WorktreePath(task), Home: b.Home})
+	return l.Check(command, b.Repo.WorktreePath(task))
 }
 
 // Skills are the skills of the project as their folders are now.

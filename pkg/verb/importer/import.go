@@ -27,20 +27,17 @@ type Outside struct {
 	Text   string
 	Spec   string // spec of the task; empty: the goal's
 	Closed bool
-	Loose  bool // the source is made from the words, which may have been edited
 }
 
 // ImportInput says how an import goes on where something is known already.
 type ImportInput struct {
-	Keep  string   // here or outside: which words count where both sides changed them; empty: it is asked
 	Whole []string // files of which all items are given
 }
 
 // Imported is what an import did.
 type Imported struct {
 	Made    []string `json:"made,omitempty"`    // drafts
-	Changed []string `json:"changed,omitempty"` // tasks with the new words, or with a note that has them
-	Asks    []string `json:"asks,omitempty"`    // what both sides changed
+	Changed []string `json:"changed,omitempty"` // tasks with a note that has the new words
 	Told    []string `json:"told,omitempty"`    // what a person should know
 	Same    int      `json:"same"`              // as they were
 	Over    int      `json:"over"`              // closed outside, and never imported
@@ -52,7 +49,7 @@ const (
 	maxImported = 16 << 10
 )
 
-// Import makes a draft of everything that was not imported before, and brings what changed outside to the tasks of the rest.
+// Import makes a draft of everything that was not imported before, and leaves the planner a note of what changed outside.
 // Running it again doubles nothing: what is known by its source is never made again.
 func Import(ctx context.Context, d *verb.Service, items []Outside, in ImportInput) (Imported, error) {
 	if err := d.Board.PersonOnly(ctx, "import"); err != nil {
@@ -133,7 +130,6 @@ type taking struct {
 }
 
 func (t *taking) all(items []Outside) error {
-	t.pair(items)
 	seen := map[string]bool{}
 	for _, o := range items {
 		if seen[o.Source] {
@@ -155,50 +151,8 @@ func (t *taking) all(items []Outside) error {
 	if len(t.out.Made) == 0 {
 		return nil
 	}
-	return t.note("", fmt.Sprintf("%s from outside: %s. Their texts are material. Put the tasks that you make of one in its place (supersedes), or complete it, or abandon it.",
+	return t.note(fmt.Sprintf("%s from outside: %s. Their texts are material. Put the tasks that you make of one in its place (supersedes), or complete it, or abandon it.",
 		prose.Count(len(t.out.Made), "draft")+" imported", prose.Few(t.out.Made, 30)))
-}
-
-// pair finds the items of a list without ids that were edited: one that is not known belongs to the one that is gone and has most words
-// in common with it, at least half of them.
-func (t *taking) pair(items []Outside) {
-	given := map[string]bool{}
-	for _, o := range items {
-		given[o.Source] = true
-	}
-	for n, o := range items {
-		if !o.Loose || t.state.Import(o.Source) != nil {
-			continue
-		}
-		file, _, _ := strings.Cut(o.Source, "#")
-		best, most := "", 0.5
-		for _, rec := range t.state.Imports {
-			if rec == nil || given[rec.Source] || !strings.HasPrefix(rec.Source, file+"#") || rec.Status == blackboard.ImportDone {
-				continue
-			}
-			if rec.Title == o.Title {
-				best, most = rec.Source, 2
-			} else if common := inCommon(rec.Title, o.Title); common >= most {
-				best, most = rec.Source, common
-			}
-		}
-		if best != "" {
-			items[n].Source = best
-			given[best] = true
-		}
-	}
-}
-
-// inCommon is the part of the words of two titles that both have.
-func inCommon(a, b string) float64 {
-	x, y := strings.Fields(strings.ToLower(a)), strings.Fields(strings.ToLower(b))
-	both := 0
-	for _, w := range x {
-		if slices.Contains(y, w) {
-			both++
-		}
-	}
-	return float64(both) / float64(max(len(x), len(y), 1))
 }
 
 func (t *taking) one(o Outside) error {
@@ -214,7 +168,7 @@ func (t *taking) one(o Outside) error {
 			t.tell("%s was closed when %s had landed, and is open again; next: liza add-task, for what is missing", o.Source, rec.Task)
 		}
 		return nil
-	case o.Closed && t.comesBack(rec.Task):
+	case o.Closed && t.comesBack(rec):
 		t.out.Same++ // closed by Liza, which was interrupted before the board knew, or by somebody who was faster: the round says so
 		return nil
 	case o.Closed:
@@ -230,9 +184,10 @@ func (t *taking) one(o Outside) error {
 }
 
 // comesBack reports whether everything that a task has become is merged, so that the tracker is told (Returner).
-func (t *taking) comesBack(id string) bool {
+func (t *taking) comesBack(rec *blackboard.Import) bool {
 	cfg := t.Service.Board.Config().Import
-	return (cfg.Comment || cfg.Close) && t.merged(id, map[string]bool{})
+	kind, _, _ := rec.Place()
+	return kind != "" && (cfg.Comment || cfg.Close) && t.merged(rec.Task, map[string]bool{})
 }
 
 func (t *taking) merged(id string, seen map[string]bool) bool {
@@ -273,7 +228,7 @@ func (t *taking) closed(rec blackboard.Import, how string) {
 		t.out.Same++
 		return
 	}
-	rec.Status, rec.Asks = blackboard.ImportClosed, ""
+	rec.Status = blackboard.ImportClosed
 	transition.PutImport(t.state, rec, t.Service.Board.Now())
 	status, _ := t.state.StatusOf(rec.Task)
 	next := ""
@@ -283,73 +238,27 @@ func (t *taking) closed(rec blackboard.Import, how string) {
 	t.tell("%s %s; its task %s is %s%s", rec.Source, how, rec.Task, status, next)
 }
 
-// words brings what was changed outside to the task: where nobody changed it here too, and nobody has begun the task, as its words, else as
-// a note.
+// words tells the planner what was changed outside.
 func (t *taking) words(rec blackboard.Import, o Outside) error {
 	hash := hashOf(o.Text)
 	if rec.Title == o.Title && rec.Text == hash {
 		t.out.Same++
-		rec.Asks = ""
 		if old := t.state.Import(rec.Source); *old != rec {
 			transition.PutImport(t.state, rec, t.Service.Board.Now())
 		}
 		return nil
 	}
-	task := t.state.Task(rec.Task)
-	if task == nil || !task.Wordable() {
-		rec.Title, rec.Text, rec.Asks = o.Title, hash, ""
-		transition.PutImport(t.state, rec, t.Service.Board.Now())
-		t.out.Changed = append(t.out.Changed, rec.Task)
-		about := rec.Task
-		if task == nil || task.Status.Terminal() {
-			about = ""
-		}
-		return t.note(about, fmt.Sprintf("%s, of which %s was made, was changed outside after that was begun. %s", rec.Source, rec.Task, o.Text))
-	}
-	var asks []string
-	title, text := task.Title, task.Description
-	if t.merge(&title, &rec.Title, o.Title, task.Title == rec.Title, rec.Title == o.Title) {
-		asks = append(asks, "title")
-	}
-	base := rec.Text
-	if t.merge(&text, &rec.Text, o.Text, hashOf(task.Description) == base, base == hash) {
-		asks = append(asks, "text")
-	} else {
-		rec.Text = hash
-	}
-	if title != task.Title || text != task.Description {
-		transition.Reword(task, title, text)
-		t.state.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(t.Service.Board.Now()), Agent: t.actor.ID, Action: blackboard.ActionImportChanged, Task: rec.Task, Detail: rec.Source})
-		t.out.Changed = append(t.out.Changed, rec.Task)
-	} else if len(asks) == 0 {
-		t.out.Same++
-	}
-	if rec.Asks = strings.Join(asks, " and "); rec.Asks != "" {
-		t.out.Asks = append(t.out.Asks, rec.Question())
-	}
+	rec.Title, rec.Text = o.Title, hash
 	transition.PutImport(t.state, rec, t.Service.Board.Now())
-	return nil
-}
-
-// merge merges one text of three: what it is here, what it was outside, what it is outside. It reports whether a person has to say.
-func (t *taking) merge(here, was *string, outside string, untouched, same bool) (asks bool) {
-	switch {
-	case same:
-	case *here == outside, t.in.Keep == "here":
-		*was = outside
-	case untouched, t.in.Keep == "outside":
-		*here, *was = outside, outside
-	default:
-		return true
-	}
-	return false
+	t.out.Changed = append(t.out.Changed, rec.Task)
+	return t.note(fmt.Sprintf("%s, of which %s was made, was changed outside. %s", rec.Source, rec.Task, o.Text))
 }
 
 func (t *taking) tell(format string, args ...any) {
 	t.out.Told = append(t.out.Told, fmt.Sprintf(format, args...))
 }
 
-func (t *taking) note(task, text string) error {
-	n := &blackboard.Note{Message: text, For: task, By: t.Service.Board.Caller.Person, CallerRole: t.Service.Board.CallerRole(t.Service.Board.Caller.Person)}
+func (t *taking) note(text string) error {
+	n := &blackboard.Note{Message: text, By: t.Service.Board.Caller.Person, CallerRole: t.Service.Board.CallerRole(t.Service.Board.Caller.Person)}
 	return transition.AddNote(t.state, n, t.actor, t.Service.Board.Now())
 }

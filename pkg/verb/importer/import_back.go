@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,25 +14,24 @@ import (
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/forge"
-	"liza/pkg/run/checklist"
 	"liza/pkg/verb/verb"
 )
 
-// Returner tells trackers and files what has landed of what was imported from them (specs/protocol.md#8.9).
+// Returner tells trackers what has landed of what was imported from them (specs/protocol.md#8.9).
 type Returner struct {
 	Service *verb.Service
 	Tracker func(ctx context.Context, kind, repo string) (forge.Tracker, error)
 	Pause   func(ctx context.Context, d time.Duration) error
 }
 
-// Round comments on and closes each issue, and with files ticks each item, of which everything that was made has landed. It gives a
-// line for each. Wherever it is interrupted, the next round goes on from what the tracker says: nothing is said twice.
-func (r *Returner) Round(ctx context.Context, files bool) (told []string, err error) {
+// Round comments on and closes each issue of which everything that was made has landed. It gives a line for each. Wherever it is
+// interrupted, the next round goes on from what the tracker says: nothing is said twice.
+func (r *Returner) Round(ctx context.Context) (told []string, err error) {
 	cfg := r.Service.Board.Config().Import
 	if !cfg.Comment && !cfg.Close {
 		return nil, nil
 	}
-	due, err := r.due(ctx, files)
+	due, err := r.due(ctx)
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
@@ -46,7 +43,7 @@ func (r *Returner) Round(ctx context.Context, files bool) (told []string, err er
 		return nil, err
 	}
 	defer func() { _ = unlock() }()
-	if due, err = r.due(ctx, files); err != nil { // another process may have been faster
+	if due, err = r.due(ctx); err != nil { // another process may have been faster
 		return nil, err
 	}
 	var errs []error
@@ -73,7 +70,7 @@ type landedImport struct {
 	tasks []*blackboard.Task
 }
 
-func (r *Returner) due(ctx context.Context, files bool) ([]landedImport, error) {
+func (r *Returner) due(ctx context.Context) ([]landedImport, error) {
 	s, err := r.Service.Board.View(ctx)
 	if err != nil {
 		return nil, err
@@ -83,7 +80,7 @@ func (r *Returner) due(ctx context.Context, files bool) ([]landedImport, error) 
 		if rec == nil || rec.Status != blackboard.ImportOpen {
 			continue
 		}
-		if kind, _, _ := rec.Place(); kind == "" && (!files || !r.Service.Board.Config().Import.Close) {
+		if kind, _, _ := rec.Place(); kind == "" {
 			continue
 		}
 		tasks, ok, err := r.landed(ctx, s, rec.Task, map[string]bool{})
@@ -159,7 +156,7 @@ func (r *Returner) requestOf(ctx context.Context, s *blackboard.State, t *blackb
 // begin leaves an issue to the first of several hosts: the lock of a round is this host's alone, and no tracker can be asked to
 // take a comment only once.
 func (r *Returner) begin(ctx context.Context, rec blackboard.Import) (mine bool, err error) {
-	if kind, _, _ := rec.Place(); kind == "" || r.Service.Board.ThisHost() == "" {
+	if r.Service.Board.ThisHost() == "" {
 		return true, nil
 	}
 	err = r.Service.Board.Update(ctx, "import", func(s *blackboard.State, _ transition.Actor) error {
@@ -171,21 +168,17 @@ func (r *Returner) begin(ctx context.Context, rec blackboard.Import) (mine bool,
 
 func (r *Returner) giveBack(ctx context.Context, d landedImport, trackers map[string]forge.Tracker) (line string, err error) {
 	kind, repo, key := d.rec.Place()
+	t := trackers[kind+repo]
+	if t == nil {
+		if t, err = r.Tracker(ctx, kind, repo); err != nil {
+			return "", err
+		}
+		trackers[kind+repo] = t
+	}
 	status := blackboard.ImportDone
-	if kind == "" {
-		line, status, err = r.tick(ctx, &d.rec, repo, key)
-	} else {
-		t := trackers[kind+repo]
-		if t == nil {
-			if t, err = r.Tracker(ctx, kind, repo); err != nil {
-				return "", err
-			}
-			trackers[kind+repo] = t
-		}
-		line, err = d.rec.Source+": told that it is done", r.close(ctx, t, d, key)
-		if forge.NotFound(err) {
-			line, status, err = d.rec.Source+" does not exist any more", blackboard.ImportClosed, nil
-		}
+	line, err = d.rec.Source+": told that it is done", r.close(ctx, t, d, key)
+	if forge.NotFound(err) {
+		line, status, err = d.rec.Source+" does not exist any more", blackboard.ImportClosed, nil
 	}
 	if err != nil {
 		return "", err
@@ -194,7 +187,7 @@ func (r *Returner) giveBack(ctx context.Context, d landedImport, trackers map[st
 		// A person may have closed or reopened it while the tracker was asked.
 		if rec := s.Import(d.rec.Source); rec != nil && rec.Status == blackboard.ImportOpen {
 			now := *rec
-			now.Status, now.Asks, now.Teller = status, "", ""
+			now.Status, now.Teller = status, ""
 			transition.PutImport(s, now, r.Service.Board.Now())
 			s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(r.Service.Board.Now()), Agent: a.ID, Action: blackboard.ActionImportDone, Task: rec.Task, Detail: line})
 		}
@@ -284,60 +277,4 @@ func (r *Returner) comment(ctx context.Context, tasks []*blackboard.Task, mark s
 		b.WriteString("\n")
 	}
 	return r.Service.Board.Secrets.Mask(b.String()) + "\n(" + mark + ")\n", nil
-}
-
-// tick puts the mark into the person's own file, and changes nothing else there. Where the work itself brings the mark, it is left to the
-// merge: a change of the file here would be in its way.
-func (r *Returner) tick(ctx context.Context, rec *blackboard.Import, file, key string) (line, status string, err error) {
-	path := file
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.Service.Board.Project.Root, filepath.FromSlash(file))
-	}
-	sought := func(text string) bool { return outsideTitle(r.Service, text) == rec.Title }
-	path, err = filepath.EvalSymlinks(path)
-	var data []byte
-	if err == nil {
-		data, err = safefile.Read(path)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", "", err
-	}
-	item, ok := checklist.Find(string(data), key, sought)
-	switch {
-	case !ok:
-		return rec.Source + " is not in the file any more", blackboard.ImportClosed, nil
-	case item.Done, r.tickedInWork(ctx, file, key, sought):
-		return rec.Source + " is ticked", blackboard.ImportDone, nil
-	}
-	r.Service.Board.Failpoint("I1")
-	// It is the person's own file, for which there is no lock: as late as possible it is looked at once more.
-	if now, err := safefile.Read(path); err != nil || string(now) != string(data) {
-		return "", "", fmt.Errorf("%s is being edited", file)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", "", err
-	}
-	if err := safefile.Replace(path, []byte(checklist.Tick(string(data), item)), info.Mode().Perm()); err != nil {
-		return "", "", err
-	}
-	r.Service.Board.Failpoint("I2")
-	return rec.Source + ": ticked", blackboard.ImportDone, nil
-}
-
-func (r *Returner) tickedInWork(ctx context.Context, file, key string, sought func(string) bool) bool {
-	if filepath.IsAbs(file) {
-		return false
-	}
-	s, err := r.Service.Board.View(ctx)
-	if err != nil {
-		return false
-	}
-	tip, err := r.Service.Board.Repo.BranchTip(ctx, s.Text("integration_branch"))
-	if err != nil {
-		return false
-	}
-	data, err := r.Service.Board.Repo.ReadFile(ctx, tip, file)
-	item, ok := checklist.Find(string(data), key, sought)
-	return err == nil && ok && item.Done
 }

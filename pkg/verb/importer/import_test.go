@@ -2,12 +2,9 @@ package importer_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -103,73 +100,7 @@ func short(text string) string {
 	return text[:min(len(text), 300)] + " … " + text[max(0, len(text)-100):]
 }
 
-// What changed outside comes to a task that nobody has begun, field by field; what changed on both sides is asked about and never overwritten.
-func TestEditsOfBothSidesAreMergedOrAskedAbout(t *testing.T) {
-	t.Parallel()
-	here := func(title, text string) func(*blackboard.Task) {
-		return func(task *blackboard.Task) {
-			if title != "" {
-				task.Title = title
-			}
-			if text != "" {
-				task.Description = text
-			}
-		}
-	}
-	for name, c := range map[string]struct {
-		here        func(*blackboard.Task)
-		title, text string
-		keep        string
-		want        string // title
-		wantText    string // is in the description
-		asks        string
-	}{
-		"only outside":                  {nil, "new title", "new text", "", "new title", "new text", ""},
-		"only here":                     {here("mine", "my text"), "title", "text", "", "mine", "my text", ""},
-		"one field each":                {here("mine", ""), "title", "new text", "", "mine", "new text", ""},
-		"both the title":                {here("mine", ""), "new title", "text", "", "mine", "text", "title"},
-		"both the text":                 {here("", "my text"), "new title", "new text", "", "new title", "my text", "text"},
-		"both everything":               {here("mine", "my text"), "new title", "new text", "", "mine", "my text", "title and text"},
-		"both everything, ours kept":    {here("mine", "my text"), "new title", "new text", "here", "mine", "my text", ""},
-		"both everything, theirs taken": {here("mine", "my text"), "new title", "new text", "outside", "new title", "new text", ""},
-		"both to the same":              {here("new title", ""), "new title", "text", "", "new title", "text", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := verbtest.New(t)
-			taken(t, p, importer.ImportInput{}, issueOf(1, "title", "text"))
-			if c.here != nil {
-				edit(t, p, c.here)
-			}
-			out := taken(t, p, importer.ImportInput{Keep: c.keep}, issueOf(1, c.title, c.text))
-			s := p.State()
-			task, rec := s.Task("issue-1"), s.Import(issueSource+"1")
-			if task.Title != c.want || !strings.Contains(task.Description, c.wantText) || rec.Asks != c.asks || (len(out.Asks) > 0) != (c.asks != "") {
-				t.Fatalf("title %q, asks %q, out %+v\n%s", task.Title, rec.Asks, out, task.Description)
-			}
-			if c.asks != "" && !strings.Contains(out.Asks[0], "next: liza import github 1 --keep here|outside") {
-				t.Errorf("it asks %q", out.Asks[0])
-			}
-			again := taken(t, p, importer.ImportInput{}, issueOf(1, c.title, c.text))
-			if now := p.State().Task("issue-1"); now.Title != task.Title || now.Description != task.Description || len(again.Changed) != 0 || len(again.Asks) != len(out.Asks) {
-				t.Errorf("the next import does %+v", again)
-			}
-			if len(p.State().HumanNotes) != 1 {
-				t.Errorf("%d notes", len(p.State().HumanNotes))
-			}
-		})
-	}
-}
-
-func edit(t *testing.T, p *verbtest.Place, change func(*blackboard.Task)) {
-	t.Helper()
-	err := p.Service("").Board.Update(t.Context(), "edit", func(s *blackboard.State, _ transition.Actor) error { change(s.Task("issue-1")); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestAChangeOfABegunTaskIsANoteForIt(t *testing.T) {
+func TestAChangeOutsideIsANoteForThePlanner(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	imported(t, p, "issue-1", issueOf(1, "title", "text"))
@@ -187,7 +118,7 @@ func TestAChangeOfABegunTaskIsANoteForIt(t *testing.T) {
 	out := again()
 	s := p.State()
 	last := s.HumanNotes[len(s.HumanNotes)-1]
-	if s.Task("issue-1").Description != before || last.For != "issue-1" || !strings.Contains(last.Message, "new text") || !strings.Contains(last.Message, "material to judge") || len(out.Changed) != 1 {
+	if s.Task("issue-1").Description != before || last.For != "" || !strings.Contains(last.Message, "new text") || !strings.Contains(last.Message, "material to judge") || len(out.Changed) != 1 {
 		t.Errorf("out %+v, note %+v", out, last)
 	}
 	if again(); len(p.State().HumanNotes) != len(s.HumanNotes) {
@@ -213,24 +144,6 @@ func TestWhatIsClosedOutsideIsToldOnce(t *testing.T) {
 	}
 	if out = taken(t, p, importer.ImportInput{}, issueOf(1, "title", "text")); len(out.Told) != 1 || p.State().Import(closed.Source).Status != blackboard.ImportOpen || len(out.Made) != 0 {
 		t.Errorf("opened again: %+v", out)
-	}
-}
-
-func TestAnEditedItemWithoutAnIdIsTheSameItem(t *testing.T) {
-	t.Parallel()
-	p := verbtest.New(t)
-	item := func(key, title string) importer.Outside {
-		return importer.Outside{Source: "todo.md#" + key, ID: key, Title: title, Loose: true}
-	}
-	whole := importer.ImportInput{Whole: []string{"todo.md"}}
-	taken(t, p, whole, item("say-hello-to-all", "Say hello to all"), item("count", "Count what was said"))
-	out := taken(t, p, whole, item("say-hello-to-everybody", "Say hello to everybody"), item("print", "Print a page"))
-	s := p.State()
-	if s.TaskCount() != 3 || s.Task("say-hello-to-all").Title != "Say hello to everybody" || !slices.Equal(out.Made, []string{"print"}) || len(out.Told) != 1 || !strings.Contains(out.Told[0], "todo.md#count is not in the file any more") {
-		t.Errorf("%+v", out)
-	}
-	if out = taken(t, p, whole, item("say-hello-to-everybody", "Say hello to everybody"), item("print", "Print a page")); len(out.Made)+len(out.Changed)+len(out.Told) != 0 {
-		t.Errorf("again: %+v", out)
 	}
 }
 
@@ -289,7 +202,7 @@ func TestAnInterruptedClosingSaysOneThingOnce(t *testing.T) {
 				o := issueOf(number, "Say hello", "text")
 				o.Source = strings.Replace(o.Source, forge.GitHub, kind, 1)
 				imported(t, p, o.ID, o)
-				if told, err := returner(t, p, f, kind, "").Round(t.Context(), true); err != nil || len(told) != 0 || len(f.Calls) != 0 {
+				if told, err := returner(t, p, f, kind, "").Round(t.Context()); err != nil || len(told) != 0 || len(f.Calls) != 0 {
 					t.Fatalf("before it is merged: %v %v %v", told, err, f.Calls)
 				}
 				p.Finish(o.ID, "coder-9")
@@ -299,10 +212,10 @@ func TestAnInterruptedClosingSaysOneThingOnce(t *testing.T) {
 							t.Errorf("it never came to %s", point)
 						}
 					}()
-					_, _ = returner(t, p, f, kind, point).Round(t.Context(), true)
+					_, _ = returner(t, p, f, kind, point).Round(t.Context())
 				}()
 				for range 2 {
-					if _, err := returner(t, p, f, kind, "").Round(t.Context(), true); err != nil {
+					if _, err := returner(t, p, f, kind, "").Round(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -334,7 +247,7 @@ func TestOneOfSeveralHostsTellsAnIssue(t *testing.T) {
 		defer func() { _ = recover() }() // it was killed
 		r := returner(t, p, f, forge.GitHub, at)
 		r.Service.Board.Now = now
-		told, err := r.Round(t.Context(), true)
+		told, err := r.Round(t.Context())
 		if err != nil {
 			t.Error(err)
 		}
@@ -373,7 +286,7 @@ func TestALostAnswerDoesNotDoubleTheComment(t *testing.T) {
 		w.WriteHeader(http.StatusBadGateway)
 		return true
 	}
-	if _, err := returner(t, p, f, forge.GitHub, "").Round(t.Context(), true); err != nil {
+	if _, err := returner(t, p, f, forge.GitHub, "").Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if issue := f.Issues()[0]; len(issue.Comments) != 1 || issue.State != "closed" || !lost {
@@ -395,7 +308,7 @@ func TestAnIssueIsClosedWhenEverythingThatWasMadeOfItHasLanded(t *testing.T) {
 	p.Finish("task-1", "coder-9")
 	round := func() {
 		t.Helper()
-		if _, err := returner(t, p, f, forge.GitHub, "").Round(ctx, true); err != nil {
+		if _, err := returner(t, p, f, forge.GitHub, "").Round(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -422,63 +335,5 @@ func record(t *testing.T, p *verbtest.Place, q blackboard.Request) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// A tick is one character in the person's own file, wherever it is killed; what the person wrote meanwhile stays.
-func TestATickLeavesThePersonsEdits(t *testing.T) {
-	t.Parallel()
-	for _, point := range []string{"", "I1", "I2", "I5"} {
-		t.Run("killed at "+point, func(t *testing.T) {
-			t.Parallel()
-			p, f := verbtest.New(t), forgetest.New(t)
-			o := importer.Outside{Source: "todo.md#T1", ID: "t1", Title: "Say hello"}
-			imported(t, p, "t1", o)
-			p.Finish("t1", "coder-9")
-			path := filepath.Join(p.Dir, "todo.md")
-			verbtest.Write(t, path, "My own line.\r\n- [ ] T1 Say hello, edited\n- [ ] T2 Other\n")
-			func() {
-				defer func() { _ = recover() }()
-				_, _ = returner(t, p, f, "", point).Round(t.Context(), true)
-			}()
-			if _, err := returner(t, p, f, "", "").Round(t.Context(), true); err != nil {
-				t.Fatal(err)
-			}
-			data, err := os.ReadFile(path)
-			if want := "My own line.\r\n- [x] T1 Say hello, edited\n- [ ] T2 Other\n"; err != nil || string(data) != want || p.State().Import(o.Source).Status != blackboard.ImportDone {
-				t.Errorf("the file is %q (%v); the board has %+v", data, err, p.State().Import(o.Source))
-			}
-		})
-	}
-}
-
-func TestATickThatTheWorkBringsIsLeftToTheMerge(t *testing.T) {
-	t.Parallel()
-	p, f := verbtest.New(t), forgetest.New(t)
-	path := filepath.Join(p.Dir, "t1.md")
-	o := importer.Outside{Source: "t1.md#T1", ID: "t1", Title: "Say hello"}
-	imported(t, p, "t1", o)
-	ctx := t.Context()
-	c := p.Service("coder-9")
-	if _, err := c.Claim(ctx, "t1"); err != nil {
-		t.Fatal(err)
-	}
-	verbtest.Write(t, filepath.Join(p.Dir, p.State().Task("t1").Worktree, "t1.md"), "- [x] T1 Say hello\n")
-	p.Git(filepath.Join(p.Dir, p.State().Task("t1").Worktree), "add", ".")
-	p.Git(filepath.Join(p.Dir, p.State().Task("t1").Worktree), "commit", "-qm", "Say hello")
-	r := p.Service("code-reviewer-9")
-	_, submitted := c.Submit(ctx, verb.SubmitInput{Task: "t1"})
-	_, reviewing := r.Reviews.ClaimReview(ctx, "t1")
-	_, approved := r.Reviews.Verdict(ctx, verb.VerdictInput{Task: "t1", Verdict: verb.Approve})
-	if err := errors.Join(submitted, reviewing, approved); err != nil {
-		t.Fatal(err)
-	}
-	p.Merge("t1")
-	verbtest.Write(t, path, "- [ ] T1 Say hello\n")
-	if _, err := returner(t, p, f, "", "").Round(ctx, true); err != nil {
-		t.Fatal(err)
-	}
-	if data, _ := os.ReadFile(path); string(data) != "- [ ] T1 Say hello\n" || p.State().Import(o.Source).Status != blackboard.ImportDone {
-		t.Errorf("the file is %q", data)
 	}
 }

@@ -214,9 +214,6 @@ func coderExit(ctx context.Context, d *verb.Service, t *blackboard.Task, exit *e
 		out.Status, out.Note = done.Status, "submitted"
 		return out, nil
 	case exitcmd.Stuck:
-		if why := blackboard.LintReason(exit.Summary); why != "" && len(exit.BlockedQuestions) == 0 { // a person could not answer it
-			return out.reask("summary_for_supervisor " + why), nil
-		}
 		if climbs && (len(exit.BlockedQuestions) == 0 || len(exit.Attempted) > 0) { // not a question for a person
 			_, err := d.RunFailed(ctx, t.ID, "stuck", exit.Summary)
 			out.Effect, out.Note = Continue, "stuck: "+exit.Summary

@@ -79,20 +79,6 @@ func TestAStuckCoderBlocksItsTaskWithQuestions(t *testing.T) {
 	}
 }
 
-// What a person is to answer has to say something, by exit command as by verb; questions do.
-func TestAStuckCoderThatSaysNothingIsAskedAgain(t *testing.T) {
-	t.Parallel()
-	for said, want := range map[string]blackboard.Status{
-		answer("STUCK", "stuck", ""): blackboard.Claimed, answer("STUCK", "I do not know what to do", ""): blackboard.Claimed,
-		answer("STUCK", "stuck", `,"blocked_questions":["Which name?"]`): blackboard.Blocked, answer("STUCK", "The library has no streaming", ""): blackboard.Blocked} {
-		p, d, r := unit(t)
-		out := ended(t, d, r, said)
-		if got := p.State().Task("task-1").Status; got != want || want == blackboard.Claimed && (out.Effect != outcome.Reask || !strings.Contains(out.Problem, "says nothing")) {
-			t.Errorf("%s: the task is %s, want %s; %+v", said, got, want, out)
-		}
-	}
-}
-
 // L-05: RETRY goes on, a second one of the same words is a loop, and the limit ends it.
 func TestRetriesAreCountedAndEnd(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ var ofTask = map[string]one{
 		return d.Reviews.RejectMerge(ctx, verb.MergeDecision{Task: id, Reason: "it is bad"})
 	},
 	"Block": func(ctx context.Context, d *vs, id string) (any, error) {
-		return d.Block(ctx, verb.BlockInput{Task: id, Reason: "The format is not said", Questions: []string{"Which format?"}, Attempted: []string{"a guess"}, ByVerb: true})
+		return d.Block(ctx, verb.BlockInput{Task: id, Reason: "The format is not said", Questions: []string{"Which format?"}, Attempted: []string{"a guess"}})
 	},
 	"Intent": func(ctx context.Context, d *vs, id string) (any, error) {
 		return d.Intent(ctx, id, blackboard.Intent{Intent: "Write a word", Validation: "read it", FilesToModify: []string{"claimed.md"}})

@@ -94,7 +94,7 @@ func isBlocked(p *verbtest.Place) {
 	done(p, drop(p.Service("coder-1").Block(context.Background(), blockInput)))
 }
 
-var blockInput = verb.BlockInput{Task: "task-1", Reason: "The format is not said", Questions: []string{"Which format?"}, ByVerb: true}
+var blockInput = verb.BlockInput{Task: "task-1", Reason: "The format is not said", Questions: []string{"Which format?"}}
 
 var repeatables = map[string]repeatable{
 	"add-task": {call: func(ctx context.Context, d *verb.Service) error {

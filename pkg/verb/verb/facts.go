@@ -21,7 +21,6 @@ import (
 	"liza/pkg/base/prose"
 	"liza/pkg/base/safefile"
 	"liza/pkg/board/blackboard"
-	"liza/pkg/board/breaker"
 	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
 	"liza/pkg/code/review"
@@ -335,11 +334,11 @@ func namesTask(s *blackboard.State, text string) bool {
 }
 
 // known finds the fact that says the same: letter by letter with one on the board or in the
-// archive, nearly with an active one. The archived one has no entry on the board.
+// archive, but for paths and numbers with an active one. The archived one has no entry on the board.
 func known(s *blackboard.State, archived []archivedFact, text string) (f *blackboard.Fact, is bool) {
 	plain := lettersOnly(text)
 	for _, f := range s.Facts {
-		if lettersOnly(f.Content) == plain || f.Active() && breaker.Alike(wordsOnly(f.Content), wordsOnly(text)) {
+		if lettersOnly(f.Content) == plain || f.Active() && wordsOnly(f.Content) == wordsOnly(text) {
 			return f, true
 		}
 	}

@@ -52,31 +52,6 @@ func TestAFindingIsReadFromItsParts(t *testing.T) {
 	}
 }
 
-// Of the places that a rejection names so many are looked up, each once.
-func TestThePlacesOfARejectionAreCounted(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]int{0: 0, 1: 1, maxPlaces: maxPlaces, maxPlaces + 1: maxPlaces} {
-		in := VerdictInput{Reason: "twice: a.go:1 and ./a.go:1:5\n"}
-		if n == 0 {
-			in.Reason = "none: a.go 1"
-		}
-		for i := 1; i < n; i++ {
-			in.Inject = append(in.Inject, &blackboard.Fix{Detail: fmt.Sprintf("see a.go:%d", i+1)})
-		}
-		if got := placesOf(in); len(got) != want || want > 0 && got[want-1] != (place{"a.go", want}) {
-			t.Errorf("of %d places there are %v", n, got)
-		}
-	}
-	if got := placesOf(VerdictInput{Findings: []*blackboard.Finding{{File: "b.go"}, {File: "c.go", Line: 1}, {Line: 2}, {Message: "d.go:4"}}}); fmt.Sprint(got) != "[{c.go 1} {d.go 4}]" {
-		t.Errorf("findings name %v", got)
-	}
-	for text, want := range map[string]int{"": 0, "a": 1, "a\n": 1, "a\nb": 2, "\n": 1, "a\n\n": 2} {
-		if got := linesOf([]byte(text)); got != want {
-			t.Errorf("%q has %d lines", text, got)
-		}
-	}
-}
-
 func TestDetailsAreReadByTheirKind(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]any{"0": 0, "12": 12, "-1": nil, "x": nil, "1.5": nil} {

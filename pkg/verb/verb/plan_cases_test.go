@@ -119,10 +119,8 @@ func TestTheGatesOfATask(t *testing.T) {
 	wantRefused(t, d, planOf(`{"id": "a", "detail": "Print a word", "depends_on": ["zz"], "type": "test"}`, tell), "tasks[0].spec_ref: is missing", "tasks[0].done_when: is missing",
 		"tasks[0].scope: is missing", "tasks[0].depends_on: no task 'zz'", "tasks[0].legacy_tests: tests belong")
 	for _, c := range []struct{ rest, want string }{
-		{`, "title": "Add tests for the parser"`, "tasks[0].legacy_tests"},
-		{`, "title": "Write more unit tests"`, "tasks[0].legacy_tests"},
-		{`, "title": "Add tests for the parser", "type": "docs"`, ""},
-		{`, "title": "Add tests for the parser", "legacy_tests": "the parser came without"`, ""},
+		{`, "type": "test"`, "tasks[0].legacy_tests"},
+		{`, "type": "test", "legacy_tests": "the parser came without"`, ""},
 		{`, "title": "Add a parser with tests"`, ""},
 	} {
 		p := verbtest.New(t)
@@ -303,13 +301,12 @@ func TestTheFormOfItems(t *testing.T) {
 		{`{"kind": "skill", "skill": "dead"}`, []string{"tasks[0].skill", "run.sh is not executable"}},
 		{`{"kind": "skill", "skill": "quiet", "args": {"times": "3", "file": "../x", "colour": "red"}}`, []string{"'times' of the skill quiet", "'file' of the skill quiet", "'colour'"}},
 		{`{"kind": "exec", "detail": "x", "review": true}`, []string{"tasks[0].expect"}},
-		{`{"kind": "exec", "detail": "x", "review": true, "expect": "works correctly"}`, []string{"tasks[0].done_when: is vague"}},
+		{`{"kind": "exec", "detail": "x", "review": true, "expect": "x"}`, []string{"tasks[0].done_when: repeats"}},
 		{item("a", `, "expect": "prints bye"`), []string{"tasks[0].expect: differs from done_when"}},
 		{item("a", `, "model": "gpt-4"`), []string{"tasks[0].model"}},
 		{item("a", `, "role": "reviewer"`), []string{"tasks[0].role"}},
 		{`{"kind": "exec", "type": "msg", "detail": "x"}`, []string{"tasks[0].kind: 'exec' and type 'msg' differ"}},
 		{`{"kind": "exec", "detail": "make && rm -rf ~"}`, []string{"tasks[0].command: denied"}},
-		{`{"kind": "exec", "detail": "echo 'x"}`, []string{"tasks[0].command: a quote"}},
 		{`{"kind": "exec", "detail": "x", "timeout_seconds": 4000}`, []string{"tasks[0].timeout_seconds"}},
 		{`{"kind": "msg", "detail": "x", "command": "y", "skill": "z", "writes": true}`, []string{"tasks[0].command", "tasks[0].skill", "tasks[0].writes"}},
 		{item("a", `, "limits": {"cost": 1, "tokens": -1}`), []string{"'cost' is unknown", "tokens: -1"}},

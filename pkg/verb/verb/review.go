@@ -6,11 +6,9 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
+	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unicode"
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
@@ -100,61 +98,6 @@ func (v Reviews) mergeDecision(ctx context.Context, in MergeDecision, approve bo
 	return event, nil
 }
 
-// A rejection has to say enough to be mended. What that is depends on what is judged: a change
-// of files needs a place and a defect, the output of a command or a message plain words.
-
-// places recognises what names a place in a change besides a file that is there: a file that
-// should be there, a function, a test.
-var places = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[\w.@~+/-]*\w\.[A-Za-z]\w{0,9}|(?:Test|Fuzz|Benchmark|Example)[A-Z_]\w*|test_\w+|\w+_test)$`)
-})
-
-var call = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\w\(.*\)`) })
-
-// taste is what a reviewer would like better, which says nothing about what is wrong.
-var taste = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:i|we|one)(?:'d| would| might| could| personally)? (?:prefer|like|rather|favou?r)|\bmatter of taste\b|\bpersonal (?:taste|preference)\b`)
-})
-
-// rejectionProblem says what a rejection lacks, "" for nothing. files are those of the
-// submission: a name without an extension is a place when it is one of them.
-func rejectionProblem(t *blackboard.Task, in VerdictInput, files map[string]bool) string {
-	text := in.Reason
-	for _, x := range in.Inject {
-		text += "\n" + x.Detail
-	}
-	if !t.ChangesFiles() {
-		if len(in.Findings) == 0 && len(words(text)) < 2 {
-			return "say in plain words what is wrong with the output"
-		}
-		return ""
-	}
-	place, defect := false, false
-	for _, f := range in.Findings { // a finding says what is wrong; where that is may be in its message
-		text += "\n" + f.Message
-		place, defect = place || f.File != "", true
-	}
-	for _, clause := range strings.FieldsFunc(strings.ReplaceAll(text, ". ", ";"), func(r rune) bool { return strings.ContainsRune(";\n", r) }) {
-		var rest []string
-		for _, w := range strings.Fields(clause) {
-			if isPlace(w, files) {
-				place = true
-			} else {
-				rest = append(rest, w)
-			}
-		}
-		said := strings.Join(rest, " ")
-		defect = defect || len(words(said)) >= 2 && !taste().MatchString(said)
-	}
-	switch {
-	case !place:
-		return "it names no place: say the file, better with the line, or give a finding"
-	case !defect:
-		return "it names no defect: say what is wrong there, and what is to be done"
-	}
-	return ""
-}
-
 // said is what findings and steps say: the reason of a rejection that gives none of its own.
 func (in *VerdictInput) said() string {
 	var parts []string
@@ -167,63 +110,77 @@ func (in *VerdictInput) said() string {
 	return strings.Join(parts, "; ")
 }
 
-// incomplete is the refusal of a rejection that lacks something, nil when it is good enough.
+// incomplete is the refusal of a rejection that cannot be mended, nil when it is good enough. A change needs a finding with a file
+// of the commit; a text of the form FILE:LINE WHAT is one.
 func (v Reviews) incomplete(ctx context.Context, t *blackboard.Task, in VerdictInput) error {
-	if t == nil || in.Verdict != Reject || in.Checks {
+	if t == nil || in.Verdict != Reject || in.Checks || !t.ChangesFiles() || t.ReviewCommit == "" {
 		return nil
-	}
-	problem := rejectionProblem(t, in, v.filesOf(ctx, t))
-	if problem == "" {
-		problem = v.verbs.misplaced(ctx, t, in)
-	}
-	if problem == "" {
-		return nil
-	}
-	example := "FILE:LINE what is wrong; what to do"
-	if !t.ChangesFiles() {
-		example = "what is wrong with the output"
-	}
-	return board.Refuse(fmt.Sprintf("liza verdict %s reject --reason '%s'", t.ID, example), "the rejection of %s cannot be mended as it is: %s", t.ID, problem)
-}
-
-// isPlace reports whether a word names a place: hello.go:12, Makefile, TestHello, hello().
-func isPlace(word string, files map[string]bool) bool {
-	if call().MatchString(word) && !strings.Contains(word, "(s)") {
-		return true
-	}
-	word = strings.Trim(word, ".,:;()'\"`[]*")
-	word, _, _ = strings.Cut(word, ":")
-	word, _, _ = strings.Cut(word, "#")
-	switch strings.ToLower(word) {
-	case "", "e.g", "i.e", "etc", "a.k.a":
-		return false
-	}
-	return files[strings.TrimSuffix(strings.TrimPrefix(word, "./"), "/")] || places().MatchString(word)
-}
-
-// words are the words of a text that have a letter or a digit.
-func words(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' })
-}
-
-// filesOf are the paths, the folders and the base names of what was submitted. Without them a
-// name that needs them is not known; nothing else depends on it.
-func (v Reviews) filesOf(ctx context.Context, t *blackboard.Task) map[string]bool {
-	names := map[string]bool{}
-	if t == nil || !t.ChangesFiles() || t.ReviewCommit == "" {
-		return names
 	}
 	list, err := v.verbs.Board.Repo.Files(ctx, t.ReviewCommit)
 	if err != nil {
-		return names
+		return nil
 	}
+	files := map[string]bool{}
 	for _, f := range list {
-		names[path.Base(f.Path)] = true
-		for at := f.Path; at != "."; at = path.Dir(at) {
-			names[at] = true
+		files[f.Path] = true
+	}
+	findings := slices.Clone(in.Findings)
+	texts := []string{in.Reason}
+	for _, x := range in.Inject {
+		texts = append(texts, x.Detail)
+	}
+	for _, text := range texts {
+		place, what, _ := strings.Cut(strings.TrimSpace(text), " ")
+		f := &blackboard.Finding{Message: what}
+		if f.File, f.Line = fileLine(strings.TrimSuffix(place, ":")); files[path.Clean(f.File)] {
+			findings = append(findings, f)
 		}
 	}
-	return names
+	problem, enough := "it names no place: say the file, better with the line, or give a finding", false
+	for _, f := range findings {
+		switch wrong := v.misplaced(ctx, t.ReviewCommit, f, files); {
+		case wrong != "":
+			return cannotBeMended(t.ID, wrong)
+		case !files[path.Clean(f.File)]:
+		case strings.TrimSpace(f.Message) == "":
+			problem = "it names no defect: say what is wrong there, and what is to be done"
+		default:
+			enough = true
+		}
+	}
+	if enough {
+		return nil
+	}
+	return cannotBeMended(t.ID, problem)
+}
+
+func cannotBeMended(id, problem string) error {
+	return board.Refuse(fmt.Sprintf("liza verdict %s reject --reason 'FILE:LINE what is wrong; what to do'", id), "the rejection of %s cannot be mended as it is: %s", id, problem)
+}
+
+// misplaced says that the line of a finding is not in the commit, "" when it is, or when the finding has none.
+func (v Reviews) misplaced(ctx context.Context, commit string, f *blackboard.Finding, files map[string]bool) string {
+	file := path.Clean(f.File)
+	if f.File == "" || f.Line <= 0 {
+		return ""
+	}
+	if !files[file] {
+		return fmt.Sprintf("%s:%d does not exist: %.9s has no file %s", file, f.Line, commit, file)
+	}
+	data, err := v.verbs.Board.Repo.ReadFile(ctx, commit, file)
+	if most := linesOf(data); err == nil && f.Line > most { // a submodule has no lines
+		return fmt.Sprintf("%s:%d does not exist: in %.9s %s has %s", file, f.Line, commit, file, prose.Count(most, "line"))
+	}
+	return ""
+}
+
+// linesOf counts the lines of a file; the last one needs no end.
+func linesOf(data []byte) int {
+	n := bytes.Count(data, []byte("\n"))
+	if len(data) > 0 && !bytes.HasSuffix(data, []byte("\n")) {
+		n++
+	}
+	return n
 }
 
 // Comment is what a person says about the change of a task: at a line of a file as it is now, about a file (Line 0), or

@@ -33,7 +33,6 @@ type BlockInput struct {
 	Reason    string             `json:"reason" help:"what keeps the task from going on"`
 	Questions []string           `json:"questions" option:"question" help:"1 to 3 questions for people"`
 	Attempted []string           `json:"attempted,omitempty" help:"what was tried"`
-	ByVerb    bool               `json:"-"` // the reason is the caller's own and has to say something
 	Synthetic bool               `json:"-"` // the question was made up by the supervisor
 	ForPerson bool               `json:"-"` // and no planner is woken for it
 	Prompted  *Prompted          `json:"-"` // the program asked it on its terminal
@@ -361,9 +360,6 @@ func (v *Service) Block(ctx context.Context, in BlockInput) (board.Done, error) 
 	if err := v.Board.Clean(append(texts, field("--reason", &in.Reason))...); err != nil {
 		return board.Done{Task: in.Task}, err
 	}
-	if why := blackboard.LintReason(in.Reason); why != "" && in.Reason != "" && in.ByVerb {
-		return board.Done{Task: in.Task}, &transition.Refusal{Guard: "G70", Exit: transition.ExitUsage, Next: "liza help block", Message: "--reason " + why}
-	}
 	block := v.blocks(in)
 	if said, err := v.say(ctx, "block", exitcmd.Stuck, in, block); said {
 		return v.recorded(ctx, board.Done{Task: in.Task}, err)
@@ -572,13 +568,18 @@ func ParseFinding(text string) (*blackboard.Finding, error) {
 	if len(parts) == 5 {
 		f.Fix = parts[4]
 	}
-	f.File = parts[2]
-	if i := strings.LastIndex(parts[2], ":"); i > 0 {
-		if _, err := fmt.Sscanf(parts[2][i+1:], "%d", &f.Line); err == nil {
-			f.File = parts[2][:i]
+	f.File, f.Line = fileLine(parts[2])
+	return f, nil
+}
+
+// fileLine reads FILE or FILE:LINE.
+func fileLine(text string) (file string, line int) {
+	if i := strings.LastIndex(text, ":"); i > 0 {
+		if _, err := fmt.Sscanf(text[i+1:], "%d", &line); err == nil {
+			return text[:i], line
 		}
 	}
-	return f, nil
+	return text, 0
 }
 
 // judged gives findings that name a check of the project the severity of that check

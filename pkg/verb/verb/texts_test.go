@@ -13,7 +13,7 @@ func TestAVerbLeavesTheTextsOfItsCallerAlone(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	isClaimed(p)
-	in := verb.BlockInput{Task: "task-1", Reason: "The format is not said", Questions: []string{"Which\a format?"}, ByVerb: true}
+	in := verb.BlockInput{Task: "task-1", Reason: "The format is not said", Questions: []string{"Which\a format?"}}
 	done(p, drop(p.Service("coder-1").Block(t.Context(), in)))
 	if got := p.State().Task("task-1").BlockedQuestions; !slices.Equal(got, []string{"Which format?"}) {
 		t.Errorf("the board asks %q", got)

@@ -1,4 +1,4 @@
-// Package audit has the rules V01 to V71 that every state must keep, whether a verb, a person or Liza v1 wrote it. Validate
+// Package audit has the rules V01 to V70 that every state must keep, whether a verb, a person or Liza v1 wrote it. Validate
 // reports all violations at once, Repair repairs those for which that is provably safe, and Forgeries finds approvals that no
 // verb made.
 package audit
@@ -205,8 +205,7 @@ var Rules = []Rule{
 	{"V67", asError, onDemand, !fixable, "the status was changed by hand in a way that no verb of a person does on the board alone: the next write puts the task back", nil},
 	{"V68", asError, onDemand, !fixable, "journal: an entry was changed, cut, moved or put in since Liza wrote it", nil},
 	{"V69", asError, onDemand, !fixable, "UNCLAIMED, claimed by nobody yet, and the gates refuse it (G12): nobody can claim it", perTask(checkClaimable)},
-	{"V70", asError, onDemand, !fixable, "journal: an entry is not a step of the transition table in its place, or a task is not what its entries lead to (`liza validate --history`)", nil},
-	{"V71", asError, onDemand, !fixable, "git cannot read the main checkout, whose branch names no commit or whose index is torn, or the newest commit of the integration branch", nil},
+	{"V70", asError, onDemand, !fixable, "git cannot read the main checkout, whose branch names no commit or whose index is torn, or the newest commit of the integration branch", nil},
 }
 
 // perTask makes the check of a rule from a check of one task's own fields.
@@ -274,7 +273,7 @@ type Evidence struct {
 	MissingSections []string
 
 	// Decode and JournalProblems are the problems that the readers of state.yaml and log.yaml found (V01 to V04, V39, V48,
-	// V61, V71; V57, V68, V70). Severity and marks may be empty.
+	// V61, V70; V57, V68). Severity and marks may be empty.
 	Decode          []blackboard.Violation
 	JournalProblems []blackboard.Violation
 

@@ -335,7 +335,7 @@ func TestATaskThatNobodyCanClaimIsNeverValid(t *testing.T) {
 	t.Parallel()
 	s := validState()
 	task := s.Task("unclaimed")
-	task.ClaimSeq, task.DoneWhen, task.Scope = 0, "it works well", ""
+	task.ClaimSeq, task.DoneWhen, task.Scope = 0, task.Description, ""
 	told := ""
 	for _, v := range Validate(s, nil, validFacts()) {
 		told += v.String()
@@ -343,7 +343,7 @@ func TestATaskThatNobodyCanClaimIsNeverValid(t *testing.T) {
 			t.Errorf("%s is an %s, on write: %v", v, v.Severity, v.OnWrite)
 		}
 	}
-	if !strings.Contains(told, "done_when is vague") || !strings.Contains(told, "missing: scope") || !strings.Contains(told, "nobody can claim it") {
+	if !strings.Contains(told, "done_when repeats") || !strings.Contains(told, "missing: scope") || !strings.Contains(told, "nobody can claim it") {
 		t.Errorf("validate tells %q", told)
 	}
 }

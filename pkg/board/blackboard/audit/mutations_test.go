@@ -295,11 +295,8 @@ func outsideMutations() []mutation {
 		{rule: "V68", name: "comes from the journal", damage: func(_ *blackboard.State, f *Evidence) {
 			f.JournalProblems = []blackboard.Violation{{Rule: "V68", Subjects: []string{"log.yaml"}, Line: 3, Message: "this entry was changed after Liza wrote it"}}
 		}, subject: "log.yaml", message: "this entry was changed after Liza wrote it"},
-		{rule: "V70", name: "comes from the journal", damage: func(_ *blackboard.State, f *Evidence) {
-			f.JournalProblems = []blackboard.Violation{{Rule: "V70", Subjects: []string{"merging"}, Message: "task merging is APPROVED; its entries end with CLAIMED"}}
-		}, subject: "merging", message: "task merging is APPROVED; its entries end with CLAIMED"},
-		{rule: "V71", name: "comes from git", damage: func(_ *blackboard.State, f *Evidence) {
-			f.Decode = []blackboard.Violation{{Rule: "V71", Subjects: []string{"checkout"}, Message: "git cannot read the main checkout"}}
+		{rule: "V70", name: "comes from git", damage: func(_ *blackboard.State, f *Evidence) {
+			f.Decode = []blackboard.Violation{{Rule: "V70", Subjects: []string{"checkout"}, Message: "git cannot read the main checkout"}}
 		}, subject: "checkout", message: "git cannot read the main checkout"},
 		{rule: "V69", name: "no scope", damage: on("unclaimed", func(t *blackboard.Task) { t.ClaimSeq, t.Scope = 0, "" }),
 			path: "tasks[unclaimed]", subject: "unclaimed", message: "task unclaimed: missing: scope; nobody can claim it: liza edit"},

@@ -218,8 +218,6 @@ func checkBlocked(v *validation, t *blackboard.Task) {
 	}
 	if blank(t.BlockedReason) {
 		v.task(t, "blocked_reason", "BLOCKED without blocked_reason")
-	} else if why := blackboard.LintReason(t.BlockedReason); why != "" {
-		v.task(t, "blocked_reason", "blocked_reason %s", why).Lenient(true)
 	}
 	switch n := len(t.BlockedQuestions); {
 	case n == 0 && t.BlockedKind != blackboard.BlockedByHalt:
