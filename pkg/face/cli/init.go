@@ -82,7 +82,7 @@ func (e *Env) introduce(ctx context.Context, root string) {
 		}
 	}
 	if err != nil {
-		e.System.Log().Warn("the integration branch is not on a git remote yet, over which other hosts get it: "+err.Error(), "next", "git remote add origin URL, or liza config set git.remote NAME")
+		e.System.Log().Warn("the integration branch is not on a git remote yet, over which other hosts get it: "+err.Error(), "next", "git remote add origin URL, or liza config git.remote NAME")
 	}
 	e.System.CloseAfter(&from.System)
 }

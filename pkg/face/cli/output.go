@@ -138,7 +138,7 @@ func (o *outputOptions) printEvidence(ctx context.Context, d *verb.Service, s *b
 		return err
 	}
 	if e == nil {
-		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config show review.evidence", Message: "there is no evidence of '" + id + "'"}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config review.evidence", Message: "there is no evidence of '" + id + "'"}
 	}
 	if o.dir != "" {
 		if err := d.Checks.WriteEvidence(ctx, e, o.env.path(o.dir)); err != nil {
@@ -213,7 +213,7 @@ func (o *outputOptions) printService(d *verb.Service, s *blackboard.State, task 
 		}
 	}
 	if len(data) == 0 {
-		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config show services", Message: fmt.Sprintf("no service '%s' has printed anything for '%s'", o.service, task)}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config services", Message: fmt.Sprintf("no service '%s' has printed anything for '%s'", o.service, task)}
 	}
 	if o.last > 0 {
 		data = lastLines(data, o.last)

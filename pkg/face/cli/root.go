@@ -143,8 +143,8 @@ func (e *Env) onProject(open func(context.Context) (*verb.Service, error), run f
 // callers has every command and who may use it: that of a verb from its declaration, the others from this table. A new one has
 // to be entered: who may use it is a decision.
 var callers = withVerbs(map[string]verbs.Who{
-	"__complete": verbs.Everyone, "completion": verbs.Everyone, "config get": verbs.Everyone, "config list": verbs.Everyone, "config schema": verbs.Everyone,
-	"config show": verbs.Everyone, "config validate": verbs.Everyone, "diff": verbs.Everyone, "doctor": verbs.Everyone,
+	"__complete": verbs.Everyone, "completion": verbs.Everyone, "config": verbs.Everyone,
+	"diff": verbs.Everyone, "doctor": verbs.Everyone,
 	"help": verbs.Everyone, "history": verbs.Everyone, "log": verbs.Everyone, "man": verbs.Everyone, "mcp": verbs.Everyone,
 	"plan show": verbs.Everyone, "replay": verbs.Everyone, "report": verbs.Everyone, "roles": verbs.Everyone, "sandbox explain": verbs.Everyone,
 	"scripted-agent": verbs.Everyone, "show": verbs.Everyone, "status": verbs.Everyone, "store list": verbs.Everyone, "store roles": verbs.Everyone,
@@ -155,7 +155,7 @@ var callers = withVerbs(map[string]verbs.Who{
 	"archive": verbs.People, "gc": verbs.People, "goal": verbs.People, "output": verbs.People, "poststep": verbs.People,
 	"restore": verbs.People, "seal": verbs.People, "uninit": verbs.People,
 
-	"check": verbs.Gated, "config set": verbs.Gated, "import": verbs.Gated, "land": verbs.Gated, "open": verbs.Gated, "run": verbs.Gated, "serve": verbs.Gated,
+	"check": verbs.Gated, "import": verbs.Gated, "land": verbs.Gated, "open": verbs.Gated, "run": verbs.Gated, "serve": verbs.Gated,
 	"store move": verbs.Gated, "store upgrade": verbs.Gated, "worktree create": verbs.Gated, "worktree remove": verbs.Gated, "wt-create": verbs.Gated,
 	"wt-delete": verbs.Gated,
 

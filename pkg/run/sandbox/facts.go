@@ -89,7 +89,7 @@ func Choose(level, require Level, f Capabilities) (Level, string, error) {
 	case rank[level] == 0:
 		return "", "", fmt.Errorf("sandbox.level '%s' is not valid: it must be auto, closed, partial, wrap or open", level)
 	case rank[require] > rank[level] && !auto:
-		return "", "", &Unavailable{Want: require, Have: level, Why: "sandbox.level is " + string(level), Next: "liza config set sandbox.level auto", Chosen: true}
+		return "", "", &Unavailable{Want: require, Have: level, Why: "sandbox.level is " + string(level), Next: "liza config sandbox.level auto", Chosen: true}
 	case rank[require] > rank[level]:
 		return "", "", &Unavailable{Want: require, Have: have, Why: why, Next: next}
 	case level == Partial && f.Seatbelt:
@@ -111,7 +111,7 @@ const installBwrap = "apt-get install bubblewrap (or dnf, pacman -S, zypper, apk
 func (f Capabilities) missing() (why, next string) {
 	switch {
 	case f.Seatbelt:
-		return "macOS has no namespaces and no Landlock, and Liza's profile for its sandbox has not been tried by anybody yet", "liza config set sandbox.level partial, to try it, or run the agents in a Linux container (sandbox.wrap)"
+		return "macOS has no namespaces and no Landlock, and Liza's profile for its sandbox has not been tried by anybody yet", "liza config sandbox.level partial, to try it, or run the agents in a Linux container (sandbox.wrap)"
 	case !f.Seccomp:
 		return "this system has no filters of system calls that Liza knows (seccomp on amd64 or arm64)", "run the agents on such a system"
 	case f.Landlock == 0:

@@ -45,7 +45,7 @@ func (v *Service) TellSettings(ctx context.Context, what string) error {
 // key cannot have.
 func (v *Service) SetSetting(ctx context.Context, key, text string) (Setting, error) {
 	if !slices.Contains(blackboard.SettingKeys(), key) {
-		return Setting{}, board.WrongUsage("liza config show", "state.yaml has no setting %s", key)
+		return Setting{}, board.WrongUsage("liza config --all", "state.yaml has no setting %s", key)
 	}
 	if err := v.Board.AdminOnly("change settings"); err != nil {
 		return Setting{}, err
