@@ -41,7 +41,7 @@ type Config struct {
 	Facts         Facts            `key:"facts" about:"Lasting facts about the project."`
 	Messenger     Messenger        `key:"messenger" about:"Who writes texts for people."`
 	History       History          `key:"history" about:"The record of prompts and answers."`
-	Store         Store            `key:"store" about:"Where the board is, for a team on several hosts; liza init --store and liza join write it."`
+	Store         Store            `key:"store" about:"Where the board is, for a team on several hosts; liza init --store and --join write it."`
 	Secrets       Secrets          `key:"secrets" about:"Secrets of a plan."`
 	Exec          Exec             `key:"exec" about:"Tasks of kind exec."`
 	Worktree      Worktree         `key:"worktree" about:"Worktrees of tasks."`

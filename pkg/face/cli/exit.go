@@ -99,7 +99,7 @@ func explain(err error) report {
 	} else if x, ok := errors.AsType[*merge.FailedError](err); ok {
 		r.next = "liza show " + x.Result.Task
 	} else if x, ok := errors.AsType[*merge.MoveError](err); ok {
-		r.next = `liza note "TEXT", with which the planner makes a task of it`
+		r.next = `liza tell planner "TEXT", with which the planner makes a task of it`
 		if x.Log != "" {
 			r.next = "cat " + x.Log
 		}

@@ -242,7 +242,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 		use.Program, use.Dir = "", p.Dir
 	case o.task != "":
 		if use.Dir = d.Board.Repo.WorktreePath(o.task); !isDir(use.Dir) {
-			return usagef("liza worktree list", "the task %s has no worktree", o.task)
+			return usagef("liza show "+o.task, "the task %s has no worktree", o.task)
 		}
 	}
 	run, err := broker.MakeFolder(o.env.System.BrokerBase(), d.Board.Project.Root, use.Name)

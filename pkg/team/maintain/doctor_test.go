@@ -145,7 +145,7 @@ var situations = []situation{
 		p.Abandoned("task-1")
 		p.Git(p.Dir, "worktree", "add", "-q", "-b", "task/task-1", ".worktrees/task-1", "integration")
 	}},
-	{name: "a worktree that was removed", says: "error worktree task-1: the worktree was removed by hand; it is made again from the branch or from the newest recorded commit; next: liza worktree create task-1", make: func(p *verbtest.Place) {
+	{name: "a worktree that was removed", says: "error worktree task-1: the worktree was removed by hand; it is made again from the branch or from the newest recorded commit; next: liza validate --fix", make: func(p *verbtest.Place) {
 		p.AddTask("task-1")
 		if _, err := p.Service("coder-1").Claim(p.TB.Context(), "task-1"); err != nil {
 			p.TB.Fatal(err)
