@@ -84,7 +84,7 @@ release-check: ## build a release twice, in two folders, and compare (PLATFORMS=
 	scripts/release --check $(PLATFORMS)
 
 man: ## one man page for each command, in man/man1
-	go run ./cmd/liza man man/man1
+	go run ./cmd/liza __man man/man1
 
 figures: ## lines, files, methods of a type, exported names (COMMIT=c for another commit)
 	@scripts/figures $(COMMIT)

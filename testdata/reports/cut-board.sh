@@ -6,6 +6,6 @@ task one
 task two
 sed -i '/^  - id: two/,$d' .liza/state.yaml
 cp .liza/state.yaml stump
-try liza note more
+try liza tell planner more
 cmp -s stump .liza/state.yaml || defect 'the stump of a board is written over'
 [ $code != 0 ] && mended "$out"

@@ -5,7 +5,7 @@ liza init 'Say hello' > /dev/null
 task one
 # A writer that was killed between journal and board leaves the entry, and the board and the stamp of before.
 tar cf ../before.tar .liza .git
-liza note more > /dev/null
+liza tell planner more > /dev/null
 cp .liza/log.yaml ../log.yaml
 tar xf ../before.tar
 cp ../log.yaml .liza/log.yaml

@@ -4,6 +4,6 @@ mkdir .liza
 printf 'protocol: {stall_timeout: 30}\n' > .liza/config.yaml
 keep
 try liza init 'Say hello'
-try liza config validate
-says 'liza config set' && mended "$(grep -E 'config set' <<< "$out" | head -1)"
+try liza doctor
+says 'liza config ' && mended "$(grep -E 'liza config ' <<< "$out" | head -1)"
 says 'unknown key' && defect "$out"

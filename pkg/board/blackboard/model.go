@@ -29,7 +29,7 @@ type State struct {
 	Imports        []*Import           `yaml:"imports,omitempty"`         // issues and items of files of which tasks were made | import | nothing was imported
 	Sprint         *Sprint             `yaml:"sprint"`                    // the sprint under way | init, sprint, goal
 	CircuitBreaker *CircuitBreaker     `yaml:"circuit_breaker,omitempty"` // whether anomalies stopped the sprint | analyze, every write that adds an anomaly, ack | before the first check
-	Config         Settings            `yaml:"config"`                    // settings that a person overrides here; keys in configuration.md | people, config set
+	Config         Settings            `yaml:"config"`                    // settings that a person overrides here; keys in configuration.md | people, liza config
 
 	// Defaults are the values of config.yaml for the keys of specs/protocol.md#2.8; a key
 	// of Config wins over them, and they win over the built-in ones.

@@ -75,7 +75,7 @@ func TestNothingThatStandsInAStateMakesTheBreakerFail(t *testing.T) {
 				}
 			}
 		}
-		transition.CheckBreaker(s, transition.BreakerLook{Found: v.Found(), Asked: n%2 == 0}, blackboard.ProcessFacts{}, start)
+		transition.CheckBreaker(s, transition.BreakerLook{Found: v.Found()}, blackboard.ProcessFacts{}, start)
 		transition.BreakerBehind(s, start)
 		_ = transition.AcknowledgeBreaker(s, "seen", false, transition.Actor{ID: blackboard.Human}, start)
 	}

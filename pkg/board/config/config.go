@@ -41,7 +41,7 @@ type Config struct {
 	Facts         Facts            `key:"facts" about:"Lasting facts about the project."`
 	Messenger     Messenger        `key:"messenger" about:"Who writes texts for people."`
 	History       History          `key:"history" about:"The record of prompts and answers."`
-	Store         Store            `key:"store" about:"Where the board is, for a team on several hosts; liza init --store and liza join write it."`
+	Store         Store            `key:"store" about:"Where the board is, for a team on several hosts; liza init --store and --join write it."`
 	Secrets       Secrets          `key:"secrets" about:"Secrets of a plan."`
 	Exec          Exec             `key:"exec" about:"Tasks of kind exec."`
 	Worktree      Worktree         `key:"worktree" about:"Worktrees of tasks."`
@@ -475,35 +475,6 @@ type SandboxLimits struct {
 	MemoryMB  int `key:"memory_mb" gate:"limit" is:"0.." about:"Memory."`
 	DiskMB    int `key:"disk_mb" gate:"limit" is:"0.." about:"Size of each private folder of a run, of an agent as of a check, and growth of its worktree and its caches."`
 	FileMB    int `key:"file_mb" gate:"limit" is:"0.." about:"Size of one file."`
-}
-
-// A Group is a list of related sections.
-type Group struct {
-	Name, About string
-	Sections    []string
-}
-
-// Groups has each section of the file once, in the order in which projects come to need them.
-var Groups = []Group{
-	{"programs", "agent programs, their models and roles, and how many run at one time", []string{"agents", "models", "roles", "orchestration", "prices"}},
-	{"checks", "review and merge: who decides, and what runs before", []string{"review", "integration", "merge", "worktree", "services", "hooks", "git"}},
-	{"landing", "pull and merge requests on a forge, what comes from there, and imports", []string{"land", "import"}},
-	{"containment", "what programs and commands may read, write and reach", []string{"sandbox"}},
-	{"limits", "cost, time, iterations and sizes", []string{"limits"}},
-	{"plans", "what a plan must have, and what prompts are made of", []string{"plan", "context", "facts", "messenger", "exit"}},
-	{"rights", "who may do what, commands, secrets", []string{"policy", "exec", "secrets"}},
-	{"notices", "messages to people", []string{"notify"}},
-	{"timing", "leases, waiting times and alerts of the protocol; the defaults suit nearly everybody", []string{"protocol"}},
-	{"hosts", "where the board is, for a team on several hosts", []string{"store"}},
-	{"files", "form and size of files", []string{"version", "history"}},
-}
-
-// First are the settings that a project should look at first.
-var First = []string{
-	"agents.default", "models.default", "orchestration.max_concurrent_agents",
-	"worktree.setup", "review.checks.tests_pass.command", "integration.checks", "review.mode",
-	"limits.cost_cents", "limits.time_minutes", "limits.max_iterations", "limits.max_review_cycles",
-	"notify.webhook_url",
 }
 
 func join(prefix, name string) string {

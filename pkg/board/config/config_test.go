@@ -291,10 +291,10 @@ func TestASettingOfTheBoardInTheFileSaysWhereItBelongs(t *testing.T) {
 		got = append(got, w.String())
 	}
 	want := []string{
-		".liza/config.yaml:1: unknown key protocol.run_timeout; on the board: liza config set run_timeout VALUE",
-		".liza/config.yaml:1: unknown key protocol.stall_timeout; here it is limits.stall_minutes; on the board: liza config set stall_timeout VALUE",
-		".liza/config.yaml:2: unknown key lease_duration; here it is protocol.lease_duration; on the board: liza config set lease_duration VALUE",
-		".liza/config.yaml:3: unknown key limits.max_coder_iterations; here it is limits.max_iterations; on the board: liza config set max_coder_iterations VALUE",
+		".liza/config.yaml:1: unknown key protocol.run_timeout; on the board: liza config run_timeout VALUE",
+		".liza/config.yaml:1: unknown key protocol.stall_timeout; here it is limits.stall_minutes; on the board: liza config stall_timeout VALUE",
+		".liza/config.yaml:2: unknown key lease_duration; here it is protocol.lease_duration; on the board: liza config lease_duration VALUE",
+		".liza/config.yaml:3: unknown key limits.max_coder_iterations; here it is limits.max_iterations; on the board: liza config max_coder_iterations VALUE",
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {

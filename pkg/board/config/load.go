@@ -407,7 +407,7 @@ func (d *decoder) unknown(key string, n *yaml.Node, siblings []string) {
 		if here != "" {
 			text += "; here it is " + here
 		}
-		text += "; on the board: liza config set " + n.Value + " VALUE"
+		text += "; on the board: liza config " + n.Value + " VALUE"
 	} else if near := nearest(n.Value, siblings); near != "" {
 		text += "; nearest: " + join(parent(key), near)
 	} else if near := elsewhere(n.Value); near != "" {

@@ -399,7 +399,7 @@ func (c *Config) Hidden(dir string, board map[string]any) []Hidden {
 		case above.Variable != "" && fmt.Sprint(overrides[name]) != mine:
 			list = append(list, Hidden{v.Key, Origin{File: ".liza/state.yaml"}, fmt.Sprintf("%s hides config.%s (%s) of .liza/state.yaml", above, name, mine), "unset " + above.Variable})
 		case above.Variable == "" && below.File != "" && fmt.Sprint(inFile[name]) != mine:
-			list = append(list, Hidden{v.Key, below, fmt.Sprintf("config.%s (%s) of .liza/state.yaml hides %s (%v) of %s", name, mine, v.Key, plain[v.Key], below), "liza config set " + name + " null"})
+			list = append(list, Hidden{v.Key, below, fmt.Sprintf("config.%s (%s) of .liza/state.yaml hides %s (%v) of %s", name, mine, v.Key, plain[v.Key], below), "liza config " + name + " null"})
 		}
 	}
 	return list

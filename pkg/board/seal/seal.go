@@ -29,7 +29,7 @@ func (e *NoKeyError) Error() string {
 }
 
 // Next returns the next command for a person.
-func (e *NoKeyError) Next() string { return "liza seal --reason TEXT" }
+func (e *NoKeyError) Next() string { return "liza validate --accept WHY" }
 
 // Key makes and checks the seals of one project.
 type Key struct {

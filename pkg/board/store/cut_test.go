@@ -29,7 +29,7 @@ func TestAFileThatWasCutIsNotWrittenOver(t *testing.T) {
 			[]string{"missing section 'agents'", "missing section 'config'", "missing section 'sprint'"}},
 		"one task": {func(text string) string {
 			return text[:strings.Index(text, "  - id: task-2")] + text[strings.Index(text, "  - id: task-3"):]
-		}, []string{"task task-2 is gone; it was there in revision 2; liza abandon and liza archive take tasks away"}},
+		}, []string{"task task-2 is gone; it was there in revision 2; liza abandon and liza gc take tasks away"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -176,7 +176,7 @@ func cutOff(path string, v, previous *version) error {
 	}
 	for t := range previous.base.Tasks() {
 		if t.ID != "" && !there[t.ID] {
-			found = append(found, isCut("V05", "tasks", t.ID, "task %s is gone; it was there in revision %d; liza abandon and liza archive take tasks away", t.ID, previous.base.Revision))
+			found = append(found, isCut("V05", "tasks", t.ID, "task %s is gone; it was there in revision %d; liza abandon and liza gc take tasks away", t.ID, previous.base.Revision))
 		}
 	}
 	return cutError(path, found)

@@ -21,7 +21,6 @@ var BreakerSeverities = []string{"ARCHITECTURE_FLAW", "SPEC_FLAW", "EXTERNAL_DEP
 // BreakerLook is the result of one analysis of the anomalies; the worst finding is the first.
 type BreakerLook struct {
 	Found   []BreakerFinding
-	Asked   bool   // a person asked, with liza analyze
 	Report  string // path of the report
 	Summary string // path of the summary, if there will be a checkpoint
 }
@@ -51,7 +50,7 @@ const (
 // never changes the status, so C01 holds in both.
 var breakerRules = []breakerRule{
 	{ID: "C01", Event: breakerCheck, From: []string{blackboard.BreakerOK, blackboard.BreakerTripped}, Who: BySystem, When: "no pattern matches that is not known already",
-		Does: "last_check; when OK and asked by liza analyze, a history entry", holds: (*breakerMove).nothingNew, apply: (*breakerMove).looked},
+		Does: "last_check", holds: (*breakerMove).nothingNew, apply: (*breakerMove).looked},
 	{ID: "C02", Event: breakerCheck, From: []string{blackboard.BreakerOK}, To: blackboard.BreakerTripped, Who: BySystem, When: "a pattern matches",
 		Does: "last_check, current_trigger, history; S01 when the sprint is IN_PROGRESS; report", Log: blackboard.ActionBreakerTriggered, holds: (*breakerMove).somethingNew, apply: (*breakerMove).trip},
 	{ID: "C03", Event: breakerCheck, From: []string{blackboard.BreakerTripped}, To: blackboard.BreakerTripped, Who: BySystem, When: "a pattern matches that is not in current_trigger.patterns",
@@ -104,7 +103,7 @@ func AcknowledgeBreaker(s *blackboard.State, note string, keep bool, a Actor, no
 	case by.party&breakerParty(breakerAck) == 0:
 		return refuse("G03", ExitRefused, "liza status", "%s may not acknowledge; human may", article(a, by.party))
 	case r == nil:
-		next := "liza analyze"
+		next := "liza status"
 		if sprintStatus(s) == blackboard.AtCheckpoint {
 			next = "liza resume"
 		}
@@ -169,9 +168,6 @@ func (m *breakerMove) somethingNew() bool { return len(m.fresh) > 0 }
 
 func (m *breakerMove) looked() {
 	m.cb.LastCheck = blackboard.TimeOf(m.now)
-	if m.look.Asked && !tripped(m.cb) {
-		m.cb.History = append(m.cb.History, &blackboard.BreakerRecord{Timestamp: blackboard.TimeOf(m.now), Result: blackboard.BreakerOK})
-	}
 }
 
 func (m *breakerMove) trip() {

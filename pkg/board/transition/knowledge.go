@@ -374,11 +374,11 @@ func commented(s *blackboard.State, t *blackboard.Task, findings []*blackboard.F
 func mayComment(t *blackboard.Task) error {
 	switch a := t.MergeApproval; {
 	case t.Status.Terminal():
-		return refuse("G06", ExitRefused, "liza note TEXT", "task %s is %s: its work has ended", t.ID, t.Status)
+		return refuse("G06", ExitRefused, "liza tell planner TEXT", "task %s is %s: its work has ended", t.ID, t.Status)
 	case t.Status == blackboard.Approved && a != nil && a.Decision == blackboard.GateApproved:
-		return refuse("G06", ExitRefused, "liza note TEXT", "the merge of %s was approved by %s", t.ID, a.By)
+		return refuse("G06", ExitRefused, "liza tell planner TEXT", "the merge of %s was approved by %s", t.ID, a.By)
 	case t.MergeIntent != nil:
-		return refuse("G06", ExitRefused, "liza note TEXT", "%s is being merged", t.ID)
+		return refuse("G06", ExitRefused, "liza tell planner TEXT", "%s is being merged", t.ID)
 	}
 	return nil
 }

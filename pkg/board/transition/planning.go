@@ -18,7 +18,7 @@ func BeginPlanning(s *blackboard.State, a Actor, due []Trigger, now time.Time) e
 			return refuse("G03", ExitRefused, "liza status", "%s may not plan; planner may", a.ID)
 		}
 		if len(due) == 0 {
-			return refuse("", ExitNothing, "liza note TEXT", "no reason to plan")
+			return refuse("", ExitNothing, "liza tell planner TEXT", "no reason to plan")
 		}
 		if other := planning(s, a.ID, a.Facts, now); other != "" {
 			return refuse("G21", ExitRefused, "liza status", "%s is planning", other)

@@ -46,7 +46,7 @@ func AddNote(s *blackboard.State, n *blackboard.Note, a Actor, now time.Time) er
 	case by.party&(ByHuman|BySystem) == 0:
 		return refuse("G03", ExitRefused, "liza discover TEXT --task ID", "notes are for people; %s may use discover or anomaly", a.ID)
 	case blank(n.Message):
-		return refuse("G09", ExitUsage, "liza help note", "the note is empty")
+		return refuse("G09", ExitUsage, "liza help tell", "the note is empty")
 	case n.For != "" && s.Task(n.For) == nil:
 		return unknownTask(s, n.For)
 	}

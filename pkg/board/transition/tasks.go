@@ -112,10 +112,7 @@ func PutRequest(s *blackboard.State, r blackboard.Request, now time.Time) {
 // Archive removes the archivable tasks that ended before before, and returns their ids. The caller stores them in the archive
 // (specs/protocol.md#3.3).
 func Archive(s *blackboard.State, before time.Time, a Actor, now time.Time) []string {
-	var ids []string
-	for _, t := range archivable(s, before) {
-		ids = append(ids, t.ID)
-	}
+	ids := Archivable(s, before)
 	if len(ids) == 0 {
 		return nil
 	}
@@ -125,6 +122,14 @@ func Archive(s *blackboard.State, before time.Time, a Actor, now time.Time) []st
 		detail = "1 task: " + ids[0]
 	}
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionArchived, Detail: oneLine(detail), Extra: via(a)})
+	return ids
+}
+
+// Archivable names the tasks that Archive would move off the board.
+func Archivable(s *blackboard.State, before time.Time) (ids []string) {
+	for _, t := range archivable(s, before) {
+		ids = append(ids, t.ID)
+	}
 	return ids
 }
 

@@ -272,7 +272,7 @@ func newSpecChanges(s *blackboard.State) []string {
 }
 
 // Ambiguities returns the reports of unclear rules that are newer than the last note of a person and the start of the sprint:
-// `liza note` answers them.
+// `liza tell planner` answers them.
 func Ambiguities(s *blackboard.State) []*blackboard.Anomaly {
 	var answered time.Time
 	for _, n := range s.HumanNotes {

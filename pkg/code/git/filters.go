@@ -75,7 +75,7 @@ func (e *UnfilteredError) Next() string {
 	if !e.Off {
 		return ""
 	}
-	return "liza config set git.filters " + e.Filter
+	return "liza config git.filters " + e.Filter
 }
 
 // Unfiltered returns an *UnfilteredError if a file that base has not is in commit otherwise than the filter that

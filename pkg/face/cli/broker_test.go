@@ -267,7 +267,7 @@ func TestCommandsOfARunGoOnBesideEachOther(t *testing.T) {
 	}
 	d := p.Service("")
 	for i := range 8 {
-		if _, err := d.Note(t.Context(), verb.NoteInput{Text: fmt.Sprint("note ", i)}); err != nil {
+		if _, err := d.Tell(t.Context(), verb.TellInput{To: verb.ThePlanner, Text: fmt.Sprint("note ", i)}); err != nil {
 			t.Error(err)
 		}
 	}

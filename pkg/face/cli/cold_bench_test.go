@@ -31,7 +31,7 @@ func BenchmarkCommand(b *testing.B) {
 		process(b, p.Dir, liza, "add-task", "--id", "tell", "--kind", "msg", "--desc", "Tell them", "--spec", "specs/vision.md", "--done", "told", "--scope", "none")
 		name := fmt.Sprint(tasks, "/")
 		b.Run(name+"status", func(b *testing.B) { processes(b, p.Dir, liza, "status") })
-		b.Run(name+"note", func(b *testing.B) { processes(b, p.Dir, liza, "note", "x") })
+		b.Run(name+"note", func(b *testing.B) { processes(b, p.Dir, liza, "tell", "planner", "x") })
 		b.Run(name+"validate", func(b *testing.B) { processes(b, p.Dir, liza, "validate") })
 		b.Run(name+"claim", func(b *testing.B) { claims(b, p, liza) })
 	}
@@ -104,7 +104,7 @@ func claims(b *testing.B, p *verbtest.Place, liza string) {
 		if err := os.RemoveAll(filepath.Join(p.Project.GitDir, "liza")); err != nil {
 			b.Fatal(err)
 		}
-		process(b, p.Dir, liza, "note", "x") // snapshots and the record are there again
+		process(b, p.Dir, liza, "tell", "planner", "x") // snapshots and the record are there again
 		b.StartTimer()
 	}
 	report(b, times, memory)

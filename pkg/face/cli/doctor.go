@@ -131,15 +131,24 @@ func (o *doctorOptions) show(found []findings.Finding) error {
 // openConfig says what is wrong with the configuration. A file that cannot be used stops every
 // command that writes; a reader takes the defaults.
 func openConfig(environ []string, x *maintain.Doctor) {
-	_, warnings, err := config.Load(x.Project.Liza, environ)
+	cfg, warnings, err := config.Load(x.Project.Liza, environ)
 	if err != nil {
-		r := explain(err)
-		x.Add("config", findings.Error, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
+		for _, e := range configErrors(err) {
+			r := explain(e)
+			x.Add("config", findings.Error, "configuration", r.next, "", "%s; nothing can be changed until that is put right", r.message)
+		}
 	}
 	for _, w := range warnings {
 		x.Add("config", findings.Warning, "configuration", "edit .liza/config.yaml", "", "%s", w)
 	}
-	if err == nil && len(warnings) == 0 {
+	var named []configProblem
+	if err == nil {
+		named = programsOf(cfg)
+	}
+	for _, p := range named {
+		x.Add("config", p.severity, p.key, "edit .liza/config.yaml", "", "%s", p.text)
+	}
+	if err == nil && len(warnings)+len(named) == 0 {
 		x.Add("config", findings.OK, "configuration", "", "", "valid")
 	}
 }
@@ -254,7 +263,7 @@ func examineLevel(ctx context.Context, maker *wall.Maker, x *maintain.Doctor) (s
 		return level, false
 	}
 	if err != nil {
-		x.Add("sandbox", findings.Error, "level", "liza config show --origin", "", "%v", err)
+		x.Add("sandbox", findings.Error, "level", "liza config", "", "%v", err)
 		return level, false
 	}
 	sayLevel(x, maker.Config(), level, reason)
@@ -296,7 +305,7 @@ func sayAttempts(x *maintain.Doctor, level sandbox.Level, tried []sandbox.Attemp
 			refused = append(refused, a.Act)
 		case a.Refused:
 		case a.Act == sandbox.ActOpen && !level.Covers(a.Act):
-			x.Add("sandbox", findings.Warning, "database", "liza config set sandbox.require closed, or a password for this role in pg_hba.conf", a.Target,
+			x.Add("sandbox", findings.Warning, "database", "liza config sandbox.require closed, or a password for this role in pg_hba.conf", a.Target,
 				"an agent program at level %s can %s, and read and write the board there", level, a.Act)
 		case level.Covers(a.Act):
 			broken = true

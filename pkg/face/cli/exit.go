@@ -84,13 +84,13 @@ func explain(err error) report {
 	} else if _, ok := errors.AsType[*store.VersionError](err); ok {
 		r.code, r.next = 3, "liza version"
 	} else if _, ok := errors.AsType[*config.KeyError](err); ok {
-		r.code, r.next = 2, "liza config show"
+		r.code, r.next = 2, "liza config --all"
 	} else if x, ok := errors.AsType[*config.ValueError](err); ok {
 		r.code, r.next = 3, "edit "+cmp.Or(x.File, ".liza/config.yaml")
 		switch x.Variable {
 		case "":
 		case config.CommandLine:
-			r.next = "liza config show " + x.Key
+			r.next = "liza config " + x.Key
 		default:
 			r.next = "unset " + x.Variable
 		}
@@ -99,7 +99,7 @@ func explain(err error) report {
 	} else if x, ok := errors.AsType[*merge.FailedError](err); ok {
 		r.next = "liza show " + x.Result.Task
 	} else if x, ok := errors.AsType[*merge.MoveError](err); ok {
-		r.next = `liza note "TEXT", with which the planner makes a task of it`
+		r.next = `liza tell planner "TEXT", with which the planner makes a task of it`
 		if x.Log != "" {
 			r.next = "cat " + x.Log
 		}

@@ -42,7 +42,7 @@ func (f *forges) options(ctx context.Context, d *verb.Service, cfg config.Land, 
 		return forge.Options{}, &transition.Refusal{Exit: transition.ExitRefused, Next: next, Message: fmt.Sprintf(format, args...)}
 	}
 	if cfg.Forge == "none" {
-		return refused("liza config set land.forge github|gitlab|gitea", "no forge is configured: land.forge is none")
+		return refused("liza config land.forge github|gitlab|gitea", "no forge is configured: land.forge is none")
 	}
 	host := cfg.URL
 	if host == "" {
@@ -50,7 +50,7 @@ func (f *forges) options(ctx context.Context, d *verb.Service, cfg config.Land, 
 	}
 	o := forge.Options{Kind: cfg.Forge, API: cfg.API, Web: strings.TrimSuffix(host, "/"), Repo: cfg.Repo, Now: f.system.Now, Wait: pause}
 	if o.API == "" && host == "" {
-		return refused("liza config set "+section+".url https://HOST", "the address of the forge is not known: %s.url is empty", section)
+		return refused("liza config "+section+".url https://HOST", "the address of the forge is not known: %s.url is empty", section)
 	}
 	o.API = cmp.Or(o.API, forge.API(cfg.Forge, host))
 	if o.Repo == "" {
@@ -60,7 +60,7 @@ func (f *forges) options(ctx context.Context, d *verb.Service, cfg config.Land, 
 		}
 		at, repo, _, err := forge.Locate(remote)
 		if err != nil || !sameHost(at, host) {
-			return refused("liza config set "+section+".repo OWNER/NAME", "the remote %s is not on %s, so the repository on the forge is not known", cfg.Remote, cmp.Or(host, o.API))
+			return refused("liza config "+section+".repo OWNER/NAME", "the remote %s is not on %s, so the repository on the forge is not known", cfg.Remote, cmp.Or(host, o.API))
 		}
 		o.Repo = repo
 	}
@@ -159,7 +159,7 @@ func (f *forges) lander(ctx context.Context, d *verb.Service) (*landing.Lander, 
 	}
 	client, err := forge.New(o)
 	if err != nil {
-		return nil, &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config show land", Message: err.Error()}
+		return nil, &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config land", Message: err.Error()}
 	}
 	l := &landing.Lander{Service: d, Forge: client, Pause: pause}
 	if o.Web != "" {

@@ -113,7 +113,7 @@ type planOptions struct {
 func newPlan(env *Env) *urfave.Command {
 	o := &planOptions{env: env}
 	return &urfave.Command{
-		Name: "plan", Category: "agents", Usage: "apply a whole plan, or show one (planner, human)",
+		Name: "plan", Category: "agents", Usage: "apply a whole plan (planner, human)",
 		Commands: []*urfave.Command{
 			{
 				Name: "apply", ArgsUsage: "FILE|-", Usage: "put a whole plan on the board, all or nothing",
@@ -122,12 +122,6 @@ func newPlan(env *Env) *urfave.Command {
 					examples("liza plan apply plan.yaml", "liza plan apply - < plan.json") + exitsText(0, 1, 2, 3, 4, 5, 6, 7),
 				Flags:  []urfave.Flag{flag("no-spec-files", "do not look for spec files", &o.noSpecFiles)},
 				Action: env.do(o.apply),
-			},
-			{
-				Name: "show", ArgsUsage: "[ID]", Usage: "show the plan in force, or the one named",
-				Description: "Goal, request, status, tasks with their statuses, and the plans before it. Changes nothing." +
-					examples("liza plan show", "liza plan show plan-1 --json") + exitsText(0, 1, 2, 3, 4, 7),
-				Action: env.do(o.show),
 			},
 		},
 	}
@@ -167,25 +161,6 @@ func (o *planOptions) apply(ctx context.Context, args []string) error {
 		line = done.Plan + " is on the board: " + strings.Join(done.Tasks, ", ")
 	}
 	return o.env.Print(done, "%s\n", line)
-}
-
-func (o *planOptions) show(ctx context.Context, args []string) error {
-	s, stale, err := o.env.look(ctx)
-	if err != nil {
-		return err
-	}
-	id := ""
-	if len(args) > 0 {
-		id = args[0]
-	}
-	body := dashboard.PlanText(s, id)
-	switch {
-	case body == "" && id != "":
-		return notThere(s, id)
-	case body == "":
-		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza plan apply FILE", Message: "there is no plan yet"}
-	}
-	return o.env.showStale(stale, planResult(s, id), body)
 }
 
 func planResult(s *blackboard.State, id string) map[string]any {

@@ -272,7 +272,7 @@ var daily = []struct{ usage, says string }{
 	{"status, top", "see goal, tasks, agents, and what waits for you"},
 	{"show ID, log", "see one task or agent whole; see what happened"},
 	{"output ID -f", "follow what an agent, or the one of a task, says and does"},
-	{"note TEXT", "tell the planner something, or a task (--task ID)"},
+	{"tell planner TEXT", "tell the planner something, or the agent of a task"},
 	{"answer [ID TEXT]", "see what agents ask, and answer"},
 	{"approve-merge ID", "release work that waits for a person; or reject-merge"},
 	{"pause, resume, abort", "stop the team, or let it go on"},
@@ -338,11 +338,10 @@ func groupsText(app *urfave.Command, name string) string {
 	return strings.Join(parts, "\n")
 }
 
+// newMan is what makes the man pages for an installation, from the same texts as `liza help`.
 func newMan(env *Env) *urfave.Command {
 	return &urfave.Command{
-		Name: "man", Category: "plumbing", ArgsUsage: "DIR", Usage: "write the man pages into a folder",
-		Description: "One page for each command, in section 1, made from the same texts as `liza help`. DIR is made when it is not there; pages that are there are replaced." +
-			examples("liza man ~/.local/share/man/man1", "liza man man && man -l man/liza-submit.1") + exitsText(0, 1, 2),
+		Name: "__man", Hidden: true, ArgsUsage: "DIR", Usage: "write the man pages into a folder",
 		Action: env.do(func(_ context.Context, args []string) error { return env.writeMan(args[0]) }),
 	}
 }

@@ -85,7 +85,7 @@ func TestABoardGoesOnAfterABackupWasRestored(t *testing.T) {
 	run()
 	task("later")
 	run()
-	m.must(m.Dir, "note", "after the backup")
+	m.must(m.Dir, "tell", "planner", "after the backup")
 	ahead := m.Git(origin, "rev-parse", "integration")
 	client(restore)
 

@@ -242,8 +242,8 @@ func (f *faulty) join(name string) *faultyHost {
 	}
 	f.git(f.dir, "clone", "-q", filepath.Join(f.dir, "origin.git"), name)
 	key := filepath.Join(f.dir, "key-"+name)
-	f.hosts[0].must("liza", "seal", "--export", key)
-	h.must("liza", "join", "postgres://liza@/postgres/words"+at, "--key", key)
+	f.hosts[0].must("liza", "store", "key", key)
+	h.must("liza", "init", "--join", "postgres://liza@/postgres/words"+at, "--key", key)
 	return h
 }
 

@@ -177,7 +177,7 @@ func (o *importOptions) tracker(ctx context.Context, d *verb.Service, s *blackbo
 func (o *importOptions) fetch(ctx context.Context, options forge.Options, keys []string) error {
 	t, err := forge.NewTracker(options)
 	if err != nil {
-		return &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config show import", Message: err.Error()}
+		return &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config import", Message: err.Error()}
 	}
 	seen := map[string]bool{}
 	if len(o.labels) > 0 {

@@ -82,7 +82,7 @@ func (e *Env) introduce(ctx context.Context, root string) {
 		}
 	}
 	if err != nil {
-		e.System.Log().Warn("the integration branch is not on a git remote yet, over which other hosts get it: "+err.Error(), "next", "git remote add origin URL, or liza config set git.remote NAME")
+		e.System.Log().Warn("the integration branch is not on a git remote yet, over which other hosts get it: "+err.Error(), "next", "git remote add origin URL, or liza config git.remote NAME")
 	}
 	e.System.CloseAfter(&from.System)
 }
@@ -90,21 +90,36 @@ func (e *Env) introduce(ctx context.Context, root string) {
 func newInit(env *Env) *urfave.Command {
 	var in verb.InitInput
 	var address string
+	join := &joinOptions{env: env}
 	return &urfave.Command{
-		Name: "init", Category: "start", ArgsUsage: "GOAL", Usage: "make this repository a Liza project with a goal",
+		Name: "init", Category: "start", ArgsUsage: "[GOAL]", Usage: "make this repository a Liza project with a goal",
 		Description: "Creates .liza/ with the board and its log, and the integration branch. Your branch, index and files stay as they are. Refuses when the\n" +
 			"spec file is missing or not committed as it stands (agents have only what is committed), when there is a project already, and when a\n" +
-			"branch of that name is elsewhere. The checks are tried once, for 30 seconds in all, where merges will be checked. To undo it: liza uninit." +
-			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main", "liza init 'Payments' --store postgres://liza@db/liza") + exitsText(0, 1, 2, 3, 4, 8, 9),
+			"branch of that name is elsewhere. The checks are tried once, for 30 seconds in all, where merges will be checked. To undo it: liza uninit.\n" +
+			"With --join this clone becomes a host of a board that is in a database: it gets the settings, roles and instructions of the board, and a copy of the board. The\n" +
+			"repository must be a clone of the same remote as that of the other hosts. What .liza says otherwise already is kept aside. Approvals are sealed with a key that\n" +
+			"only the hosts have: a second machine gets it by --key. The password comes from PGPASSWORD, ~/.pgpass or the service file. To take the host away again: rm -r .liza." +
+			examples("liza init 'Greeting CLI with tests'", "liza init 'Payments' --spec specs/payments.md --from main", "liza init 'Payments' --store postgres://liza@db/liza", "liza init --join postgres://liza@db/liza/payments",
+				"ssh first liza -C pay store key - | liza init --join postgres://liza@db/liza/payments --key -") + exitsText(0, 1, 2, 3, 4, 8, 9),
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "spec", Usage: "`FILE`: it says what is wanted", DefaultText: "specs/vision.md", Destination: &in.Spec},
 			&urfave.StringFlag{Name: "branch", Usage: "`NAME`: integration branch", DefaultText: "integration", Destination: &in.Branch},
 			&urfave.StringFlag{Name: "from", Usage: "`REF`: where the integration branch starts", DefaultText: "HEAD", Destination: &in.From},
 			text("store", "`URL` of a PostgreSQL database that will have the board, for a team on several hosts: postgres://USER@HOST/DATABASE[/BOARD]", &address),
+			text("join", "`URL` of a board in a database whose host this clone becomes: postgres://USER@HOST/DATABASE/BOARD", &join.url),
+			text("key", "`FILE` with the key of the board's approvals, from liza store key on another host; with --join; - is stdin", &join.key),
 			flag("reuse-branch", "accept an integration branch that exists, wherever it is", &in.ReuseBranch),
 		},
 		Action: env.do(env.slow("making the project", func(ctx context.Context, args []string) error {
 			env := env
+			switch {
+			case join.url != "" && len(args) > 0:
+				return usagef("liza help init", "--join takes no GOAL: the board has one")
+			case join.url != "":
+				return join.run(ctx)
+			case len(args) == 0:
+				return usagef("liza help init", "liza init needs GOAL; the command is `liza init GOAL`")
+			}
 			in.Goal, in.Environ, in.Now, in.Person, in.Mask = args[0], env.System.Environ, env.System.Now(), env.System.Caller().Person, env.System.Secrets().Mask
 			in.Dir = cmp.Or(cmp.Or(env.System.Root, env.System.Get("LIZA_ROOT")), env.System.Dir)
 			if !filepath.IsAbs(in.Dir) {

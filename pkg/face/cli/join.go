@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	urfave "github.com/urfave/cli/v3"
-
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/config"
 	"liza/pkg/board/seal"
@@ -26,22 +24,10 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-func newJoin(env *Env) *urfave.Command {
-	o := &joinOptions{env: env}
-	return &urfave.Command{
-		Name: "join", Category: "start", ArgsUsage: "[URL]", Usage: "make this clone a host of a board that is in a database",
-		Description: "Makes .liza/ with the settings, roles and instructions of the board, and a copy of the board (state.yaml, log.yaml). The repository must be\n" +
-			"a clone of the same remote as that of the other hosts. What .liza says otherwise already is kept aside. URL may be left out where .liza/config.yaml has it.\n" +
-			"Approvals are sealed with a key that only the hosts have: a second machine gets it by --key.\n" +
-			"The password comes from PGPASSWORD, ~/.pgpass or the service file. To take the host away again: rm -r .liza." +
-			examples("liza join postgres://liza@db/liza/payments", "ssh first liza -C pay seal --export - | liza join postgres://liza@db/liza/payments --key -", "PGSERVICE=team liza join postgres:///liza/payments") + exitsText(0, 1, 2, 3, 4, 8),
-		Flags:  []urfave.Flag{text("key", "`FILE` with the key of the board's approvals, from liza seal --export on another host; - is stdin", &o.key)},
-		Action: env.do(env.slow("joining", o.run)),
-	}
-}
-
+// joinOptions are those of `liza init --join`: this clone becomes a host of a board that is in a database.
 type joinOptions struct {
 	env *Env
+	url string
 	key string // a file, - for stdin
 }
 
@@ -71,10 +57,10 @@ func (o *joinOptions) takeKey(ctx context.Context, board store.Shared, s *blackb
 	} else if k, err := seal.Parse(string(text)); err == nil && slices.Contains(names, k.Name()) {
 		secret = k.Secret()
 	} else {
-		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza seal --export FILE, on a host of the board", Message: fmt.Sprintf("what --key names is not the key %s, with which the approvals of the board are sealed", names[0])}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza store key FILE, on a host of the board", Message: fmt.Sprintf("what --key names is not the key %s, with which the approvals of the board are sealed", names[0])}
 	}
 	if secret == "" {
-		return &transition.Refusal{Exit: transition.ExitRefused, Next: fmt.Sprintf("liza seal --export FILE, on a host of the board; then here: liza join %s --key FILE", at),
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: fmt.Sprintf("liza store key FILE, on a host of the board; then here: liza init --join %s --key FILE", at),
 			Message: fmt.Sprintf("cannot join: this machine does not have the key %s, with which the approvals of the board are sealed", names[0])}
 	}
 	return ring.Take(secret)
@@ -90,7 +76,7 @@ type joined struct {
 	Replaced    []string `json:"replaced,omitempty"` // files of this host that said something else than those of the board
 }
 
-func (o *joinOptions) run(ctx context.Context, args []string) error {
+func (o *joinOptions) run(ctx context.Context) error {
 	env := o.env
 	dir := cmp.Or(env.System.Named(), env.System.Dir)
 	p, err := project.At(dir)
@@ -98,11 +84,7 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	cfg, _ := config.LoadTolerant(p.Liza, env.System.Environ)
-	where := cfg.Store
-	if len(args) > 0 {
-		where = config.Store{URL: args[0]}
-	}
-	at, err := joinAddress(where)
+	at, err := joinAddress(o.url)
 	if err != nil {
 		return err
 	}
@@ -178,16 +160,13 @@ func (o *joinOptions) run(ctx context.Context, args []string) error {
 		done.Root, done.Board, done.Revision, done.Branch, done.Integration, replaced)
 }
 
-func joinAddress(where config.Store) (postgres.Address, error) {
-	if where.URL == "" {
-		return postgres.Address{}, usagef("liza help join", "say which board: liza join postgres://USER@HOST/DATABASE/BOARD")
-	}
-	at, err := postgres.ParseAddress(where.URL)
+func joinAddress(url string) (postgres.Address, error) {
+	at, err := postgres.ParseAddress(url)
 	if err != nil {
 		return at, err
 	}
-	if at.Board = cmp.Or(where.Board, at.Board); at.Board == "" {
-		return at, usagef("liza help join", "the address has no board: postgres://USER@HOST/DATABASE/BOARD")
+	if at.Board == "" {
+		return at, usagef("liza help init", "the address has no board: postgres://USER@HOST/DATABASE/BOARD")
 	}
 	return at, nil
 }

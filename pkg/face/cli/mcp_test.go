@@ -100,7 +100,7 @@ func TestAPersonsProgramUsesEverythingOverMCP(t *testing.T) {
 	p := verbtest.New(t)
 	s := speak(t, p.Dir)
 
-	want := strings.Fields("abandon add-task anomaly answer block convert defer discover edit finalize handoff intent log merge note plan-apply questions release restart show status stop submit supersede tell unblock verdict")
+	want := strings.Fields("abandon add-task anomaly answer block convert defer discover edit finalize handoff intent log merge plan-apply questions release restart show status stop submit supersede tell unblock verdict")
 	if names := toolNames(t, s); !slices.Equal(names, want) {
 		t.Errorf("tools are %q, want %q", names, want)
 	}
@@ -119,7 +119,7 @@ func TestAPersonsProgramUsesEverythingOverMCP(t *testing.T) {
 		"block":    {"task": "task-1", "reason": "why", "questions": "one"},
 		"verdict":  {"task": "task-1", "verdict": "maybe"},
 		"add-task": {"id": "task-2", "limits": map[string]any{"colour": 1}},
-		"note":     {"text": "x", "unknown": true},
+		"tell":     {"text": "x", "unknown": true},
 	} {
 		if a := call(t, s, name, arguments); a.OK || a.Error.Code != "usage" {
 			t.Errorf("%s with %v answers %+v, want usage", name, arguments, a)

@@ -103,8 +103,8 @@ func newMoving(t *testing.T) *moving {
 	// Merged tasks with their commits, two of them in the archive, an open one with a comment, and a note.
 	m.Merges(4)
 	m.AddTask("open")
-	m.must("note", "keep the flags stable")
-	m.must("archive", "--older", "0s")
+	m.must("tell", "planner", "keep the flags stable")
+	m.must("gc", "--older", "0s")
 	text, err := os.ReadFile(m.Project.State())
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,6 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/face/dashboard"
 	"liza/pkg/face/dashboard/source"
-	"liza/pkg/face/verbs"
 	"liza/pkg/run/activity"
 	"liza/pkg/team/wall"
 	"liza/pkg/verb/verb"
@@ -138,7 +137,7 @@ func (o *outputOptions) printEvidence(ctx context.Context, d *verb.Service, s *b
 		return err
 	}
 	if e == nil {
-		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config show review.evidence", Message: "there is no evidence of '" + id + "'"}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config review.evidence", Message: "there is no evidence of '" + id + "'"}
 	}
 	if o.dir != "" {
 		if err := d.Checks.WriteEvidence(ctx, e, o.env.path(o.dir)); err != nil {
@@ -213,7 +212,7 @@ func (o *outputOptions) printService(d *verb.Service, s *blackboard.State, task 
 		}
 	}
 	if len(data) == 0 {
-		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config show services", Message: fmt.Sprintf("no service '%s' has printed anything for '%s'", o.service, task)}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza config services", Message: fmt.Sprintf("no service '%s' has printed anything for '%s'", o.service, task)}
 	}
 	if o.last > 0 {
 		data = lastLines(data, o.last)
@@ -374,16 +373,16 @@ func (o *attachOptions) typed(ctx context.Context, d *verb.Service, agent string
 		if text == "" {
 			continue
 		}
-		in := verb.NoteInput{Text: text}
-		if s, err := d.Board.View(ctx); err == nil && s.Agents[agent] != nil {
-			in.Task = s.Agents[agent].CurrentTask
+		in := verb.TellInput{To: verb.ThePlanner, Text: text}
+		if s, err := d.Board.View(ctx); err == nil && s.Agents[agent] != nil && s.Agents[agent].CurrentTask != "" {
+			in.To = s.Agents[agent].CurrentTask
 		}
-		done, err := d.Note(ctx, in)
+		done, err := d.Tell(ctx, in)
 		if err != nil {
 			o.env.tell(explain(err))
 			continue
 		}
-		fmt.Fprint(o.env.System.Stdout, verbs.NoteText(done).Body)
+		fmt.Fprintf(o.env.System.Stdout, "told as %s\n%s\n", done.ID, done.Reaches)
 	}
 }
 

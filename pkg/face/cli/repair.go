@@ -135,25 +135,24 @@ func newGC(env *Env) *urfave.Command {
 		Name: "gc", Category: "repair", Usage: "remove what is left over, if nothing is lost",
 		Description: "Removes worktrees, branches and merge candidates of tasks that ended or that no board has, when all that they hold is merged or saved under\n" +
 			"refs/liza/attic; prompts and outputs from before the last sprint; old histories (history.retention_days); temporary files. Everything else\n" +
-			"is kept, and listed with the reason. Saved work itself is removed with --attic alone, of tasks that ended, and only when it is old enough." +
-			examples("liza gc --dry-run", "liza gc --attic --older 30d") + exitsText(0, 1, 2, 3, 4, 5),
+			"is kept, and listed with the reason. Tasks that ended long ago and that no open one needs go to .liza/archive, byte for byte: they count as what they were,\n" +
+			"and `liza show`, `liza log` and `liza report` have them. Saved work itself is removed with --attic alone, of tasks that ended, and only when it is old enough." +
+			examples("liza gc --dry-run", "liza gc --older 0s", "liza gc --attic --older 30d") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
 			flag("dry-run", "only say what would be removed, and what kept", &dryRun),
 			flag("attic", "remove saved work of tasks that ended as well; needs --older", &attic),
-			&urfave.StringFlag{Name: "older", Usage: "`AGE` of saved work since it was saved and its task ended, such as 12h or 30d", Destination: &older},
+			&urfave.StringFlag{Name: "older", Usage: "`AGE` of tasks to archive since they ended, and with --attic of saved work, such as 12h or 30d", DefaultText: "7d for tasks", Destination: &older},
 		},
 		Action: env.do(env.slow("looking for what can be removed", func(ctx context.Context, _ []string) error {
 			in := maintain.CollectInput{DryRun: dryRun, Attic: attic}
-			if attic != (older != "") {
-				return usagef("liza gc --attic --older 30d", "--attic and --older belong together: saved work is removed only when it is old enough")
+			if attic && older == "" {
+				return usagef("liza gc --attic --older 30d", "--attic needs --older: saved work is removed only when it is old enough")
 			}
-			if attic {
-				age, ok := ageText(older)
-				if !ok {
-					return usagef("liza help gc", "--older '%s' must be an age such as 90m, 12h or 30d", older)
-				}
-				in.Older = age
+			age, ok := ageText(cmp.Or(older, "7d"))
+			if !ok {
+				return usagef("liza help gc", "--older '%s' must be an age such as 90m, 12h or 30d", older)
 			}
+			in.Older = age
 			d, err := env.System.Service(ctx)
 			if err != nil {
 				return err
@@ -162,9 +161,28 @@ func newGC(env *Env) *urfave.Command {
 			if err != nil {
 				return err
 			}
+			if done.Archived, err = archive(ctx, d, in); err != nil {
+				return err
+			}
 			return env.Print(done, "%s", collectedText(done))
 		})),
 	}
+}
+
+// archive moves tasks that ended long ago off the board.
+func archive(ctx context.Context, d *verb.Service, in maintain.CollectInput) ([]string, error) {
+	if in.DryRun {
+		s, err := d.Board.View(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return transition.Archivable(s, d.Board.Now().Add(-in.Older)), nil
+	}
+	done, err := sprint.Archive(ctx, d, in.Older)
+	if refused, ok := errors.AsType[*transition.Refusal](err); ok && refused.Exit == transition.ExitNothing {
+		err = nil
+	}
+	return done.Tasks, err
 }
 
 func collectedText(c maintain.Collected) string {
@@ -179,6 +197,13 @@ func collectedText(c maintain.Collected) string {
 	for _, g := range c.Kept {
 		fmt.Fprintf(&b, "%-12s %-9s %s: %s%s\n", "kept", g.Kind, g.Name, prose.OneLine(g.Why, listWidth), nextText(g.Next))
 	}
+	if len(c.Archived) > 0 {
+		verb := "archived"
+		if c.DryRun {
+			verb = "would archive"
+		}
+		fmt.Fprintf(&b, "%s %s\n", verb, strings.Join(c.Archived, ", "))
+	}
 	fmt.Fprintf(&b, "%s %d, kept %d\n", word, len(c.Removed), len(c.Kept))
 	return b.String()
 }
@@ -188,37 +213,6 @@ func nextText(command string) string {
 		return ""
 	}
 	return "; next: " + command
-}
-
-func newSeal(env *Env) *urfave.Command {
-	var reason, export string
-	return &urfave.Command{
-		Name: "seal", Category: "repair", Usage: "answer for the approvals and merges on the board, and for its journal",
-		Description: "An approval counts only with its seal, made by a verb with the project's key (in $XDG_STATE_HOME/liza or ~/.local/state/liza). Where that key is\n" +
-			"lost, or the project was copied, nothing can be merged: this command seals what is on the board as it stands. Look at it first: an approval\n" +
-			"that was edited into the board is sealed as well. A journal in which somebody changed, cut, moved or put in entries (liza validate names the\n" +
-			"first) is accepted as it stands, with an entry that says so; edits that come later are told again. Only a person may." +
-			examples("liza seal --reason 'new computer; I have compared the board with the old one'", "liza seal --reason 'restored from a backup; git log integration shows each merge' --json") + exitsText(0, 1, 2, 3, 4, 5),
-		Flags: []urfave.Flag{text("reason", "`TEXT`: why you answer for them", &reason), text("export", "write the key to `FILE`, for liza join --key on another machine, and seal nothing; - is stdout", &export)},
-		Action: env.onService(func(ctx context.Context, d *verb.Service, _ []string) error {
-			if export != "" {
-				return env.exportKey(ctx, d, export)
-			}
-			done, err := d.Seal(ctx, reason)
-			if err != nil {
-				return err
-			}
-			names := "none"
-			if len(done.Tasks) > 0 {
-				names = strings.Join(done.Tasks, ", ")
-			}
-			text := "sealed as they stand: " + names + "\n"
-			if done.Journal != "" {
-				text += "accepted as it stands: " + done.Journal + "\n"
-			}
-			return env.Print(done, "%s", text)
-		}),
-	}
 }
 
 // exportKey writes the key of approvals for another machine that becomes a host of the board.
@@ -238,32 +232,4 @@ func (e *Env) exportKey(ctx context.Context, d *verb.Service, file string) error
 		return err
 	}
 	return safefile.Replace(e.path(file), []byte(k.Secret()+"\n"), 0o600)
-}
-
-func newArchive(env *Env) *urfave.Command {
-	var older string
-	return &urfave.Command{
-		Name: "archive", Category: "repair", Usage: "move tasks that ended long ago off the board",
-		Description: "Moves MERGED, ABANDONED and SUPERSEDED tasks to .liza/archive, into the file of the sprint, byte for byte. They still count as what they\n" +
-			"were: for dependencies, for ids, and in `liza show`, `liza log` and `liza report`. A task that an open one depends on stays." +
-			examples("liza archive", "liza archive --older 0s") + exitsText(0, 1, 2, 3, 4, 5, 7),
-		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "older", Value: "7d", Usage: "`AGE` since the task ended, such as 90m, 12h or 7d", Destination: &older},
-		},
-		Action: env.do(env.slow("archiving", func(ctx context.Context, _ []string) error {
-			older, ok := ageText(older)
-			if !ok {
-				return usagef("liza help archive", "--older '%s' must be an age such as 90m, 12h or 7d", older)
-			}
-			d, err := env.System.Service(ctx)
-			if err != nil {
-				return err
-			}
-			done, err := sprint.Archive(ctx, d, older)
-			if err != nil {
-				return err
-			}
-			return env.Print(done, "%s moved to %s: %s\n", prose.Count(len(done.Tasks), "task"), done.File, strings.Join(done.Tasks, ", "))
-		})),
-	}
 }

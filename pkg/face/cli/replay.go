@@ -166,7 +166,7 @@ func newPoststep(env *Env) *urfave.Command {
 		Name: "poststep", Category: "plumbing", Hidden: true, ArgsUsage: "TASK", Usage: "apply an answer as if a run of an agent had given it",
 		Description: "The task is claimed for the lowest free agent, the answer is read and applied exactly as at the end of a run, recorded as simulated, and the\n" +
 			"agent leaves. Here --as names a role: planner, coder or code_reviewer; the planner's TASK is _planner. What would be asked for again counts\n" +
-			"as the last answer. Answers of earlier runs: liza history TASK --n K --raw." +
+			"as the last answer. Answers of earlier runs: liza show TASK --run N." +
 			examples("liza poststep task-3 --as coder --response-file answer.json", `liza poststep task-3 --as code_reviewer --response-string '{"action":"STUCK", …}'`) + exitsText(0, 1, 2, 3, 4, 5, 7),
 		Flags: []urfave.Flag{
 			text("as", "`ROLE` whose answer it is", &o.as),

@@ -36,15 +36,14 @@ func lizaCommand(env *Env) *urfave.Command {
 		},
 	}
 	app.Commands = slices.Concat([]*urfave.Command{ // the help has them in this order, in the group of each
-		newHelp(env, app), newInit(env), newJoin(env), newRun(env), newDemo(env), newGoal(env), newDoctor(env), newCheck(env), newSandbox(env), newConfig(env),
+		newHelp(env, app), newInit(env), newRun(env), newDemo(env), newGoal(env), newDoctor(env), newCheck(env), newSandbox(env), newConfig(env),
 		newStatus(env), newShow(env), newDiff(env), newOutput(env), newAttach(env), newOpen(env), newLog(env), newWatch(env), newTop(env), newServe(env), newReport(env), newUsage(env), newValidate(env),
-		newHistory(env), newPoststep(env), newMCP(env), newVersion(env), newCompletion(env),
+		newPoststep(env), newMCP(env), newVersion(env), newCompletion(env),
 	}, env.verbCommands(), []*urfave.Command{
-		newPlan(env), newImport(env), newLand(env), newRoles(env), newRestore(env), newStore(env), newSeal(env), newArchive(env), newGC(env), newUninit(env),
+		newPlan(env), newImport(env), newLand(env), newRoles(env), newRestore(env), newStore(env), newGC(env), newUninit(env),
 		newReplay(env),
-		newComplete(env), newWorktree(env), newScriptedAgent(env), newMan(env),
+		newComplete(env), newScriptedAgent(env), newMan(env),
 	})
-	app.Commands = append(app.Commands, newWorktreeAliases(env)...)
 	newEdit(env, app.Command("edit"))
 	app.Action = func(_ context.Context, c *urfave.Command) error {
 		if c.Bool("version") {
@@ -143,23 +142,21 @@ func (e *Env) onProject(open func(context.Context) (*verb.Service, error), run f
 // callers has every command and who may use it: that of a verb from its declaration, the others from this table. A new one has
 // to be entered: who may use it is a decision.
 var callers = withVerbs(map[string]verbs.Who{
-	"__complete": verbs.Everyone, "completion": verbs.Everyone, "config get": verbs.Everyone, "config list": verbs.Everyone, "config schema": verbs.Everyone,
-	"config show": verbs.Everyone, "config validate": verbs.Everyone, "diff": verbs.Everyone, "doctor": verbs.Everyone,
-	"help": verbs.Everyone, "history": verbs.Everyone, "log": verbs.Everyone, "man": verbs.Everyone, "mcp": verbs.Everyone,
-	"plan show": verbs.Everyone, "replay": verbs.Everyone, "report": verbs.Everyone, "roles": verbs.Everyone, "sandbox explain": verbs.Everyone,
-	"scripted-agent": verbs.Everyone, "show": verbs.Everyone, "status": verbs.Everyone, "store list": verbs.Everyone, "store roles": verbs.Everyone,
-	"usage": verbs.Everyone, "validate": verbs.Everyone, "version": verbs.Everyone, "watch": verbs.Everyone, "worktree list": verbs.Everyone,
+	"__complete": verbs.Everyone, "__man": verbs.Everyone, "completion": verbs.Everyone, "config": verbs.Everyone,
+	"diff": verbs.Everyone, "doctor": verbs.Everyone,
+	"help": verbs.Everyone, "log": verbs.Everyone, "mcp": verbs.Everyone,
+	"replay": verbs.Everyone, "report": verbs.Everyone, "roles": verbs.Everyone, "sandbox explain": verbs.Everyone,
+	"scripted-agent": verbs.Everyone, "show": verbs.Everyone, "status": verbs.Everyone, "usage": verbs.Everyone, "validate": verbs.Everyone, "version": verbs.Everyone, "watch": verbs.Everyone,
 
 	"plan apply": verbs.ByVerb,
 
-	"archive": verbs.People, "gc": verbs.People, "goal": verbs.People, "output": verbs.People, "poststep": verbs.People,
-	"restore": verbs.People, "seal": verbs.People, "uninit": verbs.People,
+	"gc": verbs.People, "goal": verbs.People, "output": verbs.People, "poststep": verbs.People,
+	"restore": verbs.People, "store key": verbs.People, "uninit": verbs.People,
 
-	"check": verbs.Gated, "config set": verbs.Gated, "import": verbs.Gated, "land": verbs.Gated, "open": verbs.Gated, "run": verbs.Gated, "serve": verbs.Gated,
-	"store move": verbs.Gated, "store upgrade": verbs.Gated, "worktree create": verbs.Gated, "worktree remove": verbs.Gated, "wt-create": verbs.Gated,
-	"wt-delete": verbs.Gated,
+	"check": verbs.Gated, "import": verbs.Gated, "land": verbs.Gated, "open": verbs.Gated, "run": verbs.Gated, "serve": verbs.Gated,
+	"store move": verbs.Gated, "store upgrade": verbs.Gated,
 
-	"attach": verbs.Outside, "demo": verbs.Outside, "init": verbs.Outside, "join": verbs.Outside, "sandbox exec": verbs.Outside, "top": verbs.Outside,
+	"attach": verbs.Outside, "demo": verbs.Outside, "init": verbs.Outside, "sandbox exec": verbs.Outside, "top": verbs.Outside,
 })
 
 func withVerbs(table map[string]verbs.Who) map[string]verbs.Who {

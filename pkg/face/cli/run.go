@@ -105,7 +105,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 		return &transition.Refusal{Exit: transition.ExitNothing, Next: `liza goal "TEXT", or liza add-task`, Message: "nothing to do: the goal is COMPLETED"}
 	}
 	if s.Goal == nil || s.Goal.Status != blackboard.InProgress && !over {
-		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza add-task, or liza note TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza add-task, or liza tell planner TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
 	}
 	c.screen = o.env.newScreen()
 	c.screen.colour = c.screen.colour && !o.plain

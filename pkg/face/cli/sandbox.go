@@ -206,7 +206,7 @@ func (v shownWall) text() string {
 	section("Your settings of "+v.Program+" name what it does not get", missing)
 	fmt.Fprintf(&b, "\nTo allow more, for all programs or for this one (list each in .liza/config.yaml):\n"+
 		"  sandbox.allow.read, write, copy, hosts, env          e.g. sandbox: {allow: {hosts: [api.example.com]}}\n"+
-		"  agents.%s.sandbox.allow.read, write, …     see `liza config list containment`\n", v.Program)
+		"  agents.%s.sandbox.allow.read, write, …     see `liza config containment`\n", v.Program)
 	return b.String()
 }
 
@@ -242,7 +242,7 @@ func (o *sandboxOptions) exec(ctx context.Context, d *verb.Service, args []strin
 		use.Program, use.Dir = "", p.Dir
 	case o.task != "":
 		if use.Dir = d.Board.Repo.WorktreePath(o.task); !isDir(use.Dir) {
-			return usagef("liza worktree list", "the task %s has no worktree", o.task)
+			return usagef("liza show "+o.task, "the task %s has no worktree", o.task)
 		}
 	}
 	run, err := broker.MakeFolder(o.env.System.BrokerBase(), d.Board.Project.Root, use.Name)

@@ -83,7 +83,7 @@ func (g *guarded) look(ctx context.Context) {
 	if err := d.TellSettings(context.WithoutCancel(ctx), text); err != nil {
 		g.factory.env.System.Log().Warn("cannot write down that settings changed: " + err.Error())
 	}
-	g.factory.env.System.Notice(d.Board.Project, blackboard.AlertSettingsChanged, strings.Join(changed, ", "), text+"; next: liza config show --origin")
+	g.factory.env.System.Notice(d.Board.Project, blackboard.AlertSettingsChanged, strings.Join(changed, ", "), text+"; next: liza config")
 }
 
 // files are those whose content is another one than at the last look.

@@ -26,25 +26,34 @@ import (
 )
 
 type showOptions struct {
-	env    *Env
-	prompt bool
+	env          *Env
+	prompt, runs bool
+	run          string // the number of one
 }
 
 func newShow(env *Env) *urfave.Command {
 	o := &showOptions{env: env}
 	return &urfave.Command{
 		Name: "show", Category: "look", ArgsUsage: "[ID]", Usage: "show one task, agent, question, plan or discovery, whole",
-		Description: "All fields, history, dependencies, findings and attempts. Without ID it is `liza status`. With --prompt it is the exact prompt that\n" +
-			"the next run on a task is given; ID may be planner. Changes nothing." +
-			examples("liza show task-3", "liza show coder-1", "liza show task-3 --prompt") + exitsText(0, 1, 2, 3, 4, 7),
-		Flags:  []urfave.Flag{flag("prompt", "the prompt of the next run instead", &o.prompt)},
-		Action: env.do(o.run),
+		Description: "All fields, history, dependencies, findings and attempts. Without ID it is `liza status`. With --runs it is what the agents of a task\n" +
+			"were given and answered, numbered from 1; with --run N one of them, whole. With --prompt it is the exact prompt of the next run. ID may be planner\n" +
+			"for these. `plan` is the plan in force, with the plans before it. Changes nothing." +
+			examples("liza show task-3", "liza show coder-1", "liza show plan", "liza show task-3 --runs", "liza show planner --run 2", "liza show task-3 --prompt") + exitsText(0, 1, 2, 3, 4, 7),
+		Flags: []urfave.Flag{
+			flag("prompt", "the prompt of the next run instead", &o.prompt),
+			flag("runs", "the runs so far instead", &o.runs),
+			text("run", "`N`: what that run was given and answered, instead", &o.run),
+		},
+		Action: env.do(o.show),
 	}
 }
 
-func (o *showOptions) run(ctx context.Context, args []string) error {
-	if o.prompt {
+func (o *showOptions) show(ctx context.Context, args []string) error {
+	switch {
+	case o.prompt:
 		return o.nextPrompt(ctx, args)
+	case o.runs || o.run != "":
+		return o.runsOf(ctx, args)
 	}
 	if len(args) == 0 {
 		return (&statusOptions{env: o.env}).run(ctx, nil)
@@ -55,6 +64,9 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	}
 	sprint := ""
 	entry, what, ok := dashboard.Find(s, args[0])
+	if what == "plan" || !ok && args[0] == "plan" {
+		return o.plan(s, stale, args[0])
+	}
 	if !ok {
 		if sprint, err = o.fetch(d, s, args[0]); err != nil {
 			return err
@@ -86,6 +98,18 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		body += "\narchived with " + sprint + "\n"
 	}
 	return o.env.showStale(stale, result, body)
+}
+
+// plan shows a plan with its tasks and those before it: the one with the id, or with "plan" the one in force.
+func (o *showOptions) plan(s *blackboard.State, stale error, id string) error {
+	if id == "plan" {
+		id = ""
+	}
+	body := dashboard.PlanText(s, id)
+	if body == "" {
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza plan apply FILE", Message: "there is no plan yet"}
+	}
+	return o.env.showStale(stale, planResult(s, id), body)
 }
 
 // previewed is the prompt of the next run on a task.
@@ -228,7 +252,7 @@ func newDiff(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "diff", Category: "look", ArgsUsage: "ID [PATH…]", Usage: "show what a task changes, with what was found at its lines",
 		Description: "The task's own change against the place where it left the integration branch: while it is worked on (as its worktree is now, with what is not\n" +
-			"committed), under review, and after its merge. Findings of the last review and comments of people (liza comment) are below their lines. PATHs are files,\n" +
+			"committed), under review, and after its merge. Findings of the last review and comments of people (liza tell TASK --at) are below their lines. PATHs are files,\n" +
 			"folders and patterns from the top of the repository. On a terminal it goes through git's pager. Secrets are masked. Changes nothing." +
 			examples("liza diff task-3", "liza diff task-3 --stat", "liza diff task-3 src/", "liza diff task-3 --no-findings | git apply") + exitsText(0, 1, 2, 3, 4),
 		Flags: []urfave.Flag{

@@ -137,7 +137,7 @@ func TestATeamThatGoesOnMergingDoesNotGrow(t *testing.T) {
 		s.merged()
 		took := time.Since(began).Seconds() / float64(len(s.ids)-first)
 		if i%upkeep == upkeep-1 {
-			s.must("liza", "archive", "--older", "0s")
+			s.must("liza", "gc", "--older", "0s")
 			s.must("liza", "gc")
 		}
 		got := s.sample(took)

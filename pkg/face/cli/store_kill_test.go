@@ -97,7 +97,7 @@ func (m *movable) must(dir string, args ...string) string {
 func (m *movable) write(dir string) bool {
 	m.Helper()
 	text := fmt.Sprintf("note-number-%d.", len(m.kept)+len(m.refused))
-	out, err := m.at(dir, "", "note", text)
+	out, err := m.at(dir, "", "tell", "planner", text)
 	if err == nil {
 		m.kept = append(m.kept, text)
 		return true
@@ -198,7 +198,7 @@ func TestAMoveOfTheBoardThatIsKilledAtEachStepIsCompletedByTheNext(t *testing.T)
 		text, _ := os.ReadFile(file)
 		points[where] = strings.Fields(string(text))
 		if where == to {
-			m.must(m.other, "join", to)
+			m.must(m.other, "init", "--join", to)
 		}
 	}
 	if len(points[to]) < 5 || len(points["file"]) < 7 {

@@ -25,6 +25,7 @@ type validateOptions struct {
 	env         *Env
 	noSpecFiles bool
 	fix         bool
+	accept      string // why a person answers for the board as it stands
 }
 
 func newValidate(env *Env) *urfave.Command {
@@ -32,17 +33,24 @@ func newValidate(env *Env) *urfave.Command {
 	return &urfave.Command{
 		Name: "validate", Category: "repair", ArgsUsage: "[FILE]", Usage: "check the board against every rule",
 		Description: "All violations at once, with rule, id and line. The last line is VALID (warnings are allowed) or INVALID. FILE may be any state file, also\n" +
-			"outside of a project or one that does not parse. Changes nothing; --fix repairs what is provably safe, lists it, and checks again." +
-			examples("liza validate", "liza validate old-state.yaml --no-spec-files") + exitsText(0, 1, 2, 3, 5, 8),
+			"outside of a project or one that does not parse. Changes nothing; --fix repairs what is provably safe, makes\n" +
+			"worktrees of claimed tasks again that are gone, lists that, and checks again.\n" +
+			"--accept is a person's word for the board as it stands: approvals and merges are sealed with the project's key (in $XDG_STATE_HOME/liza or ~/.local/state/liza), and the\n" +
+			"journal is accepted. It is for a key that is lost, a copied project, a journal that was changed. Look first: an approval that was edited into the board is sealed as well." +
+			examples("liza validate", "liza validate --accept 'new computer; I have compared the board with the old one'", "liza validate old-state.yaml --no-spec-files") + exitsText(0, 1, 2, 3, 4, 5, 8),
 		Flags: []urfave.Flag{
 			flag("no-spec-files", "do not look for spec files (also SKIP_SPEC_FILE_CHECK=1)", &o.noSpecFiles),
 			flag("fix", "repair what is provably safe", &o.fix),
+			text("accept", "`WHY` you answer for the approvals, the merges and the journal as they stand; people only", &o.accept),
 		},
 		Action: env.do(env.slow("validating", o.run)),
 	}
 }
 
 func (o *validateOptions) run(ctx context.Context, args []string) error {
+	if o.accept != "" {
+		return o.seal(ctx, args)
+	}
 	p, err := o.boardOf(ctx, args)
 	if err != nil {
 		return err
@@ -65,7 +73,64 @@ func (o *validateOptions) repair(ctx context.Context, p *maintain.Board, before 
 	if err := o.env.personOnly(ctx, "repair the board"); err != nil {
 		return before, err
 	}
-	return p.Repair(ctx, before)
+	made, err := o.worktrees(ctx)
+	if err != nil {
+		return before, err
+	}
+	if len(made) > 0 {
+		if before, err = p.Validate(ctx); err != nil {
+			return before, err
+		}
+	}
+	after, err := p.Repair(ctx, before)
+	after.Fixed = append(made, after.Fixed...)
+	return after, err
+}
+
+// worktrees makes those of claimed tasks again that are gone. A board that cannot be opened for writing is repaired first.
+func (o *validateOptions) worktrees(ctx context.Context) (made []string, err error) {
+	d, err := o.env.System.Service(ctx)
+	if err != nil || d.Board.Repo == nil {
+		return nil, nil
+	}
+	s, err := d.Board.View(ctx)
+	if err != nil {
+		return nil, nil
+	}
+	for t := range s.Tasks() {
+		if t.Status != blackboard.Claimed || t.Worktree == "" || d.Board.Elsewhere(t) || isThere(filepath.Join(d.Board.Repo.WorktreePath(t.ID), ".git")) {
+			continue
+		}
+		if err := d.Worktrees.Ensure(ctx, s, t); err != nil {
+			return made, err
+		}
+		made = append(made, t.ID+": its worktree was gone and is made again (V12)")
+	}
+	return made, nil
+}
+
+// seal is the word of a person for the approvals, the merges and the journal as they stand.
+func (o *validateOptions) seal(ctx context.Context, args []string) error {
+	if len(args) > 0 || o.fix || o.history {
+		return usagef("liza help validate", "--accept is for the board of the project, and goes with none of FILE, --fix and --history")
+	}
+	d, err := o.env.System.Service(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.Seal(ctx, o.accept)
+	if err != nil {
+		return err
+	}
+	names := "none"
+	if len(done.Tasks) > 0 {
+		names = strings.Join(done.Tasks, ", ")
+	}
+	text := "sealed as they stand: " + names + "\n"
+	if done.Journal != "" {
+		text += "accepted as it stands: " + done.Journal + "\n"
+	}
+	return o.env.Print(done, "%s", text)
 }
 
 func (o *validateOptions) show(v maintain.Validated) error {

@@ -228,7 +228,7 @@ func TestEveryVerbRefusesWhatIsNotThere(t *testing.T) {
 	s := session(t, Options{Service: p.Service("")})
 	before := p.State().Revision
 	for _, v := range verbs.All() {
-		if !v.OfferedTo("", false) || v.Name == "merge" || v.Name == "note" || v.Name == "add-task" { // these need nothing that is there
+		if !v.OfferedTo("", false) || v.Name == "merge" || v.Name == "add-task" { // these need nothing that is there
 			continue
 		}
 		arguments := map[string]any{}
@@ -273,7 +273,7 @@ func TestVerbsAreCarriedOut(t *testing.T) {
 	if task := p.State().Task("task-1"); task.PriorityOf() != 4 || task.Title != "Hello" || task.Scope != "hello.txt" {
 		t.Errorf("after the edit the board has %+v", task)
 	}
-	if noted := do("note", map[string]any{"text": "Keep it short", "task": "task-1", "id": "n-1"}); noted["id"] != "n-1" {
+	if noted := do("tell", map[string]any{"text": "Keep it short", "to": "task-1", "id": "n-1"}); noted["id"] != "n-1" {
 		t.Errorf("the note is %v", noted)
 	}
 	found := do("discover", map[string]any{"text": "the docs are old", "task": "task-1"})

@@ -107,11 +107,8 @@ func (t *train) checkBoard(text string) {
 		return
 	}
 	valid := t.run("liza", "validate")
-	if missing := again.FindStringSubmatch(valid.text); missing != nil { // the power went between a worktree that was set aside and the board
-		if a := t.run("liza", "worktree", "create", missing[1]); a.code != 0 {
-			t.fail("liza worktree create: exit code %d: %s", a.code, a.text)
-		}
-		valid = t.run("liza", "validate")
+	if again.MatchString(valid.text) { // the power went between a worktree that was set aside and the board
+		valid = t.run("liza", "validate", "--fix")
 	}
 	if cut := !ours && !strings.HasSuffix(text, "\n"); cut || valid.code != 0 && (t.edited || strings.Contains(valid.text, "integration")) {
 		valid = t.recover(valid, cut)
@@ -130,7 +127,7 @@ func (t *train) checkBoard(text string) {
 	}
 }
 
-var again = regexp.MustCompile(`(?m)^ERROR V12 .*; next: liza worktree create (\S+)$`)
+var again = regexp.MustCompile(`(?m)^ERROR V12 .*; next: liza validate --fix$`)
 
 var listed = regexp.MustCompile(`(?m)^ +(\d+) +20`)
 

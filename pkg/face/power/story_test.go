@@ -89,12 +89,14 @@ func (t *train) choose() step {
 	if open < 4 {
 		add(4-open, "add-task", 30, (*train).addTask)
 	}
-	add(1, "note", 30, func(t *train) answer { return t.run("liza", "note", fmt.Sprintf("note %d of a person", t.next())) })
+	add(1, "note", 30, func(t *train) answer {
+		return t.run("liza", "tell", "planner", fmt.Sprintf("note %d of a person", t.next()))
+	})
 	add(1, "edit", 10, (*train).edit)
 	add(1, "sync", 200, (*train).sync)
 	add(1, "accept", 100, (*train).accept)
 	add(1, "gc", 30, func(t *train) answer { return t.run("liza", "gc") })
-	add(1, "archive", 40, func(t *train) answer { return t.run("liza", "archive", "--older", "0s") })
+	add(1, "archive", 40, func(t *train) answer { return t.run("liza", "gc", "--older", "0s") })
 	add(1, "worktree", 100, func(t *train) answer {
 		name := fmt.Sprintf("mine-%d", t.next())
 		return t.run("git", "worktree", "add", "-q", "-b", name, filepath.Join("..", name))

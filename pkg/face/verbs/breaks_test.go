@@ -98,7 +98,6 @@ func drop[T any](_ T, err error) error { return err }
 // situations has each verb at least once; what is behind a comma says which situation it is.
 var situations = map[string]situation{
 	"answer":               {goesOn: true, in: `{"question": "q-1", "text": "The second"}`},
-	"comment":              {in: `{"task": "submitted", "text": "Which word?"}`},
 	"approve-merge":        {in: `{"task": "reviewed"}`, before: waits, mode: "normal"},
 	"reject-merge":         {in: `{"task": "reviewed", "reason": "reviewed.md:1 has no word"}`, before: waits, mode: "normal"},
 	"pick":                 {in: `{"task": "twice", "reason": "it is shorter"}`, before: twice},
@@ -113,7 +112,6 @@ var situations = map[string]situation{
 	"integration":         {},
 	"integration accept":  {in: `{"reason": "it is mine"}`, before: pushed},
 	"integration restore": {but: regexp.MustCompile(`by: (init|restore)|journal: \S+ integration_`), in: `{"reason": "it is not mine"}`, before: pushed},
-	"analyze":             {},
 	"ack":                 {in: `{"note": "seen"}`, before: tripped},
 	"sync": {before: func(p *verbtest.Place) {
 		verbtest.Write(p.TB, filepath.Join(p.Dir, "base.md"), "a word\n")
@@ -136,7 +134,8 @@ var situations = map[string]situation{
 	"defer":                      {in: `{"discovery": "disc-1", "reason": "later"}`},
 	"anomaly":                    {as: "coder-1", in: `{"type": "x-odd", "task": "claimed"}`},
 	"anomaly, that is a pattern": {in: `{"type": "spec_ambiguity", "task": "unclaimed", "details": {"question": "which?", "spec_ref": "specs/vision.md#names"}}`, before: gap},
-	"note":                       {in: `{"text": "Mind the gap", "id": "note-1"}`},
+	"tell, the planner":          {in: `{"to": "planner", "text": "Mind the gap", "id": "note-1"}`},
+	"tell, at a line":            {in: `{"to": "submitted", "at": ".", "text": "Which word?"}`},
 	"tell":                       {in: `{"to": "claimed", "text": "Use argparse", "id": "tell-1"}`},
 	"pause":                      {in: `{"reason": "lunch"}`},
 	"resume":                     {before: func(p *verbtest.Place) { p.Must(sprint.Pause(context.Background(), p.Service(""), "lunch")) }},
@@ -184,9 +183,6 @@ var situations = map[string]situation{
 	"handoff":                {as: "coder-1", in: `{"task": "claimed", "summary": "Half of it", "next_action": "The other half"}`},
 
 	"archive": {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Archive(ctx, d, 0)) }},
-	"worktree create": {call: func(ctx context.Context, d *verb.Service) error { return drop(d.Worktrees.Create(ctx, "claimed")) }, before: func(p *verbtest.Place) {
-		p.Git(p.Dir, "worktree", "remove", "--force", ".worktrees/claimed")
-	}},
 	"config set, on the board": {call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.SetSetting(ctx, "max_review_cycles", "7"))
 	}},

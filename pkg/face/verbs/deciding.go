@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"liza/pkg/base/prose"
@@ -36,19 +35,6 @@ var deciding = []*Verb{
 		return Text{Body: text + "\n", Notices: done.Notices}
 	}),
 	declare(Verb{
-		Name: "comment", Group: "decide", Who: People, Usage: "say something about the change of a task, at a line", Route: "/api/tasks/{task}/comments",
-		Help: "The coder gets it with its next prompt, as a finding when the work is rejected. PLACE is FILE:LINE of the file as the task leaves it, or FILE; without\n" +
-			"it the comment is about the whole change. Work that is approved then waits for you: `liza reject-merge TASK` sends it back with all comments, and needs no other reason.",
-		Examples: []string{"liza comment task-3 hello.py:12 'the flag must stay'", "liza comment task-3 'too much in one change'"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in comment) (board.Done, error) {
-		if in.Place != "" {
-			in.Path, in.Line = cutLine(in.Place)
-		}
-		return service.Reviews.Comment(ctx, verb.Comment{Task: in.Task, Path: in.Path, Line: in.Line, Text: in.Text})
-	}, func(in comment, done board.Done) Text {
-		return ofTask(done, "%s (%s) has your comment on %s", done.Task, done.Status, cmp.Or(in.Place, "the change"))
-	}),
-	declare(Verb{
 		Name: "approve-merge", Group: "decide", Who: People, Usage: "release the merge of work that waits for a person", Route: "/api/tasks/{task}/approve-merge",
 		Help:     "For APPROVED work in review.mode strict or normal; in mode disabled, and where review.quorum asks for more reviewers, it approves what is READY_FOR_REVIEW. Any supervisor then merges it.",
 		Examples: []string{"liza approve-merge task-3", "liza approve-merge task-3 --override --reason 'the warning is about a fixture'"}, Exits: ofPeople,
@@ -67,7 +53,7 @@ var deciding = []*Verb{
 	}, func(_ verb.PickInput, done board.Done) Text { return ofTask(done, "%s goes on", done.Task) }),
 	declare(Verb{
 		Name: "reject-merge", Group: "decide", Who: People, Usage: "send work that waits for a person back to its coder", Route: "/api/tasks/{task}/reject-merge",
-		Help: "The task becomes REJECTED with your reason as the point to fix; it counts as a review cycle. Your comments (liza comment) are points to fix as well, and\n" +
+		Help: "The task becomes REJECTED with your reason as the point to fix; it counts as a review cycle. Your comments (liza tell TASK --at) are points to fix as well, and\n" +
 			"with them no other reason is needed.",
 		Examples: []string{"liza reject-merge task-3 --reason 'cli.py:12: the flag must stay'", "liza show task-3"}, Exits: ofPeople,
 	}, func(ctx context.Context, service *verb.Service, in rejection) (board.Done, error) {
@@ -132,15 +118,6 @@ var deciding = []*Verb{
 		return service.Merges.RestoreIntegration(ctx, in.Reason)
 	}, func(_ branchDecision, b integration.Standing) Text { return branchText(b) }),
 	declare(Verb{
-		Name: "analyze", Group: "decide", Who: People, Usage: "let the circuit breaker look for patterns in the anomalies now",
-		Help: "The circuit breaker looks by itself after each anomaly; this looks once more and notes it in its history. A pattern stops the sprint at a\n" +
-			"checkpoint and is described in .liza/circuit_breaker_report.md. `liza ack` goes on.",
-		Examples: []string{"liza analyze", "liza analyze --json"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, _ struct{}) (board.Seen, error) {
-		return service.Board.Breaker().Analyze(ctx)
-	},
-		func(_ struct{}, seen board.Seen) Text { return analysisText(seen) }),
-	declare(Verb{
 		Name: "ack", Group: "decide", Who: People, Usage: "acknowledge what tripped the circuit breaker, and go on", Route: "/api/ack",
 		Help: "The anomalies so far are acknowledged: alone they never trip the breaker again, but they still count when a new one joins them. The checkpoint ends\n" +
 			"unless --keep-checkpoint is given.",
@@ -172,24 +149,6 @@ type answer struct {
 	Question string `json:"question" arg:"ID" help:"id of the question"`
 	Text     string `json:"text" arg:"TEXT" help:"the answer"`
 	Answer   string `json:"answer,omitempty" faces:"http" help:"the answer, when text is not there"`
-}
-
-type comment struct {
-	Task  string `json:"task" arg:"ID" help:"id of the task"`
-	Place string `json:"place,omitempty" arg:"[PLACE]" faces:"cli" help:"FILE:LINE, or FILE" unset:"the whole change"`
-	Text  string `json:"text" arg:"TEXT" help:"the comment"`
-	Path  string `json:"path,omitempty" faces:"http" help:"path of a file, as the task leaves it"`
-	Line  int    `json:"line,omitempty" faces:"http" help:"its line; 0 is the whole file"`
-}
-
-// cutLine splits PATH:LINE. A name may end in a colon and a number: then the line has to be given as well, be it 0.
-func cutLine(place string) (path string, at int) {
-	if i := strings.LastIndexByte(place, ':'); i >= 0 {
-		if at, err := strconv.Atoi(place[i+1:]); err == nil {
-			return place[:i], at
-		}
-	}
-	return place, 0
 }
 
 type approval struct {
@@ -273,24 +232,4 @@ func branchText(b integration.Standing) Text {
 		fmt.Fprintf(&t, "next: liza merge --again %s\n", b.Lost[0])
 	}
 	return Text{Body: t.String()}
-}
-
-func analysisText(seen board.Seen) Text {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d anomalies of this sprint", seen.Status, seen.Looked)
-	if len(seen.Patterns) == 0 {
-		b.WriteString(", no new pattern")
-	}
-	b.WriteString("\n")
-	for _, p := range seen.Patterns {
-		fmt.Fprintf(&b, "%s  %s  %s", p.Severity, p.Pattern, strings.Join(p.Anomalies, ", "))
-		if len(p.Tasks) > 0 {
-			fmt.Fprintf(&b, " of %s", strings.Join(p.Tasks, ", "))
-		}
-		fmt.Fprintf(&b, "\n   %s\n", p.Rule)
-	}
-	if seen.Status == blackboard.BreakerTripped {
-		fmt.Fprintf(&b, "report: %s\nnext: liza ack\n", seen.Report)
-	}
-	return Text{Body: b.String()}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"liza/pkg/base/prose"
@@ -20,26 +21,32 @@ import (
 // steering are the verbs by which people steer a team.
 var steering = []*Verb{
 	declare(Verb{
-		Name: "note", Group: "steer", Who: People, Usage: "leave a note for the planner, or for a task",
-		Help: "Adds to human_notes. A note that names no task wakes the planner; one for a task is in that task's next prompts.\n" +
-			"An agent that works on the task now gets it with its next liza command.",
-		Examples: []string{"liza note 'Keep the CLI flags stable'", "liza note 'Use argparse' --task task-3"}, Exits: ofPeople,
-		Tool: &Tool{People: true},
-	}, func(ctx context.Context, service *verb.Service, in verb.NoteInput) (verb.Noted, error) {
-		return service.Note(ctx, in)
-	},
-		func(_ verb.NoteInput, done verb.Noted) Text { return NoteText(done) }),
-	declare(Verb{
-		Name: "tell", Group: "steer", Who: ByVerb, By: "people, planner", Usage: "say something to an agent while it works, and see whether it has it", Route: "/api/tell",
+		Name: "tell", Group: "steer", Who: ByVerb, By: "people, planner", Usage: "say something to an agent, to the planner, or about a line", Route: "/api/tell",
 		Help: "The text goes to the agent that works on the task, the first way that the program has: into the running turn with the next call of a tool; with --now by\n" +
 			"an interruption of a program that takes no texts, which then goes on in its conversation; with its next liza command; with its next run; and\n" +
 			"when the task is over, as a proposal for another one. Each text has a receipt: queued, delivered (how), seen; `liza tell --list` shows them.\n" +
-			"It changes no task and no rule. A planner may tell the agents of tasks; they read that it is the planner's word.",
-		Examples: []string{"liza tell task-3 'Use argparse, not optparse'", "liza tell coder-1 --now 'Stop: the API has changed, read specs/api.md'", "liza tell --list"}, Exits: ofPeople,
+			"To `planner` it is a note that wakes the planner. With --at it is a comment on the change of the task: the coder gets it as a finding, and approved work waits for you\n" +
+			"until `liza reject-merge TASK` sends it back. It changes no rule. A planner may tell the agents of tasks; they read that it is the planner's word.",
+		Examples: []string{"liza tell planner 'Keep the CLI flags stable'", "liza tell task-3 'Use argparse, not optparse'", "liza tell task-3 --at hello.py:12 'the flag must stay'", "liza tell coder-1 --now 'Stop: the API has changed, read specs/api.md'", "liza tell --list"}, Exits: ofPeople,
 		Tool: &Tool{Roles: planner, People: true, About: "Say something to the agent that works on a task, as yourself. It gets it in its running turn, with its next command of liza, or with its next run."},
-	}, func(ctx context.Context, service *verb.Service, in verb.TellInput) (verb.Told, error) {
-		return service.Tell(ctx, in)
-	}, func(in verb.TellInput, done verb.Told) Text { return tellText(in, done) }),
+	}, func(ctx context.Context, service *verb.Service, in verb.TellInput) (any, error) {
+		if in.At == "" {
+			return service.Tell(ctx, in)
+		}
+		if in.Now || in.After || in.List || in.ID != "" {
+			return nil, board.WrongUsage("liza help tell", "--at goes with none of --now, --after, --id and --list")
+		}
+		path, at := cutLine(in.At)
+		return service.Reviews.Comment(ctx, verb.Comment{Task: in.To, Path: path, Line: at, Text: in.Text})
+	}, func(in verb.TellInput, done any) Text {
+		switch done := done.(type) {
+		case board.Done:
+			return ofTask(done, "%s (%s) has your comment on %s", done.Task, done.Status, in.At)
+		case verb.Told:
+			return tellText(in, done)
+		}
+		return Text{}
+	}),
 	declare(Verb{
 		Name: "pause", Group: "steer", Who: People, Usage: "let nothing new start; what runs goes on", Route: "/api/pause",
 		Help: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on.\n" +
@@ -231,12 +238,17 @@ func orNone(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// NoteText returns the recipients of a note.
-func NoteText(done verb.Noted) Text {
-	if done.Already {
-		return line("already done: note %s exists", done.ID)
+// cutLine splits PATH:LINE; "." is the whole change. A name may end in a colon and a number: then the line has to be given as well, be it 0.
+func cutLine(place string) (path string, at int) {
+	if place == "." {
+		return "", 0
 	}
-	return line("noted as %s\n%s", done.ID, done.Reaches)
+	if i := strings.LastIndexByte(place, ':'); i >= 0 {
+		if at, err := strconv.Atoi(place[i+1:]); err == nil {
+			return place[:i], at
+		}
+	}
+	return place, 0
 }
 
 // tellText says where a text is, or where all are.

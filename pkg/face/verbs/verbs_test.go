@@ -107,23 +107,12 @@ func TestTheCommandLineAndJSONAreTheSameInput(t *testing.T) {
 	}
 }
 
-func TestAnArgumentInTheMiddleMayBeLeftOut(t *testing.T) {
+func TestAPlaceIsCutIntoFileAndLine(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		args []string
-		want comment
-	}{
-		{[]string{"t", "x"}, comment{Task: "t", Text: "x"}},
-		{[]string{"t", "a.go:3", "x"}, comment{Task: "t", Place: "a.go:3", Text: "x"}},
-	} {
-		if in, err := Find("comment").Parse(c.args, nil); err != nil || in != c.want {
-			t.Errorf("%v is %+v, %v", c.args, in, err)
-		}
-	}
 	for place, want := range map[string]struct {
 		path string
 		line int
-	}{"a.go:12": {"a.go", 12}, "a.go": {"a.go", 0}, "odd:7:0": {"odd:7", 0}, "odd:x": {"odd:x", 0}} {
+	}{"a.go:12": {"a.go", 12}, "a.go": {"a.go", 0}, "odd:7:0": {"odd:7", 0}, "odd:x": {"odd:x", 0}, ".": {"", 0}} {
 		if path, line := cutLine(place); path != want.path || line != want.line {
 			t.Errorf("%s is %s, %d", place, path, line)
 		}
@@ -138,13 +127,13 @@ func TestWhatIsNotAnInputIsRefused(t *testing.T) {
 		json string
 		want string
 	}{
-		{"note", HTTP, `{"text": "x", "colour": 1}`, `unknown field "colour"`},
+		{"tell", HTTP, `{"text": "x", "colour": 1}`, `unknown field "colour"`},
 		{"release", MCP, `{"task": "t", "reason": "r", "coder": true}`, `unknown field "coder"`},
 		{"stop", HTTP, `{"task": "t"}`, `unknown field "task"`},
 		{"merge", MCP, `{"again": true}`, `unknown field "again"`},
-		{"note", HTTP, `[1]`, "cannot unmarshal"},
-		{"note", HTTP, `{"text": "x"} {}`, "one object"},
-		{"note", HTTP, `{"text": 1}`, "cannot unmarshal"},
+		{"tell", HTTP, `[1]`, "cannot unmarshal"},
+		{"tell", HTTP, `{"text": "x"} {}`, "one object"},
+		{"tell", HTTP, `{"text": 1}`, "cannot unmarshal"},
 	} {
 		if in, err := Find(c.verb).Decode(c.face, []byte(c.json), nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %s is %+v, %v; want %q", c.verb, c.json, in, err, c.want)

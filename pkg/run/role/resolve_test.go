@@ -153,16 +153,3 @@ func TestOrigins(t *testing.T) {
 		t.Error("what is shown is not a role file that says the same")
 	}
 }
-
-func TestUnifiedDifferences(t *testing.T) {
-	t.Parallel()
-	a := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
-	b := "1\n2\n3\n4\nfive\n6\n7\n8\n9\n10\n11\n12\n13\n"
-	want := "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n@@ -10,3 +10,4 @@\n 10\n 11\n 12\n+13\n"
-	if got := Unified("a", "b", a, b); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := Unified("a", "b", a, a); got != "" {
-		t.Errorf("equal texts differ: %s", got)
-	}
-}

@@ -89,7 +89,7 @@ func Choose(level, require Level, f Capabilities) (Level, string, error) {
 	case rank[level] == 0:
 		return "", "", fmt.Errorf("sandbox.level '%s' is not valid: it must be auto, closed, partial, wrap or open", level)
 	case rank[require] > rank[level] && !auto:
-		return "", "", &Unavailable{Want: require, Have: level, Why: "sandbox.level is " + string(level), Next: "liza config set sandbox.level auto", Chosen: true}
+		return "", "", &Unavailable{Want: require, Have: level, Why: "sandbox.level is " + string(level), Next: "liza config sandbox.level auto", Chosen: true}
 	case rank[require] > rank[level]:
 		return "", "", &Unavailable{Want: require, Have: have, Why: why, Next: next}
 	case level != Wrapped && rank[level] > rank[have]:

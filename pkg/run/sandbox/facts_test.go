@@ -50,7 +50,7 @@ func TestTheLevelIsTheStrongestThatTheMachineCanHave(t *testing.T) {
 		"no filters":                  {machine: func(m *Machine) { m.Seccomp = func() bool { return false } }, want: Open, says: "seccomp"},
 		"enough is required":          {machine: noBwrap, require: Partial, want: Partial, says: "bubblewrap is not installed"},
 		"more is required":            {machine: noBwrap, require: Closed, says: "the sandbox level 'closed' is required, but 'partial' is the strongest here: bubblewrap is not installed\nnext: apt-get install bubblewrap"},
-		"more is required than asked": {machine: whole, level: Partial, require: Closed, says: "sandbox.level is partial\nnext: liza config set sandbox.level auto"},
+		"more is required than asked": {machine: whole, level: Partial, require: Closed, says: "sandbox.level is partial\nnext: liza config sandbox.level auto"},
 		"required, but open":          {machine: whole, level: Open, require: Partial, says: "sandbox.level is open"},
 		"more is asked than there is": {machine: noNamespaces, level: Closed, says: "the sandbox level 'closed' is required"},
 		"nothing, and it is required": {machine: noLandlock, require: Partial, says: "the sandbox level 'partial' is required, but 'open' is the strongest here: the kernel has no Landlock\nnext: boot Linux 6.2"},

@@ -19,6 +19,6 @@ func thisMachine() Machine {
 
 // Enter exists on Linux only.
 func Enter([]string) int {
-	fmt.Fprintln(os.Stderr, "programs can be contained on Linux only\nnext: liza config set sandbox.level open")
+	fmt.Fprintln(os.Stderr, "programs can be contained on Linux only\nnext: liza config sandbox.level open")
 	return CannotEnter
 }

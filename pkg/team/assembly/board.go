@@ -39,7 +39,7 @@ func (e *Environment) Store(p *project.Project, cfg *Settings, taskArchive *hist
 	where := cfg.Get().Store
 	if where.URL == "" {
 		if board := mirror.Recorded(p.Mirror()); board != "" {
-			return nil, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza config set store.url URL",
+			return nil, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza config store.url URL",
 				Message: fmt.Sprintf("the board of this project is %s, and .liza/state.yaml a copy of it; but config.yaml does not say so (store.url)", board)}
 		}
 		o.Now = e.Now
@@ -47,7 +47,7 @@ func (e *Environment) Store(p *project.Project, cfg *Settings, taskArchive *hist
 	}
 	board, at, err := e.Board(where, o, patience)
 	if bad, ok := errors.AsType[*postgres.AddressError](err); ok {
-		return nil, &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config set store.url URL", Message: fmt.Sprintf("%s: store.url: %s", cfg.Get().Origin("store.url"), bad.Reason)}
+		return nil, &transition.Refusal{Exit: transition.ExitUsage, Next: "liza config store.url URL", Message: fmt.Sprintf("%s: store.url: %s", cfg.Get().Origin("store.url"), bad.Reason)}
 	}
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (e *Environment) OpenAt(ctx context.Context, p *project.Project, tolerant b
 		repo.Filters = cfg.Get().Git.Filters // as they were at the start: an agent may change the file
 		if dir := cfg.Get().Worktree.Dir; dir != "" && !tolerant && e.Within == nil {
 			if err := repo.PlaceWorktrees(ctx, config.Path(dir, e.Get("HOME"), p.Root)); err != nil {
-				return nil, board.WrongUsage("liza config set worktree.dir FOLDER", "%v", err)
+				return nil, board.WrongUsage("liza config worktree.dir FOLDER", "%v", err)
 			}
 		}
 	}

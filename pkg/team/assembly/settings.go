@@ -142,7 +142,7 @@ func (s *Settings) Get() *config.Config {
 		if cfg, _, err := config.Load(s.project.Liza, s.environ); err != nil {
 			text := "the configuration is broken; the last good one stays: " + err.Error()
 			s.env.Log().Warn(text)
-			s.env.mail(s.project, notify.New("config_invalid", fmt.Sprint(now), text+"; next: liza config validate"))
+			s.env.mail(s.project, notify.New("config_invalid", fmt.Sprint(now), text+"; next: liza doctor"))
 		} else {
 			s.current = s.holding(cfg, false)
 		}

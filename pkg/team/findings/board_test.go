@@ -105,7 +105,7 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 			warns: []string{"two: the clock of host two is 1h0m0s behind that of the board; leases go by the board's, but times in its logs are wrong; next: set it"}, same: blackboard.AlertClockOff},
 		"a planner without a plan": {make: func(f *Observation) {
 			f.State.Planner = &blackboard.Planner{Triggers: map[string]*blackboard.TriggerRecord{string(transition.TriggerInitialPlanning): {Fingerprint: "of the spec", Launches: 3, Suppressed: true}}}
-		}, warns: []string{"INITIAL_PLANNING: the planner was launched 3 times without effect for goal-1; next: liza note TEXT"}, same: blackboard.AlertPlannerStuck},
+		}, warns: []string{"INITIAL_PLANNING: the planner was launched 3 times without effect for goal-1; next: liza tell planner TEXT"}, same: blackboard.AlertPlannerStuck},
 		"nobody at work, and no program": {make: func(f *Observation) { f.State.Agents, f.NoProgram = nil, true }, warns: []string{"no agent is at work, and no agent program is installed; next: liza doctor"}},
 		"nobody at work":                 {make: func(f *Observation) { f.State.Agents = nil }, warns: []string{"no agent is at work; next: liza run, or liza-agent ROLE"}},
 		"a crash": {make: func(f *Observation) {

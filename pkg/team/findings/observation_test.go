@@ -73,11 +73,11 @@ func TestWhatAnAlertSays(t *testing.T) {
 			with(blackboard.Approved, func(t *blackboard.Task) { t.MergeApproval = &blackboard.MergeApproval{Required: true} })(f)
 		}, ""},
 		{blackboard.AlertSettingsHeld, func(f *Observation) { f.SettingsHeld = []string{"integration.checks", "limits.tokens"} },
-			"error .liza/config.yaml: git has put a version into this checkout that is weaker than what the team works with: integration.checks, limits.tokens; the team keeps its own until you set them; next: liza config set integration.checks VALUE"},
+			"error .liza/config.yaml: git has put a version into this checkout that is weaker than what the team works with: integration.checks, limits.tokens; the team keeps its own until you set them; next: liza config integration.checks VALUE"},
 		{blackboard.AlertFiltersOff, func(f *Observation) { f.FiltersOff = []string{"lfs", "mask"} },
-			"error .gitattributes: it names the filter lfs,mask, which git.filters does not allow: it does not run, and a changed file that has it is not merged; next: liza config set git.filters lfs,mask"},
+			"error .gitattributes: it names the filter lfs,mask, which git.filters does not allow: it does not run, and a changed file that has it is not merged; next: liza config git.filters lfs,mask"},
 		{blackboard.AlertSettingsHeld, func(f *Observation) { f.SettingsHeld = []string{""} },
-			"error .liza/config.yaml: this checkout has no file of settings any more; the team keeps those that it had, until the file is back or you write a new one; next: liza config show --origin"},
+			"error .liza/config.yaml: this checkout has no file of settings any more; the team keeps those that it had, until the file is back or you write a new one; next: liza config"},
 		{blackboard.AlertBaselineRed, func(f *Observation) {
 			f.Red = []Red{{"tests", "make test", "1234567890ab", "1\n2\n3\n4\n5\n6\n", ".liza/logs/b.log"}}
 		},

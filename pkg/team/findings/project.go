@@ -148,7 +148,7 @@ func integrationCheckedOut(l *look) {
 // FiltersOff is the finding about filters of .gitattributes that nobody allowed.
 func FiltersOff(names []string) (f Finding, off bool) {
 	all := strings.Join(names, ",")
-	return Finding{Subject: ".gitattributes", Next: "liza config set git.filters " + all,
+	return Finding{Subject: ".gitattributes", Next: "liza config git.filters " + all,
 		Text: fmt.Sprintf("it names the filter %s, which git.filters does not allow: it does not run, and a changed file that has it is not merged", all)}, len(names) > 0
 }
 
@@ -164,9 +164,9 @@ func settingsHeld(l *look) {
 	switch {
 	case len(l.SettingsHeld) == 0:
 	case l.SettingsHeld[0] == "":
-		l.raise(file, "liza config show --origin", "this checkout has no file of settings any more; the team keeps those that it had, until the file is back or you write a new one")
+		l.raise(file, "liza config", "this checkout has no file of settings any more; the team keeps those that it had, until the file is back or you write a new one")
 	default:
-		l.raise(file, "liza config set "+l.SettingsHeld[0]+" VALUE", "git has put a version into this checkout that is weaker than what the team works with: %s; the team keeps its own until you set them", strings.Join(l.SettingsHeld, ", "))
+		l.raise(file, "liza config "+l.SettingsHeld[0]+" VALUE", "git has put a version into this checkout that is weaker than what the team works with: %s; the team keeps its own until you set them", strings.Join(l.SettingsHeld, ", "))
 	}
 }
 

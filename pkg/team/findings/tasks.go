@@ -383,5 +383,5 @@ func nothingMerged(l *look) {
 			return
 		}
 	}
-	l.raise(l.sprintID(), "liza note TEXT", "every task is terminal and none was merged")
+	l.raise(l.sprintID(), "liza tell planner TEXT", "every task is terminal and none was merged")
 }

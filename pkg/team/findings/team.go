@@ -201,7 +201,7 @@ func immediateDiscovery(l *look) {
 
 func systemAmbiguity(l *look) {
 	for _, a := range transition.Ambiguities(l.State) {
-		l.raise(a.ID, "liza note TEXT", "%s found the rules unclear: %s", cmp.Or(a.Reporter, "an agent"), transition.Unclear(a))
+		l.raise(a.ID, "liza tell planner TEXT", "%s found the rules unclear: %s", cmp.Or(a.Reporter, "an agent"), transition.Unclear(a))
 	}
 }
 
@@ -220,7 +220,7 @@ func plannerStuck(l *look) {
 		}
 		spent := r.Launches >= l.State.Int("planner_retries") && !l.planning()
 		if r.Suppressed || spent {
-			l.raise(string(t.Kind), "liza note TEXT", "the planner was launched %s without effect for %s", prose.Count(r.Launches, "time"), strings.Join(t.IDs, ", "))
+			l.raise(string(t.Kind), "liza tell planner TEXT", "the planner was launched %s without effect for %s", prose.Count(r.Launches, "time"), strings.Join(t.IDs, ", "))
 		}
 	}
 }

@@ -242,10 +242,10 @@ func Unlike(ctx context.Context, repo *git.Repo, sign bool) (found []findings.Fi
 	x := Doctor{}
 	if sign {
 		if err := repo.TrySign(ctx); err != nil {
-			x.Add("signing", findings.Warning, "git", "git config --global user.signingkey KEY, or liza config set git.sign false", "", "nothing can be merged: git.sign is true, and your key cannot be used here: %v", err)
+			x.Add("signing", findings.Warning, "git", "git config --global user.signingkey KEY, or liza config git.sign false", "", "nothing can be merged: git.sign is true, and your key cannot be used here: %v", err)
 		}
 	} else if h.Signs {
-		x.Add("signing", findings.Info, "git", "liza config set git.sign true", "commit.gpgsign", "your commits are signed, Liza's merges are not")
+		x.Add("signing", findings.Info, "git", "liza config git.sign true", "commit.gpgsign", "your commits are signed, Liza's merges are not")
 	}
 	if len(h.Hooks) > 0 {
 		x.Add("hooks", findings.Info, "git", "write what has to run into integration.checks of .liza/config.yaml", "", "your hooks do not run for commits of agents and for merges: %s", strings.Join(h.Hooks, ", "))

@@ -105,7 +105,7 @@ func (x *Doctor) snapshots(ctx context.Context, _ *project.Project) {
 	case err != nil:
 		x.Add("snapshots", findings.Warning, "snapshots", "liza restore --list", "", "%v", err)
 	case len(list) == 0 && x.State != nil && x.State.Revision > 1:
-		x.Add("snapshots", findings.Warning, "snapshots", "liza note TEXT", "", "there is none; the next write makes one")
+		x.Add("snapshots", findings.Warning, "snapshots", "liza tell planner TEXT", "", "there is none; the next write makes one")
 	case len(list) > 0:
 		x.Add("snapshots", findings.OK, "snapshots", "", "", "%d, the newest is revision %d of %s", len(list), list[0].Revision, blackboard.TimeOf(list[0].At))
 	}

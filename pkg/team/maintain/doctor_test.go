@@ -72,7 +72,7 @@ var situations = []situation{
 	{name: "a role file with an error", says: "error roles own: .liza/roles/own.yaml:3: role own: base: the role 'nowhere' does not exist", make: func(p *verbtest.Place) {
 		verbtest.Write(p.TB, filepath.Join(p.Project.Roles(), "own.yaml"), "name: own\ndescription: d\nbase: nowhere\n")
 	}},
-	{name: "commits are signed", says: "info signing git: your commits are signed, Liza's merges are not; next: liza config set git.sign true", make: func(p *verbtest.Place) { p.Git(p.Dir, "config", "commit.gpgsign", "true") }},
+	{name: "commits are signed", says: "info signing git: your commits are signed, Liza's merges are not; next: liza config git.sign true", make: func(p *verbtest.Place) { p.Git(p.Dir, "config", "commit.gpgsign", "true") }},
 	{name: "a key that cannot be used", says: "warning signing git: nothing can be merged: git.sign is true, and your key cannot be used here: ", make: func(p *verbtest.Place) {
 		p.Config.Git.Sign = true
 		p.Git(p.Dir, "config", "gpg.program", "false")
@@ -145,7 +145,7 @@ var situations = []situation{
 		p.Abandoned("task-1")
 		p.Git(p.Dir, "worktree", "add", "-q", "-b", "task/task-1", ".worktrees/task-1", "integration")
 	}},
-	{name: "a worktree that was removed", says: "error worktree task-1: the worktree was removed by hand; it is made again from the branch or from the newest recorded commit; next: liza worktree create task-1", make: func(p *verbtest.Place) {
+	{name: "a worktree that was removed", says: "error worktree task-1: the worktree was removed by hand; it is made again from the branch or from the newest recorded commit; next: liza validate --fix", make: func(p *verbtest.Place) {
 		p.AddTask("task-1")
 		if _, err := p.Service("coder-1").Claim(p.TB.Context(), "task-1"); err != nil {
 			p.TB.Fatal(err)
@@ -185,7 +185,7 @@ var situations = []situation{
 		p.Config.Review.Quorum = []config.QuorumRule{{Reviewers: 2, Paths: []string{"auth/**"}}}
 		p.Config.Review.Mode = "disabled"
 	}},
-	{name: "a train with one slot", says: "warning train merge.slots: merge.train is 8, but its checks run one at a time (merge.slots), so it merges no faster than without; next: liza config set merge.slots 4", make: func(p *verbtest.Place) {
+	{name: "a train with one slot", says: "warning train merge.slots: merge.train is 8, but its checks run one at a time (merge.slots), so it merges no faster than without; next: liza config merge.slots 4", make: func(p *verbtest.Place) {
 		p.Config.Merge.Train, p.Config.Merge.Slots = 8, 1
 	}},
 	{name: "a check that is red without the work", says: "warning checks q-1: merges wait: \"make test\" fails without the work too, and verifies nothing; go on without it, or stop?; next: liza answer q-1 'go on'", make: func(p *verbtest.Place) {

@@ -171,7 +171,7 @@ func (x *Doctor) worktreesOf(ctx context.Context, s *blackboard.State) error {
 		}
 		severity, next := findings.Warning, recovers
 		if t.Status == blackboard.Claimed {
-			severity, next = findings.Error, "liza worktree create "+t.ID
+			severity, next = findings.Error, "liza validate --fix"
 		}
 		x.Add("worktree", severity, t.ID, next, t.Worktree+" is missing", "the worktree was removed by hand; it is made again from the branch or from the newest recorded commit")
 	}

@@ -542,7 +542,7 @@ func (c *collector) strayed(path string) bool {
 type CollectInput struct {
 	DryRun bool
 	Attic  bool          // saved work as well, of tasks that ended
-	Older  time.Duration // so long ago
+	Older  time.Duration // so long ago: the saved work, and the tasks that are archived
 }
 
 // Collected is what CollectGarbage removed, or would remove, and what it kept.
@@ -550,6 +550,8 @@ type Collected struct {
 	DryRun  bool      `json:"dry_run"`
 	Removed []Garbage `json:"removed"`
 	Kept    []Garbage `json:"kept"`
+
+	Archived []string `json:"archived,omitempty"` // tasks that left the board for the archive
 }
 
 // Garbage is one thing that is left over, or looks like it.

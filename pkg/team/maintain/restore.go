@@ -195,7 +195,7 @@ func (p *Board) checkJournal(ctx context.Context, revision int) ([]blackboard.Vi
 
 const (
 	RuleJournal = "V68"
-	NextSeal    = "liza seal --reason TEXT"
+	NextSeal    = "liza validate --accept WHY"
 )
 
 // Board is a state file, alone, in a folder, or in a project.

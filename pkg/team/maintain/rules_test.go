@@ -49,7 +49,7 @@ func TestATeamThatCannotMeetItsQuorumIsTold(t *testing.T) {
 		{"enough are registered", rule(2, "any"), "", 0, map[string]string{"code-reviewer-1": "", "code-reviewer-2": ""}, ""},
 		{"enough, but of one program", rule(2, "different"), "", 2, nil, "and reviewers run "},
 		{"enough, of two programs", rule(2, "different"), "", 0, map[string]string{"code-reviewer-1": "one", "code-reviewer-2": "two"}, ""},
-		{"nobody reviews", rule(2, "any"), "disabled", 5, nil, "in review.mode disabled nobody but you approves; next: liza config set review.mode normal"},
+		{"nobody reviews", rule(2, "any"), "disabled", 5, nil, "in review.mode disabled nobody but you approves; next: liza config review.mode normal"},
 	} {
 		s := verbtest.Board()
 		for id, program := range c.registered {
@@ -70,7 +70,7 @@ func TestATrainWhoseChecksRunOneAtATimeIsTold(t *testing.T) {
 	for _, c := range []struct {
 		train, slots int
 		want         string
-	}{{0, 1, ""}, {1, 1, ""}, {2, 1, "liza config set merge.slots 2"}, {4, 1, "liza config set merge.slots 4"}, {9, 1, "liza config set merge.slots 4"}} {
+	}{{0, 1, ""}, {1, 1, ""}, {2, 1, "liza config merge.slots 2"}, {4, 1, "liza config merge.slots 4"}, {9, 1, "liza config merge.slots 4"}} {
 		d, _ := verbtest.OnMemory(t, verbtest.Board())
 		d.Board.Config().Merge.Train, d.Board.Config().Merge.Slots = c.train, c.slots
 		x := &Doctor{Service: d}

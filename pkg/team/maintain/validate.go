@@ -245,7 +245,7 @@ func (x *Doctor) quorum(context.Context, *project.Project) {
 		switch {
 		case r.Reviewers < 2:
 		case disabled:
-			x.Add("quorum", findings.Warning, subject, "liza config set review.mode normal", "", "review.quorum asks for %s, and in review.mode disabled nobody but you approves", what)
+			x.Add("quorum", findings.Warning, subject, "liza config review.mode normal", "", "review.quorum asks for %s, and in review.mode disabled nobody but you approves", what)
 		case reviewers < r.Reviewers:
 			x.Add("quorum", findings.Warning, subject, fmt.Sprintf("liza run --reviewers %d", r.Reviewers), "",
 				"review.quorum asks for %s, and this team has %d: such a change waits for another one, or for you (liza approve-merge)", what, reviewers)
@@ -262,7 +262,7 @@ func (x *Doctor) train(context.Context, *project.Project) {
 		return
 	}
 	if m := x.Service.Board.Config().Merge; m.Train > 1 && merge.CheckSlots(m.Slots) == 1 {
-		x.Add("train", findings.Warning, "merge.slots", fmt.Sprintf("liza config set merge.slots %d", min(m.Train, 4)), "",
+		x.Add("train", findings.Warning, "merge.slots", fmt.Sprintf("liza config merge.slots %d", min(m.Train, 4)), "",
 			"merge.train is %d, but its checks run one at a time (merge.slots), so it merges no faster than without", m.Train)
 	}
 }

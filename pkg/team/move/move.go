@@ -26,10 +26,9 @@ import (
 
 // A Place says where a board is.
 type Place struct {
-	Kind     string  `json:"kind"`  // file or postgres
-	Board    string  `json:"board"` // path, or address without password
-	Revision int     `json:"revision"`
-	Clock    float64 `json:"clock_offset_seconds,omitempty"` // how far this host's clock is ahead of the database's
+	Kind     string `json:"kind"`  // file or postgres
+	Board    string `json:"board"` // path, or address without password
+	Revision int    `json:"revision"`
 }
 
 // Moved is the result of a move, with what a person reads of it.
@@ -86,7 +85,7 @@ func (m *move) at(point string) {
 // here has the file be the board again after a move that was interrupted, and is not to be completed.
 func (m *move) here(ctx context.Context, p *project.Project) (Moved, error) {
 	if !store.IsAway(m.files(p)) {
-		return Moved{}, board.WrongUsage("liza store", "the board is a file already")
+		return Moved{}, board.WrongUsage("liza config store", "the board is a file already")
 	}
 	if err := m.markHere(ctx, p); err != nil {
 		return Moved{}, err
@@ -109,7 +108,7 @@ func (m *move) markHere(ctx context.Context, p *project.Project) error {
 // isFile refuses what another process, which had the lock before, has moved.
 func (m *move) isFile(p *project.Project) error {
 	if cfg, err := config.LoadTolerant(p.Liza, m.e.Environ); err == nil && cfg.Store.URL != "" {
-		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza store", Message: "the board was moved into a database meanwhile"}
+		return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza config store", Message: "the board was moved into a database meanwhile"}
 	}
 	return nil
 }
@@ -145,7 +144,7 @@ func (m *move) arrived(ctx context.Context, p *project.Project, board *postgres.
 		return Moved{}, err
 	}
 	return Moved{Place{Kind: "postgres", Board: at.String(), Revision: board.Latest().Revision},
-		fmt.Sprintf("the board is %s now; .liza/state.yaml is a copy of it\nnext: liza join %s, in a clone on another host\n", at, at)}, nil
+		fmt.Sprintf("the board is %s now; .liza/state.yaml is a copy of it\nnext: liza init --join %s, in a clone on another host\n", at, at)}, nil
 }
 
 // nameOf names this project on this host.

@@ -42,7 +42,7 @@ func TestAMoveThatCannotBeginLeavesTheBoardWhereItIs(t *testing.T) {
 	for _, c := range []struct {
 		name, config, to, want string
 	}{
-		{"a file that is one", "", "file", "2 the board is a file already (next: liza store)"},
+		{"a file that is one", "", "file", "2 the board is a file already (next: liza config store)"},
 		{"an address that is none", "", "nowhere", "cannot use the address of the store: it must begin with postgres://"},
 		{"agents at work", "", "postgres://ada@127.0.0.1:1/liza", "4 the board cannot be moved while agents work: coder-1, coder-2 (next: liza abort)"},
 		{"another database", "store: {url: 'postgres://ada@127.0.0.1:1/liza', board: words}\n", "postgres://ada@127.0.0.1:2/liza", "4 the board is in a database already: "},
@@ -83,7 +83,7 @@ func TestAMoveThatWasCutOffIsTakenBackByNamingTheFile(t *testing.T) {
 	if _, err := p.Service("").Board.View(ctx); err != nil {
 		t.Errorf("the board cannot be read afterwards: %v", err)
 	}
-	if _, err := Board(ctx, e, "file"); verbtest.Advice(err) != "2 the board is a file already (next: liza store)" {
+	if _, err := Board(ctx, e, "file"); verbtest.Advice(err) != "2 the board is a file already (next: liza config store)" {
 		t.Errorf("taken back twice: %v", err)
 	}
 }
@@ -94,7 +94,7 @@ func TestWhatAnotherProcessHasMovedIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	at := &project.Project{Root: dir, Liza: filepath.Join(dir, ".liza"), GitDir: dir}
 	m := &move{&assembly.Environment{}}
-	for text, want := range map[string]string{"": "", "review: {mode: strict}\n": "", "store: {url: 'postgres://h/liza'}\n": "4 the board was moved into a database meanwhile (next: liza store)"} {
+	for text, want := range map[string]string{"": "", "review: {mode: strict}\n": "", "store: {url: 'postgres://h/liza'}\n": "4 the board was moved into a database meanwhile (next: liza config store)"} {
 		verbtest.Write(t, filepath.Join(at.Liza, "config.yaml"), text)
 		if got := verbtest.Advice(m.isFile(at)); got != want {
 			t.Errorf("with %q: %q, want %q", text, got, want)

@@ -70,7 +70,7 @@ func (e *enclosure) openWall(ctx context.Context, spec *agent.Spec, r *run, task
 		return nil, err
 	}
 	if w.Spec.Level != r.sandbox && spec.Adopted == nil { // the settings changed since the git folder was made for the other one
-		return nil, errors.Join(transition.Refuse(transition.ExitFailure, "liza config show --origin", "the sandbox level changed from %s to %s while the run began", r.sandbox, w.Spec.Level), w.Close())
+		return nil, errors.Join(transition.Refuse(transition.ExitFailure, "liza config", "the sandbox level changed from %s to %s while the run began", r.sandbox, w.Spec.Level), w.Close())
 	}
 	r.wall, spec.Env = w, append(spec.Env, w.Variables()...)
 	if w.Starts() {

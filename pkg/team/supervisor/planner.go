@@ -69,7 +69,7 @@ func (pl *planner) plannerWaits(st *blackboard.State, f transition.TriggerFacts)
 		return waiting{why: "a person is asked about " + prose.Few(asked, 5), next: "liza answer"}
 	}
 	if all := transition.Triggers(st, f, pl.Service.Board.Now()); len(all) > 0 {
-		return waiting{why: "the planner was woken for " + kinds(all) + " already", next: "liza note TEXT, or liza status"}
+		return waiting{why: "the planner was woken for " + kinds(all) + " already", next: "liza tell planner TEXT, or liza status"}
 	}
 	return waiting{why: "no reason to plan"}
 }
@@ -269,7 +269,7 @@ func (pl *planner) replanStopped(ctx context.Context, due transition.Trigger, wh
 	if err := outcome.StopReplan(context.WithoutCancel(ctx), pl.Service, due, why); err != nil {
 		return err
 	}
-	return &GaveUp{Why: "replanning: " + why, Next: fmt.Sprintf("liza show %s, then liza note TEXT or liza resume", due.IDs[0])}
+	return &GaveUp{Why: "replanning: " + why, Next: fmt.Sprintf("liza show %s, then liza tell planner TEXT or liza resume", due.IDs[0])}
 }
 
 // triggerFacts are what wake triggers depend on besides the board.

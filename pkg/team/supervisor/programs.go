@@ -283,7 +283,7 @@ func (ps *programs) unusable(ctx context.Context, u *unit, x *run) error {
 	look := "liza doctor --cli " + x.program()
 	if name := variableIn(r.Error); name != "" { // a sandbox passes on only what it is told
 		what += fmt.Sprintf(" (set %s where liza runs, and let its runs have it)", name)
-		look = fmt.Sprintf("liza config set agents.%s.sandbox.allow.env %s", x.program(), name)
+		look = fmt.Sprintf("liza config agents.%s.sandbox.allow.env %s", x.program(), name)
 	}
 	// Each of a team comes to the same end: people are told once a day.
 	ps.Service.Board.Notify(ctx, "agent_unusable", "", what+" "+ps.Service.Board.Now().UTC().Format(time.DateOnly), what+"; next: "+look)

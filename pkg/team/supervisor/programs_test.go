@@ -228,7 +228,7 @@ func TestAMissingVariableIsToldWithItsSetting(t *testing.T) {
 			return agent.Result{Outcome: agent.Unusable, ExitCode: 1, Error: "Missing environment variable: `CORP_LLM_TOKEN`."}
 		})
 		gaveUp, is := errors.AsType[*supervisor.GaveUp](s.Run(context.Background(), context.Background()))
-		if !is || runs != 1 || gaveUp.Next != "liza config set agents.one.sandbox.allow.env CORP_LLM_TOKEN" || !strings.Contains(gaveUp.Why, "set CORP_LLM_TOKEN where liza runs") {
+		if !is || runs != 1 || gaveUp.Next != "liza config agents.one.sandbox.allow.env CORP_LLM_TOKEN" || !strings.Contains(gaveUp.Why, "set CORP_LLM_TOKEN where liza runs") {
 			t.Errorf("%d runs, then %+v", runs, gaveUp)
 		}
 	})

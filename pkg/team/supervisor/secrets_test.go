@@ -26,7 +26,7 @@ const planWithSecret = `{"action": "COMPLETED", "evidence_files": [], "summary_f
 func spread(t *testing.T, p *verbtest.Place) {
 	t.Helper()
 	ctx := context.Background()
-	if _, err := p.Service("").Note(ctx, verb.NoteInput{Text: "Use " + secretValue}); err != nil {
+	if _, err := p.Service("").Tell(ctx, verb.TellInput{To: verb.ThePlanner, Text: "Use " + secretValue}); err != nil {
 		t.Fatal(err)
 	}
 	p.AddTask("task-1")

@@ -388,7 +388,7 @@ func (s *spending) stopSprint(ctx context.Context, o *transition.Overspent) erro
 	if isRefused(err) {
 		return nil // somebody was faster
 	}
-	s.warn("", "the sprint is stopped: %s; next: liza config set limits.%s N, then liza resume", o, o.Key)
+	s.warn("", "the sprint is stopped: %s; next: liza config limits.%s N, then liza resume", o, o.Key)
 	return err
 }
 

@@ -46,7 +46,7 @@ func (r Run) missing(level sandbox.Level, own config.Allow) []Missing {
 	l.wrapper()
 	l.path()
 	for i, key := range l.keys {
-		l.found[i].Next = fmt.Sprintf("liza config set agents.%s.sandbox.allow.%s %s", r.Program, key, strings.Join(l.add[key], ","))
+		l.found[i].Next = fmt.Sprintf("liza config agents.%s.sandbox.allow.%s %s", r.Program, key, strings.Join(l.add[key], ","))
 	}
 	return l.found
 }

@@ -28,33 +28,33 @@ env_key = "FAKE_KEY"
 command = "HOME/mcp/server"
 args = ["--root", "/no/such/file"]
 `, []string{
-			"FAKE_KEY is set in your shell and named in ~/.codex/config.toml; runs do not get it | liza config set agents.codex.sandbox.allow.env OTHER,FAKE_KEY",
-			"corp.openai.azure.com:443 is named in ~/.codex/config.toml; runs do not reach it | liza config set agents.codex.sandbox.allow.hosts corp.openai.azure.com:443",
-			"HOME/mcp/server is started by ~/.codex/config.toml; runs do not see it | liza config set agents.codex.sandbox.allow.read ~/mcp/server",
+			"FAKE_KEY is set in your shell and named in ~/.codex/config.toml; runs do not get it | liza config agents.codex.sandbox.allow.env OTHER,FAKE_KEY",
+			"corp.openai.azure.com:443 is named in ~/.codex/config.toml; runs do not reach it | liza config agents.codex.sandbox.allow.hosts corp.openai.azure.com:443",
+			"HOME/mcp/server is started by ~/.codex/config.toml; runs do not see it | liza config agents.codex.sandbox.allow.read ~/mcp/server",
 		}},
 		{"claude", ".claude/settings.json", `{"apiKeyHelper": "~/bin/key.sh --fresh", "env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4000"},
 "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "python3 HOME/guard.py"}, {"type": "command", "command": "sh $HOME/.claude/hooks/fine.sh"}]}]}}`, []string{
-			"127.0.0.1:4000 is named in ~/.claude/settings.json; runs do not reach it | liza config set agents.claude.sandbox.allow.hosts 127.0.0.1:4000",
-			"HOME/guard.py is started by ~/.claude/settings.json; runs do not see it | liza config set agents.claude.sandbox.allow.read ~/bin/key.sh,~/guard.py",
-			"~/bin/key.sh is started by ~/.claude/settings.json; runs do not see it | liza config set agents.claude.sandbox.allow.read ~/bin/key.sh,~/guard.py",
+			"127.0.0.1:4000 is named in ~/.claude/settings.json; runs do not reach it | liza config agents.claude.sandbox.allow.hosts 127.0.0.1:4000",
+			"HOME/guard.py is started by ~/.claude/settings.json; runs do not see it | liza config agents.claude.sandbox.allow.read ~/bin/key.sh,~/guard.py",
+			"~/bin/key.sh is started by ~/.claude/settings.json; runs do not see it | liza config agents.claude.sandbox.allow.read ~/bin/key.sh,~/guard.py",
 		}},
 		{"claude", ".claude.json", `{"mcpServers": {"docs": {"command": "npx", "args": ["-y", "docs"], "env": {"TOKEN": "${FAKE_KEY}"}}}}`, []string{
-			"FAKE_KEY is set in your shell and named in ~/.claude.json; runs do not get it | liza config set agents.claude.sandbox.allow.env OTHER,FAKE_KEY",
-			"npx, which ~/.claude.json starts, downloads packages; runs reach no registry | liza config set agents.claude.sandbox.allow.registries true",
+			"FAKE_KEY is set in your shell and named in ~/.claude.json; runs do not get it | liza config agents.claude.sandbox.allow.env OTHER,FAKE_KEY",
+			"npx, which ~/.claude.json starts, downloads packages; runs reach no registry | liza config agents.claude.sandbox.allow.registries true",
 		}},
 		{"pi", ".pi/agent/models.json", `{"providers": {"or": {"baseUrl": "https://openrouter.ai/api/v1", "apiKey": "FAKE_KEY"}}}`, []string{
-			"FAKE_KEY is set in your shell and named in ~/.pi/agent/models.json; runs do not get it | liza config set agents.pi.sandbox.allow.env OTHER,FAKE_KEY",
+			"FAKE_KEY is set in your shell and named in ~/.pi/agent/models.json; runs do not get it | liza config agents.pi.sandbox.allow.env OTHER,FAKE_KEY",
 		}},
 		{"opencode", ".config/opencode/opencode.json", `{"provider": {"x": {"options": {"baseURL": "https://llm.example/v1", "apiKey": "{env:FAKE_KEY}"}}}}`, []string{
-			"FAKE_KEY is set in your shell and named in ~/.config/opencode/opencode.json; runs do not get it | liza config set agents.opencode.sandbox.allow.env OTHER,FAKE_KEY",
-			"llm.example:443 is named in ~/.config/opencode/opencode.json; runs do not reach it | liza config set agents.opencode.sandbox.allow.hosts llm.example:443",
+			"FAKE_KEY is set in your shell and named in ~/.config/opencode/opencode.json; runs do not get it | liza config agents.opencode.sandbox.allow.env OTHER,FAKE_KEY",
+			"llm.example:443 is named in ~/.config/opencode/opencode.json; runs do not reach it | liza config agents.opencode.sandbox.allow.hosts llm.example:443",
 		}},
 		{"cline", ".cline/data/settings/providers.json", `{"baseUrl": "http://Gateway.example:8080/v1", "apiKey": "sk-literal"}`, []string{
-			"gateway.example:8080 is named in ~/.cline/data/settings/providers.json; runs do not reach it | liza config set agents.cline.sandbox.allow.hosts gateway.example:8080",
+			"gateway.example:8080 is named in ~/.cline/data/settings/providers.json; runs do not reach it | liza config agents.cline.sandbox.allow.hosts gateway.example:8080",
 		}},
 		{"cn", ".continue/config.yaml", "models:\n  - {name: x, apiBase: \"https://llm.example/v1\", apiKey: \"${{ secrets.FAKE_KEY }}\"}\n", []string{
-			"FAKE_KEY is set in your shell and named in ~/.continue/config.yaml; runs do not get it | liza config set agents.cn.sandbox.allow.env OTHER,FAKE_KEY",
-			"llm.example:443 is named in ~/.continue/config.yaml; runs do not reach it | liza config set agents.cn.sandbox.allow.hosts llm.example:443",
+			"FAKE_KEY is set in your shell and named in ~/.continue/config.yaml; runs do not get it | liza config agents.cn.sandbox.allow.env OTHER,FAKE_KEY",
+			"llm.example:443 is named in ~/.continue/config.yaml; runs do not reach it | liza config agents.cn.sandbox.allow.hosts llm.example:443",
 		}},
 		{"codex", ".codex/config.toml", `env_key = "OPENAI_API_KEY"` + "\n" + `base_url = "https://api.openai.com/v1"` + "\n" + `env_key = "NOT_SET"` + "\n", nil},
 	} {
@@ -97,7 +97,7 @@ func TestFoldersOfPathThatARunDoesNotSeeAreTold(t *testing.T) {
 	r.Settings.Allow.Read = append(r.Settings.Allow.Read, seen)
 	r.Person.Environ = append(slices.Clone(r.Person.Environ), "PATH="+home+"/.own/bin:/usr/bin:"+hidden+":"+seen+":"+home+"/gone:bin:")
 	found := r.missing(sandbox.Closed, config.Allow{})
-	want := Missing{What: hidden + " is on your PATH; runs do not see it", Next: "liza config set agents.claude.sandbox.allow.read " + hidden}
+	want := Missing{What: hidden + " is on your PATH; runs do not see it", Next: "liza config agents.claude.sandbox.allow.read " + hidden}
 	if len(found) != 1 || found[0] != want {
 		t.Errorf("got %+v, want %+v", found, want)
 	}

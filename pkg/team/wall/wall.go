@@ -487,7 +487,7 @@ func (w *Wall) WatchDisk(ctx context.Context, over func(error)) {
 	}
 	folders = append(folders, w.kept...)
 	watchDisk(ctx, w.Spec.Limits.Disk, folders, func(folder string, grown int64) {
-		over(fmt.Errorf("%s has grown by %d MB in this run, and %d are allowed; next: liza config set sandbox.limits.disk_mb N", folder, grown>>20, w.Spec.Limits.Disk>>20))
+		over(fmt.Errorf("%s has grown by %d MB in this run, and %d are allowed; next: liza config sandbox.limits.disk_mb N", folder, grown>>20, w.Spec.Limits.Disk>>20))
 	})
 }
 

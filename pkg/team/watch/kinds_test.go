@@ -111,7 +111,7 @@ var situations = []situation{
 		f.State.Discovered = []*blackboard.Discovery{{ID: "disc-1", Urgency: "immediate", Description: "the API is gone"}, {ID: "disc-2", Urgency: "immediate", ConvertedToTask: "task-0"},
 			{ID: "disc-3", Urgency: "immediate", Deferred: &blackboard.Deferred{By: "planner-1"}}, {ID: "disc-4", Urgency: "deferred"}}
 	}},
-	{kind: "SYSTEM_AMBIGUITY", subject: "an-2", message: "coder-1 found the rules unclear: 4.2: May I rebase?; next: liza note", make: func(f *findings.Observation) {
+	{kind: "SYSTEM_AMBIGUITY", subject: "an-2", message: "coder-1 found the rules unclear: 4.2: May I rebase?; next: liza tell planner", make: func(f *findings.Observation) {
 		f.State.HumanNotes = []*blackboard.Note{{ID: "note-1", Timestamp: at(10 * minute)}}
 		unclear := blackboard.Settings{"protocol_section": "4.2", "question": "May I\nrebase?"}
 		f.State.Anomalies = []*blackboard.Anomaly{{ID: "an-1", Type: "system_ambiguity", Timestamp: at(20 * minute), Details: unclear},

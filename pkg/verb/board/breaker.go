@@ -44,7 +44,7 @@ func (w watchedStore) Update(ctx context.Context, op store.Op, change func(*blac
 		return err
 	}
 	w.service.Failpoint("anomaly")
-	if _, err := w.service.Breaker().look(ctx, false); err != nil {
+	if err := w.service.Breaker().look(ctx); err != nil {
 		// The change itself holds. Anyone who follows the control files looks again.
 		w.service.Progressf("the circuit breaker could not look: %v", err)
 	}
@@ -76,47 +76,14 @@ func (k Breaker) telling(ctx context.Context, op store.Op, change func(*blackboa
 // Watched is the store that verbs write to.
 func (k Breaker) Watched() store.Store { return watchedStore{k.board.Store, k.board} }
 
-// Seen is what the circuit breaker saw.
-type Seen struct {
-	Status   string        `json:"status"` // OK or TRIGGERED
-	Looked   int           `json:"anomalies"`
-	Patterns []SeenPattern `json:"patterns"`
-	Report   string        `json:"report,omitempty"` // file, when the breaker is TRIGGERED
-}
-
-// SeenPattern is one pattern that matches.
-type SeenPattern struct {
-	Pattern   string   `json:"pattern"`
-	Severity  string   `json:"severity"`
-	Rule      string   `json:"rule"`
-	Anomalies []string `json:"anomalies"`
-	Tasks     []string `json:"tasks"`
-}
-
-// Analyze lets the circuit breaker look now (specs/protocol.md#11).
-func (k Breaker) Analyze(ctx context.Context) (Seen, error) {
-	id, err := k.board.Identify()
-	if err != nil {
-		return Seen{}, err
-	}
-	s, err := k.board.View(ctx)
-	if err != nil {
-		return Seen{}, err
-	}
-	if err := k.board.OnlyPerson(s, id.Actor(s), "analyze"); err != nil {
-		return Seen{}, err
-	}
-	return k.look(ctx, true)
-}
-
 // look is one check of the circuit breaker (specs/protocol.md#5.4, C01 to C03). When it trips, the
 // checkpoint and the report follow the write.
-func (k Breaker) look(ctx context.Context, asked bool) (Seen, error) {
+func (k Breaker) look(ctx context.Context) error {
 	var (
 		v    breaker.Verdict
 		rule string
 		now  = k.board.Now()
-		in   = transition.BreakerLook{Asked: asked, Report: k.board.Rel(k.board.Project.BreakerReport())}
+		in   = transition.BreakerLook{Report: k.board.Rel(k.board.Project.BreakerReport())}
 		cb   blackboard.CircuitBreaker
 	)
 	err := k.telling(ctx, store.Op{Name: "breaker", Agent: blackboard.System}, func(s *blackboard.State) error {
@@ -131,34 +98,16 @@ func (k Breaker) look(ctx context.Context, asked bool) (Seen, error) {
 		return nil
 	})
 	if err != nil {
-		return Seen{}, err
+		return err
 	}
-	out := seen(v, cb)
 	if cb.Status == blackboard.BreakerTripped && (len(v.Matches) > 0 || rule == "C02") {
 		s, err := k.board.View(ctx)
 		if err != nil {
-			return out, err
+			return err
 		}
-		return out, k.stopForBreaker(ctx, s)
+		return k.stopForBreaker(ctx, s)
 	}
-	return out, nil
-}
-
-func seen(v breaker.Verdict, cb blackboard.CircuitBreaker) Seen {
-	out := Seen{Status: cb.Status, Looked: v.Looked, Patterns: []SeenPattern{}}
-	if cb.Status == blackboard.BreakerTripped && cb.CurrentTrigger != nil {
-		out.Report = cb.CurrentTrigger.ReportFile
-	}
-	for _, m := range v.Matches {
-		p := SeenPattern{Pattern: m.Pattern.Name, Severity: m.Pattern.Severity, Rule: m.Pattern.Rule, Anomalies: []string{}, Tasks: append([]string{}, m.Tasks()...)}
-		for _, g := range m.Groups {
-			for _, a := range g.Anomalies {
-				p.Anomalies = append(p.Anomalies, a.ID)
-			}
-		}
-		out.Patterns = append(out.Patterns, p)
-	}
-	return out
+	return nil
 }
 
 // stopForBreaker makes what belongs to a triggered breaker outside the state: report and
@@ -204,8 +153,7 @@ func (k Breaker) writeReport(s *blackboard.State) error {
 // before the checkpoint's file was there (specs/protocol.md#5.3, specs/protocol.md#11.1). It reports whether it did.
 func (k Breaker) FollowBreaker(ctx context.Context, s *blackboard.State) (bool, error) {
 	if transition.BreakerBehind(s, k.board.Now()) {
-		_, err := k.look(ctx, false)
-		return true, err
+		return true, k.look(ctx)
 	}
 	cb := s.CircuitBreaker
 	if cb == nil || cb.Status != blackboard.BreakerTripped || cb.CurrentTrigger == nil || s.Sprint.Status != blackboard.AtCheckpoint {

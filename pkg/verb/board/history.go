@@ -80,10 +80,10 @@ func (h Histories) Known(ctx context.Context, task string) error {
 	return Refuse("liza status", "%s", message)
 }
 
-// InteractionOf finds one of the runs that are recorded for a task, by the number that an
-// option gives. What is out of their range is a usage error that names it.
-func InteractionOf(list []history.Interaction, task, option, number string) (history.Interaction, error) {
-	next := "liza history " + task
+// InteractionOf finds one of the runs that are recorded for a task, by its number. What is out of
+// their range is a usage error that names it.
+func InteractionOf(list []history.Interaction, task, number string) (history.Interaction, error) {
+	next := "liza show " + task + " --runs"
 	n, err := strconv.Atoi(number)
 	for _, in := range list {
 		if err == nil && in.Sequence == n {
@@ -91,9 +91,9 @@ func InteractionOf(list []history.Interaction, task, option, number string) (his
 		}
 	}
 	if len(list) == 0 {
-		return history.Interaction{}, WrongUsage(next, "%s %s: %s has no interaction yet", option, number, task)
+		return history.Interaction{}, WrongUsage(next, "--run %s: %s has no run yet", number, task)
 	}
-	return history.Interaction{}, WrongUsage(next, "%s '%s' must be one of the interactions of %s: %d to %d", option, number, task, list[0].Sequence, list[len(list)-1].Sequence)
+	return history.Interaction{}, WrongUsage(next, "--run '%s' must be one of the runs of %s: %d to %d", number, task, list[0].Sequence, list[len(list)-1].Sequence)
 }
 
 // Happened records something that is not a run. A history that cannot be written is told, and

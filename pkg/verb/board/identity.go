@@ -235,7 +235,7 @@ func (b *Session) AdminOnly(what string) error {
 	if b.CallerRole(name) == "admin" {
 		return nil
 	}
-	return Refuse("liza config show policy.callers", "%s may not %s: that takes the role admin (policy.callers), and %s is user", name, what, name)
+	return Refuse("liza config policy.callers", "%s may not %s: that takes the role admin (policy.callers), and %s is user", name, what, name)
 }
 
 // CallerOf is the person behind a request, with the role of now: who gives it himself, else whose words the planner answers, else who started the

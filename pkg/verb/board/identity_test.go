@@ -107,7 +107,7 @@ func TestTheRoleOfACaller(t *testing.T) {
 	}
 	b.Caller.Person = "bob"
 	var r *transition.Refusal
-	if err := b.AdminOnly("change the settings"); !asRefusal(err, &r) || r.Next != "liza config show policy.callers" || r.Message != "bob may not change the settings: that takes the role admin (policy.callers), and bob is user" {
+	if err := b.AdminOnly("change the settings"); !asRefusal(err, &r) || r.Next != "liza config policy.callers" || r.Message != "bob may not change the settings: that takes the role admin (policy.callers), and bob is user" {
 		t.Errorf("refused with %v", err)
 	}
 	// Whose words are answered: the person who calls, else who wrote the note, else who is at the machine.

@@ -81,7 +81,7 @@ func (r *landing) fetchBase(ctx context.Context, branch string) (at string, err 
 		return "", err
 	}
 	if r.tip = found[refs[0]]; r.tip == "" {
-		return "", board.Refuse("liza config set land.base BRANCH", "the remote %s has no branch %s", r.Remote, r.base)
+		return "", board.Refuse("liza config land.base BRANCH", "the remote %s has no branch %s", r.Remote, r.base)
 	}
 	if err := r.Service.Board.Repo.Fetch(ctx, r.Remote, r.tip); err != nil {
 		return "", err

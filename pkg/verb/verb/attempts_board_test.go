@@ -174,7 +174,7 @@ func (s *scene) ends(t *testing.T, name string, c attempt, tasks []string) iter.
 
 // elsewhere are the methods that other tests are about, most because they change git; the last lines have the parts of which verbs
 // are made.
-var elsewhere = strings.Fields(`Template AcceptIntegration Adopt Analyze Archive ArchivedTask BaseChecks Behind Check CheckNow OpenPlace TryChecks Claim CloseFolder Drop Condensing Ensure Follow FollowControl FollowSettings
+var elsewhere = strings.Fields(`Template AcceptIntegration Adopt Archive ArchivedTask BaseChecks Behind Check CheckNow OpenPlace TryChecks Claim CloseFolder Drop Condensing Ensure Follow FollowControl FollowSettings
 	FollowRemote ForeseeChecks OpenFolder Help IntegrationHead KeepFound KeepSecrets Look LookAtIntegration Merge MergeAgain Next Now PatchesOf Pick WorkOf PutBack RandomHex Recover RestoreIntegration SecretsOf
 	SeeIntegration SprintJournal SprintTasks SubmissionFacts Sync TakeOver TipOf Unknown Update Event AdminOnly
 	AdoptTip Apart BehindTip Clean CleanTask FindMissingWork FollowBreaker Identify NoteAnomaly OnlyPerson SetControl UpdateAhead WriteSummary

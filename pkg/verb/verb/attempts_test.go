@@ -100,8 +100,8 @@ var ofTask = map[string]one{
 	"Verdict, stuck": func(ctx context.Context, d *vs, id string) (any, error) {
 		return d.Reviews.Verdict(ctx, verb.VerdictInput{Task: id, Verdict: verb.StuckReview, Reason: "I cannot start it"})
 	},
-	"Note": func(ctx context.Context, d *vs, id string) (any, error) {
-		return d.Note(ctx, verb.NoteInput{Text: "Mind the gap", Task: id})
+	"Tell": func(ctx context.Context, d *vs, id string) (any, error) {
+		return d.Tell(ctx, verb.TellInput{To: id, Text: "Mind the gap"})
 	},
 	"Anomaly": func(ctx context.Context, d *vs, id string) (any, error) {
 		return d.Anomaly(ctx, verb.AnomalyInput{Type: "x-odd", Task: id, Details: map[string]string{"count": "many"}})
@@ -116,7 +116,7 @@ func writing() []attempt {
 		{"Block", "coder-1", "claimed"}, {"Intent", "coder-1", "claimed"}, {"Handoff", "coder-1", "claimed"}, {"Release", "coder-1", "claimed"}, {"Release", "code-reviewer-1", "reviewed"},
 		{"Release, by force", "", "claimed"}, {"Unblock", "", "blocked"}, {"Abandon", "", "blocked"}, {"Supersede", "", "blocked"}, {"Halt", "coder-1", "claimed"},
 		{"RunFailed", "coder-1", "claimed"}, {"Comment", "", "reviewed"}, {"Verdict, approve", "code-reviewer-1", "reviewed"}, {"Verdict, reject", "code-reviewer-1", "reviewed"},
-		{"Verdict, replan", "code-reviewer-1", "reviewed"}, {"Verdict, stuck", "code-reviewer-1", "reviewed"}, {"Note", "", "claimed"}, {"Anomaly", "coder-1", "claimed"},
+		{"Verdict, replan", "code-reviewer-1", "reviewed"}, {"Verdict, stuck", "code-reviewer-1", "reviewed"}, {"Tell", "", "claimed"}, {"Anomaly", "coder-1", "claimed"},
 	} {
 		call := ofTask[x.name]
 		list = append(list, attempt{name: x.name, as: x.as, call: func(ctx context.Context, d *vs) (any, error) { return call(ctx, d, x.task) }})
@@ -298,15 +298,15 @@ var others = []attempt{
 	{name: "SystemCheckpoint", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return sprint.SystemCheckpoint(ctx, d, blackboard.CauseDeadline, "The deadline has passed")
 	}},
-	{name: "Note, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
-		return d.Note(ctx, verb.NoteInput{Text: "Mind the gap"})
+	{name: "Tell the planner, of a coder", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+		return d.Tell(ctx, verb.TellInput{To: verb.ThePlanner, Text: "Mind the gap"})
 	}},
-	{name: "Note, again", board: func(s *bs) {
+	{name: "Tell the planner, again", board: func(s *bs) {
 		s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: "note-1", Message: "Mind the gap", Timestamp: s.Goal.Created})
 	}, call: func(ctx context.Context, d *vs) (any, error) {
-		return d.Note(ctx, verb.NoteInput{ID: "note-1", Text: "Mind the gap"})
+		return d.Tell(ctx, verb.TellInput{To: verb.ThePlanner, ID: "note-1", Text: "Mind the gap"})
 	}},
-	{name: "Tell", call: func(ctx context.Context, d *vs) (any, error) {
+	{name: "Tell, at once", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Tell(ctx, verb.TellInput{To: "claimed", Text: "Mind the gap", Now: true})
 	}},
 	{name: "Tell, of a coder", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
@@ -417,14 +417,6 @@ var others = []attempt{
 	{name: "SetSetting, not YAML", call: func(ctx context.Context, d *vs) (any, error) { return d.SetSetting(ctx, "max_review_cycles", "[") }},
 	{name: "History", call: func(ctx context.Context, d *vs) (any, error) { return d.Board.Histories().History(ctx, "nothing") }},
 	{name: "Known", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Board.Histories().Known(ctx, "nothing") }},
-	{name: "Create, unclaimed", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.Create(ctx, "unclaimed") }},
-	{name: "Create, claimed", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.Create(ctx, "claimed") }},
-	{name: "Create", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.Create(ctx, "nothing") }},
-	{name: "Remove, unclaimed", call: func(ctx context.Context, d *vs) (any, error) {
-		return nil, d.Worktrees.Remove(ctx, "unclaimed")
-	}},
-	{name: "Remove, claimed", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Worktrees.Remove(ctx, "claimed") }},
-	{name: "Remove", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Worktrees.Remove(ctx, "nothing") }},
 	{name: "TellSettings", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.TellSettings(ctx, "agents.default") }},
 	{name: "Condensed, a summary", as: "coder-1", call: condensed(answer("COMPLETED", "Done.", `,"summary_text":"All is well."`))},
 	{name: "Condensed, nothing", as: "coder-1", call: condensed("bye")},
@@ -499,7 +491,6 @@ var others = []attempt{
 		_, _, err = d.Integration.ChangeOf(ctx, s, s.Task("unclaimed"))
 		return nil, err
 	}},
-	{name: "List", call: func(ctx context.Context, d *vs) (any, error) { return d.Worktrees.List(ctx) }},
 	{name: "MissingWork", call: func(ctx context.Context, d *vs) (any, error) { return d.Integration.MissingWork(ctx) }},
 	{name: "Integration", call: func(ctx context.Context, d *vs) (any, error) {
 		b, err := d.Integration.Integration(ctx)

@@ -126,15 +126,12 @@ var repeatables = map[string]repeatable{
 	"checkpoint": {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Checkpoint(ctx, d, "Look at it")) }},
 	"pause":      {before: added, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Pause(ctx, d, "Lunch")) }},
 	"note": {before: added, call: func(ctx context.Context, d *verb.Service) error {
-		return drop(d.Note(ctx, verb.NoteInput{Text: "Mind the gap", ID: "note-1"}))
+		return drop(d.Tell(ctx, verb.TellInput{To: verb.ThePlanner, Text: "Mind the gap", ID: "note-1"}))
 	}},
 	"accept": {before: func(p *verbtest.Place) { p.Push("word.md", "a word\n") }, call: func(ctx context.Context, d *verb.Service) error {
 		return drop(d.Merges.AcceptIntegration(ctx, "it is mine"))
 	}},
 	"archive": {before: func(p *verbtest.Place) { p.Merges(2) }, call: func(ctx context.Context, d *verb.Service) error { return drop(sprint.Archive(ctx, d, time.Hour)) }},
-	"worktree make": {before: isClaimed, call: func(ctx context.Context, d *verb.Service) error {
-		return drop(d.Worktrees.Create(ctx, "task-1"))
-	}},
 	"unhold": {before: func(p *verbtest.Place) {
 		added(p)
 		done(p, drop(p.Service("").Hold(context.Background(), "task-1", "not yet")))

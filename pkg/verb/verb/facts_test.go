@@ -396,7 +396,7 @@ func TestWhetherToShortenIsAskedWithoutReadingTheJournalAgain(t *testing.T) {
 
 func note(t *testing.T, d *verb.Service, text string) {
 	t.Helper()
-	if _, err := d.Note(context.Background(), verb.NoteInput{Text: text}); err != nil {
+	if _, err := d.Tell(context.Background(), verb.TellInput{To: verb.ThePlanner, Text: text}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -123,7 +123,7 @@ func TestAHandEditToBlockedIsABlock(t *testing.T) {
 	entry(t, p, "task-1", `status: CLAIMED`, "status: BLOCKED\n    blocked_reason: the schema of orders is missing\n    blocked_questions: ['Which columns has it?']")
 	p.Open()
 	wantValid(t, p)
-	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Tell(context.Background(), verb.TellInput{To: verb.ThePlanner, Text: "a note"}); err != nil {
 		t.Fatal(err)
 	}
 	s := p.State()

@@ -304,7 +304,7 @@ const headComment = "You may read and edit this file at any time; comments, the 
 
 // configComment names the settings that may be in the section config.
 func configComment() string {
-	text := "What is here wins over .liza/config.yaml. `liza config show --origin` shows every setting, `liza config set KEY VALUE`\n" +
+	text := "What is here wins over .liza/config.yaml. `liza config` shows every setting, `liza config KEY VALUE`\n" +
 		"changes one, and these can be here:"
 	line := ""
 	for _, key := range blackboard.SettingKeys() {

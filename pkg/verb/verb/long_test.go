@@ -38,7 +38,9 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 		"Comment, path": func(ctx context.Context, d *vs) error {
 			return drop(d.Reviews.Comment(ctx, verb.Comment{Task: "task-1", Text: "x", Path: long}))
 		},
-		"Note":           func(ctx context.Context, d *vs) error { return drop(d.Note(ctx, verb.NoteInput{Text: long})) },
+		"Tell the planner": func(ctx context.Context, d *vs) error {
+			return drop(d.Tell(ctx, verb.TellInput{To: verb.ThePlanner, Text: long}))
+		},
 		"Pause --reason": func(ctx context.Context, d *vs) error { return drop(sprint.Pause(ctx, d, long)) },
 		"Abort --reason": func(ctx context.Context, d *vs) error { return drop(sprint.Abort(ctx, d, long, false)) },
 		"Resume --note":  func(ctx context.Context, d *vs) error { return drop(sprint.Resume(ctx, d, "CONTINUE", long)) },

@@ -11,49 +11,6 @@ import (
 	"liza/pkg/verb/board"
 )
 
-// NoteInput is a note of a person.
-type NoteInput struct {
-	Text string `json:"text" arg:"TEXT" help:"the note"`
-	Task string `json:"task,omitempty" word:"ID" help:"task that it is for" unset:"the planner"`
-	ID   string `json:"id,omitempty" word:"KEY" help:"key of the note; a second note with the same key changes nothing"`
-}
-
-// Noted is the result of a note.
-type Noted struct {
-	ID      string `json:"id"`
-	Already bool   `json:"already_done,omitempty"`
-	Reaches string `json:"reaches,omitempty"` // who gets it, and when
-}
-
-// Note leaves a note for the planner, or for a task's next run.
-func (v *Service) Note(ctx context.Context, in NoteInput) (Noted, error) {
-	if err := v.Board.Clean(field("the note", &in.Text)); err != nil {
-		return Noted{}, err
-	}
-	if len(in.Text) > maxNote {
-		return Noted{}, board.WrongUsage("liza help note", "the note has %d bytes; %d is the limit", len(in.Text), maxNote)
-	}
-	var out Noted
-	err := v.Board.Update(ctx, "note", func(s *blackboard.State, a transition.Actor) error {
-		if a.ID != blackboard.Human || a.Inside != "" {
-			if _, err := transition.Identify(s, a, v.Board.Now()); err != nil {
-				return err
-			}
-			return &transition.Refusal{Guard: "G03", Exit: transition.ExitRefused, Next: "liza discover TEXT --task ID", Message: "notes are for people; an agent uses discover or anomaly"}
-		}
-		n := &blackboard.Note{ID: in.ID, Message: in.Text, For: in.Task, By: v.Board.Caller.Person, CallerRole: v.Board.CallerRole(v.Board.Caller.Person)}
-		if err := transition.AddNote(s, n, a, v.Board.Now()); err != nil {
-			return err
-		}
-		out.ID, out.Reaches = n.ID, reaches(s, n)
-		return nil
-	})
-	if transition.IsAlreadyDone(err) {
-		return Noted{ID: in.ID, Already: true}, nil
-	}
-	return out, err
-}
-
 // TakeNotes are the notes for the task of a run that came since its prompt was written; from now on they count
 // as seen by its agent. Its next prompt has them too.
 func (v *Service) TakeNotes(ctx context.Context, agent string) ([]*blackboard.Note, error) {
@@ -180,16 +137,4 @@ func (v *Service) prepareAnswer(ctx context.Context, id, answer string, in *tran
 		in.Attic, in.SaveError = v.Worktrees.Save(ctx, task, "answer")
 	}
 	return true, nil
-}
-
-// reaches says who gets a note of a person, and when.
-func reaches(s *blackboard.State, n *blackboard.Note) string {
-	if n.For == "" {
-		return "the planner gets it with its next run"
-	}
-	running := runsOf(s, n.For)
-	if len(running) == 0 {
-		return fmt.Sprintf("the next run for %s gets it", n.For)
-	}
-	return fmt.Sprintf("%s gets it with its next liza command, else with its next run", strings.Join(running, ", "))
 }

@@ -45,7 +45,7 @@ func (v *Service) TellSettings(ctx context.Context, what string) error {
 // key cannot have.
 func (v *Service) SetSetting(ctx context.Context, key, text string) (Setting, error) {
 	if !slices.Contains(blackboard.SettingKeys(), key) {
-		return Setting{}, board.WrongUsage("liza config show", "state.yaml has no setting %s", key)
+		return Setting{}, board.WrongUsage("liza config --all", "state.yaml has no setting %s", key)
 	}
 	if err := v.Board.AdminOnly("change settings"); err != nil {
 		return Setting{}, err
@@ -57,7 +57,7 @@ func (v *Service) SetSetting(ctx context.Context, key, text string) (Setting, er
 	done := Setting{Key: key, Value: value, File: ".liza/state.yaml"}
 	err := v.Board.Update(ctx, "config", func(s *blackboard.State, a transition.Actor) error {
 		if a.ID != blackboard.Human {
-			return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza note TEXT", Message: a.ID + " may not change settings: they are people's"}
+			return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza tell planner TEXT", Message: a.ID + " may not change settings: they are people's"}
 		}
 		done.Before = s.Config[key]
 		if s.Config == nil {

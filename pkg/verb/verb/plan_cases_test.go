@@ -256,7 +256,7 @@ func TestAUsersPlan(t *testing.T) {
 	exec := planOf(`{"id": "x", "kind": "exec", "detail": "echo x"}`, tell)
 	wantRefused(t, p.Service(""), exec, "tasks[0].kind: ada, whose role is user, may have code, msg only, not exec")
 	wantRefused(t, p.Service(""), planOf(item("a", `, "limits": {"max_iterations": 99}`), tell), "tasks[0].limits: max_iterations: 99 is above the project's 10")
-	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "Please"}); err != nil {
+	if _, err := p.Service("").Tell(context.Background(), verb.TellInput{To: verb.ThePlanner, Text: "Please"}); err != nil {
 		t.Fatal(err)
 	}
 	d := p.Service("planner-1")

@@ -199,10 +199,10 @@ func (v Reviews) Comment(ctx context.Context, in Comment) (board.Done, error) {
 		return done, err
 	}
 	if len(in.Text) > maxNote {
-		return done, board.WrongUsage("liza help comment", "the comment has %d bytes; %d is the limit", len(in.Text), maxNote)
+		return done, board.WrongUsage("liza help tell", "the comment has %d bytes; %d is the limit", len(in.Text), maxNote)
 	}
 	if strings.TrimSpace(in.Text) == "" {
-		return done, board.WrongUsage("liza help comment", "the comment is empty")
+		return done, board.WrongUsage("liza help tell", "the comment is empty")
 	}
 	s, err := v.verbs.Board.View(ctx)
 	if err != nil {
@@ -239,7 +239,7 @@ func (v Reviews) placeOf(ctx context.Context, s *blackboard.State, t *blackboard
 	}
 	if in.Path == "" {
 		if in.Line != 0 {
-			return "", "", board.WrongUsage("liza help comment", "a line without a file says nothing")
+			return "", "", board.WrongUsage("liza help tell", "a line without a file says nothing")
 		}
 		return "", commit, nil
 	}
@@ -260,7 +260,7 @@ func (v Reviews) placeOf(ctx context.Context, s *blackboard.State, t *blackboard
 func (v Reviews) hasLine(ctx context.Context, c git.Change, commit string, line int, next string) error {
 	switch {
 	case line < 0:
-		return board.WrongUsage("liza help comment", "line %d must be 1 or more", line)
+		return board.WrongUsage("liza help tell", "line %d must be 1 or more", line)
 	case line == 0:
 		return nil
 	case c.Status == "D":

@@ -131,7 +131,7 @@ func TestAForgedApprovalIsRefusedAndNamesTheVerb(t *testing.T) {
 // wantForged wants every write and every merge to be refused because of a forgery.
 func wantForged(t *testing.T, p *verbtest.Place, name string) {
 	t.Helper()
-	_, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"})
+	_, err := p.Service("").Tell(context.Background(), verb.TellInput{To: verb.ThePlanner, Text: "a note"})
 	var invalid *store.InvalidError
 	if !errors.As(err, &invalid) || invalid.Violations[0].Rule != "V66" || !strings.Contains(err.Error(), name) {
 		t.Errorf("a write: %v; wanted V66 with %q", err, name)
@@ -245,7 +245,7 @@ func TestATaskThatComesOntoTheBoardMergedIsHistory(t *testing.T) {
 	if text := told(); !strings.HasSuffix(text, want) {
 		t.Errorf("validate tells %q", text)
 	}
-	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Tell(context.Background(), verb.TellInput{To: verb.ThePlanner, Text: "a note"}); err != nil {
 		t.Fatal(err)
 	}
 	if s := p.State().Task("imported").Seal; s == nil || s.Verdict != blackboard.SealHistory {
@@ -284,7 +284,7 @@ func TestAProjectFromBeforeIsSealedOnceAndItsJournalSaysSo(t *testing.T) {
 	if _, err := p.Service("").Merges.Merge(context.Background(), "task-3"); err == nil {
 		t.Error("an approval without a seal was merged before the project was sealed")
 	}
-	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Tell(context.Background(), verb.TellInput{To: verb.ThePlanner, Text: "a note"}); err != nil {
 		t.Fatal(err)
 	}
 	journal, err := os.ReadFile(filepath.Join(p.Project.Liza, "log.yaml"))
@@ -309,7 +309,7 @@ func TestAProjectFromBeforeDoesNotSealWhatWasJustForged(t *testing.T) {
 	fromBefore(t, p)
 	entry(t, p, "task-2", forgeries[0].pattern, forgeries[0].with)
 	p.Open()
-	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err == nil || !strings.Contains(err.Error(), "liza verdict task-2") {
+	if _, err := p.Service("").Tell(context.Background(), verb.TellInput{To: verb.ThePlanner, Text: "a note"}); err == nil || !strings.Contains(err.Error(), "liza verdict task-2") {
 		t.Errorf("the first write after a forgery: %v", err)
 	}
 	if _, err := p.Service("").Merges.Merge(context.Background(), "task-2"); err == nil {
@@ -324,12 +324,12 @@ func TestAProjectWhoseKeyIsMissingSaysSoAndAPersonMaySealIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Open()
-	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Tell(context.Background(), verb.TellInput{To: verb.ThePlanner, Text: "a note"}); err != nil {
 		t.Errorf("a write that needs no key: %v", err)
 	}
 	_, err := p.Service("").Merges.Merge(context.Background(), "task-3")
 	var refused *transition.Refusal
-	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "its key") || !strings.HasPrefix(refused.Next, "liza seal") {
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "its key") || !strings.HasPrefix(refused.Next, "liza validate --accept") {
 		t.Errorf("the merge: %v", err)
 	}
 	if _, err := p.Service("").Seal(context.Background(), "the old computer is gone"); err != nil {
@@ -352,7 +352,7 @@ func TestRestoreTakesAForgeryBack(t *testing.T) {
 	if is := p.State().Task("task-2").Status; is != blackboard.ReadyForReview {
 		t.Errorf("task-2 is %s", is)
 	}
-	if _, err := p.Service("").Note(context.Background(), verb.NoteInput{Text: "a note"}); err != nil {
+	if _, err := p.Service("").Tell(context.Background(), verb.TellInput{To: verb.ThePlanner, Text: "a note"}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

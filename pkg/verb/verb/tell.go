@@ -14,12 +14,15 @@ import (
 // maxText is how many bytes a text for a running program may have: it goes into a conversation, and cannot be shortened there.
 const maxText = 8 << 10
 
-// TellInput is a text for those who work on a task.
+// ThePlanner is to whom a text is told that is for no task.
+const ThePlanner = "planner"
+
+// TellInput is a text for those who work on a task, or a note for the planner.
 type TellInput struct {
-	To    string `json:"to,omitempty" arg:"[TASK|AGENT]" help:"task, or agent that works on it" unset:"with --list, all"`
+	To    string `json:"to,omitempty" arg:"[TASK|AGENT|planner]" help:"task, or agent that works on it, or planner" unset:"with --list, all"`
 	Text  string `json:"text,omitempty" arg:"[TEXT]" help:"what it is told"`
+	At    string `json:"at,omitempty" word:"FILE:LINE" faces:"cli,http" help:"about this line or file of the task's change; . is the whole change"`
 	Now   bool   `json:"now,omitempty" help:"at once: a program that takes no texts while it works is interrupted, and goes on with it"`
-	Next  bool   `json:"next,omitempty" help:"at the next chance, without an interruption (default)"`
 	After bool   `json:"after,omitempty" help:"with the prompt of the next run"`
 	ID    string `json:"id,omitempty" word:"KEY" help:"key of the text; a second one with the same key changes nothing"`
 	List  bool   `json:"list,omitempty" help:"show where the texts are"`
@@ -65,11 +68,15 @@ func (v *Service) Tell(ctx context.Context, in TellInput) (Told, error) {
 	if err := v.Board.Clean(field("the text", &in.Text)); err != nil {
 		return Told{}, err
 	}
-	when, chosen := blackboard.WhenNext, 0
-	for name, on := range map[string]bool{blackboard.WhenNow: in.Now, blackboard.WhenNext: in.Next, blackboard.WhenAfter: in.After} {
-		if on {
-			when, chosen = name, chosen+1
-		}
+	when, limit := blackboard.WhenNext, maxText
+	switch {
+	case in.Now:
+		when = blackboard.WhenNow
+	case in.After:
+		when = blackboard.WhenAfter
+	}
+	if in.To == ThePlanner {
+		limit = maxNote
 	}
 	switch {
 	case in.List:
@@ -80,17 +87,25 @@ func (v *Service) Tell(ctx context.Context, in TellInput) (Told, error) {
 		task, err := addressee(s, in.To)
 		return Told{Texts: TextLines(s, task)}, err
 	case in.To == "":
-		return Told{}, board.WrongUsage("liza help tell", "tell whom? name a task or an agent")
-	case chosen > 1:
-		return Told{}, board.WrongUsage("liza help tell", "--now, --next and --after exclude each other")
-	case len(in.Text) > maxText:
-		return Told{}, board.WrongUsage("liza help tell", "the text has %d bytes; %d is the limit: put the rest into a file of the repository", len(in.Text), maxText)
+		return Told{}, board.WrongUsage("liza help tell", "tell whom? name a task, an agent, or planner")
+	case in.Now && in.After:
+		return Told{}, board.WrongUsage("liza help tell", "--now and --after exclude each other")
+	case len(in.Text) > limit:
+		return Told{}, board.WrongUsage("liza help tell", "the text has %d bytes; %d is the limit: put the rest into a file of the repository", len(in.Text), limit)
 	}
 	var out Told
 	err := v.Board.Update(ctx, "tell", func(s *blackboard.State, a transition.Actor) error {
 		n := &blackboard.Note{ID: in.ID, Message: in.Text, When: when}
 		if a.ID == blackboard.Human && a.Inside == "" {
 			n.By, n.CallerRole = v.Board.Caller.Person, v.Board.CallerRole(v.Board.Caller.Person)
+		}
+		if in.To == ThePlanner {
+			n.When = ""
+			if err := transition.AddNote(s, n, a, v.Board.Now()); err != nil {
+				return err
+			}
+			out = Told{ID: n.ID, Reaches: textReaches(s, n)}
+			return nil
 		}
 		task, err := addressee(s, in.To)
 		if err != nil {

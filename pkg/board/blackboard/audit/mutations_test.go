@@ -58,7 +58,7 @@ func statusMutations() []mutation {
 		{rule: "V12", name: "no folder", damage: func(_ *blackboard.State, f *Evidence) {
 			f.WorktreeExists = func(path string) bool { return path != ".worktrees/claimed" }
 		}, path: "tasks[claimed].worktree", subject: "claimed",
-			message: "task claimed: worktree .worktrees/claimed does not exist; next: liza worktree create claimed"},
+			message: "task claimed: worktree .worktrees/claimed does not exist; next: liza validate --fix"},
 		{rule: "V13", name: "nothing submitted", damage: on("reviewed", func(t *blackboard.Task) { t.ReviewCommit = "" }),
 			path: "tasks[reviewed].review_commit", subject: "reviewed", message: "task reviewed: READY_FOR_REVIEW without review_commit"},
 		{rule: "V14", name: "nobody approved", damage: on("merging", func(t *blackboard.Task) { t.ApprovedBy = "" }),

@@ -161,7 +161,7 @@ func checkClaimFolder(v *validation, t *blackboard.Task) {
 		return
 	}
 	if !v.facts.WorktreeExists(t.Worktree) && !v.changesHands(t) {
-		v.task(t, "worktree", "worktree %s does not exist", t.Worktree).Advise("liza worktree create " + t.ID)
+		v.task(t, "worktree", "worktree %s does not exist", t.Worktree).Advise("liza validate --fix")
 	}
 }
 

@@ -70,7 +70,7 @@ func (e *PermissionError) Error() string {
 func (e *PermissionError) Unwrap() error { return e.Err }
 
 // Next returns the next command for a person.
-func (e *PermissionError) Next() string { return "liza store roles" }
+func (e *PermissionError) Next() string { return "liza help store" }
 
 // A PoolerError is returned when a prepared statement is missing in the next transaction, or another program's has its name.
 type PoolerError struct{ Err error }
@@ -429,31 +429,3 @@ func BoardName(text string) string {
 	}
 	return name
 }
-
-// Roles returns the SQL that creates a role for supervisors and commands, and one that only reads the views, with no more
-// privileges than they need.
-func Roles(database string) string {
-	if database == "" {
-		database = "liza"
-	}
-	return strings.ReplaceAll(roles, ":db", database)
-}
-
-const roles = `-- The owner of the schema: it alone makes the tables and brings them up to date (liza store upgrade).
-CREATE ROLE liza_owner LOGIN;
-GRANT CREATE, CONNECT ON DATABASE :db TO liza_owner;
-
--- Hosts of boards: supervisors and commands. They make, change and remove boards, and no table. Run the rest as
--- liza_owner when the tables are there.
-CREATE ROLE liza_host LOGIN;
-GRANT CONNECT ON DATABASE :db TO liza_host;
-GRANT USAGE ON SCHEMA liza TO liza_host;
-GRANT SELECT ON ALL TABLES IN SCHEMA liza TO liza_host;
-GRANT INSERT, UPDATE, DELETE ON liza.boards, liza.entries, liza.journal, liza.revisions, liza.files TO liza_host;
-
--- People and dashboards that only look. They get the views alone.
-CREATE ROLE liza_reader LOGIN;
-GRANT CONNECT ON DATABASE :db TO liza_reader;
-GRANT USAGE ON SCHEMA liza TO liza_reader;
-GRANT SELECT ON liza.tasks, liza.agents, liza.attempts TO liza_reader;
-`

@@ -22,7 +22,7 @@ func (e *ExistsError) Error() string {
 }
 
 // Next returns the next command for a person.
-func (e *ExistsError) Next() string { return "liza join URL" }
+func (e *ExistsError) Next() string { return "liza init --join URL" }
 
 // Create creates the board with its first state, and the tables if they are missing.
 func (s *Store) Create(ctx context.Context, first *blackboard.State, comments ...store.Comment) error {

@@ -299,7 +299,7 @@ func (d acts) noteFor(id string) step {
 	return asks(ask{head: "A note for " + cmp.Or(id, "the planner"), label: "note:", must: true, do: func(text string) step {
 		return does(func(ctx context.Context) (string, error) {
 			if id == "" {
-				_, err := d.verbs.Note(ctx, verb.NoteInput{Text: text})
+				_, err := d.verbs.Tell(ctx, verb.TellInput{To: verb.ThePlanner, Text: text})
 				return "the note for the planner is on the board", err
 			}
 			told, err := d.verbs.Tell(ctx, verb.TellInput{To: id, Text: text})

@@ -84,9 +84,6 @@ func (f *fake) Hold(_ context.Context, id, reason string) (session.Done, error) 
 func (f *fake) Unhold(_ context.Context, id string) (session.Done, error) {
 	return session.Done{}, f.called("unhold %s", id)
 }
-func (f *fake) Note(_ context.Context, in verb.NoteInput) (verb.Noted, error) {
-	return verb.Noted{}, f.called("note %q %s", in.Task, in.Text)
-}
 func (f *fake) Tell(_ context.Context, in verb.TellInput) (verb.Told, error) {
 	return verb.Told{ID: "note-1", Reaches: "coder-1 gets it"}, f.called("tell %s %s", in.To, in.Text)
 }

@@ -51,7 +51,7 @@ var keyCases = map[string][]keyCase{
 	"r":         {{board: withKind("control", ""), keys: []string{"r"}, call: "resume"}, {board: withKind("breaker", ""), keys: []string{"r"}, text: "seen", call: "ack seen"}},
 	"u":         {{keys: []string{"/", "t", "a", "s", "k", "-", "1", "0", "enter", "u"}, call: "unhold task-10"}},
 	"n":         {{keys: []string{"n"}, text: "be brief", call: `tell task-4 be brief`}},
-	"N":         {{keys: []string{"N"}, text: "two more tasks", call: `note "" two more tasks`}},
+	"N":         {{keys: []string{"N"}, text: "two more tasks", call: `tell planner two more tasks`}},
 	"h":         {{keys: []string{"down", "h"}, text: "wait", call: "hold task-3 wait"}},
 	"p":         {{keys: []string{"p"}, text: "lunch", call: "pause lunch", shows: "paused; r resumes"}, {keys: []string{"p"}, after: []string{"enter"}, call: "pause liza top"}},
 	"O":         {{keys: []string{"down", "O"}, text: "3000", call: "open coder-1 3000", shows: "coder-1 is at http://127.0.0.1:1/.liza/T until you leave"}, {keys: []string{"2", "down", "O"}, after: []string{"enter"}, call: "open coder-1 0"}, {keys: []string{"down", "O"}, text: "web", shows: "'web' is not a port"}},
@@ -188,7 +188,7 @@ func TestATextIsEditedAsInAShell(t *testing.T) {
 	must(t, plainScreen(m), "note: one two hello")
 	m = types(m, "delete", "ctrl+k", "enter")
 	f := m.o.Verbs.(*fake)
-	if got := strings.Join(f.calls, ";"); got != `note "" one two` {
+	if got := strings.Join(f.calls, ";"); got != `tell planner one two` {
 		t.Errorf("it called %q", got)
 	}
 }

@@ -424,7 +424,6 @@ type Verbs interface {
 	RestartAgent(ctx context.Context, in verb.AgentOrder) (verb.Ordered, error)
 	Hold(ctx context.Context, id, reason string) (session.Done, error)
 	Unhold(ctx context.Context, id string) (session.Done, error)
-	Note(ctx context.Context, in verb.NoteInput) (verb.Noted, error)
 	Tell(ctx context.Context, in verb.TellInput) (verb.Told, error)
 	Comment(ctx context.Context, in verb.Comment) (session.Done, error)
 	Answer(ctx context.Context, id, answer string) (verb.Answered, error)

@@ -105,7 +105,7 @@ func TestEverythingThatThereIsToSeeIsServed(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	if _, err := p.Service("").Note(t.Context(), verb.NoteInput{Text: "look"}); err != nil {
+	if _, err := p.Service("").Tell(t.Context(), verb.TellInput{To: verb.ThePlanner, Text: "look"}); err != nil {
 		t.Fatal(err)
 	}
 	s := serve(t, p, nil)

@@ -42,7 +42,7 @@ function file(id, f, again) {
   function ask(after, line) {
     if (after.nextElementSibling?.classList.contains("ask")) return after.nextElementSibling.querySelector("textarea").focus();
     const close = () => { row.remove(); after.focus?.(); };
-    const row = h("tr", { class: "ask" }, h("td", { colspan: 3 }, form({ path: `/api/tasks/${path(id)}/comments`, body: { path: f.path, line },
+    const row = h("tr", { class: "ask" }, h("td", { colspan: 3 }, form({ path: "/api/tell", body: { to: id, at: `${f.path}:${line}` },
       fields: [{ name: "text", label: line ? `Comment on ${f.path}:${line}` : `Comment on ${f.path}`, rows: 3 }], submit: "Comment", done: "The coder gets it as a finding.", cancel: close, after: () => { close(); again(); } })));
     after.after(row);
     row.querySelector("textarea").focus();
