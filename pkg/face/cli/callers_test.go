@@ -43,13 +43,13 @@ func TestEveryCommandSaysWhoMayUseIt(t *testing.T) {
 
 // words are what a command needs to get as far as the question who calls.
 var words = map[string][]string{
-	"abort": nil, "ack": nil, "analyze": nil, "answer": {"q-1", "yes"}, "approve-merge": {"task-1"}, "archive": nil, "checkpoint": nil, "comment": {"task-1", "hello"}, "edit": nil,
-	"facts approve": {"f-1"}, "facts rm": {"f-1"}, "gc": nil, "goal": {"Another goal"}, "hold": {"task-1", "--reason", "not now"}, "note": {"hello"}, "pause": nil,
-	"pick": {"task-1", "--reason", "it is shorter"}, "poststep": {"task-1", "--as", "coder", "--response-string", "{}"}, "reject-merge": {"task-1", "--reason", "not now"},
-	"restore": {"1"}, "resubmit": {"task-1"}, "resume": nil, "seal": {"--reason", "a new computer"}, "sprint next": nil, "unhold": {"task-1"}, "uninit": nil,
-	"config set": {"review.mode", "yolo"}, "run": nil, "integration accept": nil, "integration restore": nil, "sync": nil, "land": nil, "import": nil, "open": {"task-1"}, "serve": nil,
+	"analyze": nil, "approve": {"task-1"}, "answer": {"q-1", "yes"}, "archive": nil, "comment": {"task-1", "hello"}, "edit": nil,
+	"gc": nil, "goal": {"Another goal"}, "note": {"hello"}, "pause": nil,
+	"poststep": {"task-1", "--as", "coder", "--response-string", "{}"}, "reject": {"task-1", "--reason", "not now"},
+	"restore": {"1"}, "resume": nil, "seal": {"--reason", "a new computer"}, "uninit": nil,
+	"config set": {"review.mode", "yolo"}, "run": nil, "sync": nil, "land": nil, "import": nil, "open": {"task-1"}, "serve": nil,
 	"store move": {"file"}, "store upgrade": nil,
-	"check": nil, "restart": {"coder-1"}, "stop": {"coder-1"},
+	"check": nil, "stop": {"coder-1"},
 	"output": {"task-1"}, "attach": {"coder-1"},
 	"worktree create": {"task-1"}, "worktree remove": {"task-1"},
 	"wt-create": {"task-1"}, "wt-delete": {"task-1"},
