@@ -1,4 +1,4 @@
-# Reported: liza integration accept in a clone said "cannot lock".
+# Reported: liza sync --accept in a clone said "cannot lock".
 . "${0%/*}/lib.sh" || exit 3
 keep
 liza init 'Say hello' > /dev/null
@@ -9,6 +9,6 @@ git branch -q integration origin/integration
 echo more > more.txt
 keep More
 git branch -f integration HEAD
-try liza integration accept --reason 'I have made this commit myself'
+try liza sync --accept --reason 'I have made this commit myself'
 says 'cannot lock' && defect "$out"
 [ $code = 0 ] && mended "$out"

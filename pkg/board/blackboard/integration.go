@@ -52,9 +52,9 @@ func MovedText(s *State, tip string) string {
 // DecideTip returns the command for a person's decision about a branch that was moved to tip.
 func DecideTip(tip string) string {
 	if tip == "" {
-		return "liza integration restore"
+		return "liza sync --restore"
 	}
-	return "liza integration accept, or liza integration restore"
+	return "liza sync --accept, or liza sync --restore"
 }
 
 // CheckQuestion returns the question of a kind (QuestionUnverified, QuestionUnable) about a command of a check, or nil if it was not

@@ -309,7 +309,7 @@ type PlannerRun struct {
 }
 
 // Sprint is one bounded stretch of work on the goal (specs/protocol.md#2.8).
-// Written by: init, sprint next, goal.
+// Written by: init, resume, goal.
 type Sprint struct {
 	ID            string        `yaml:"id"`                      // sprint-<n>
 	GoalRef       string        `yaml:"goal_ref"`                // id of the goal
@@ -330,7 +330,7 @@ type SprintScope struct {
 }
 
 // Timeline of a sprint.
-// Written by: init, sprint next.
+// Written by: init, resume.
 type Timeline struct {
 	Started      Time `yaml:"started"`                 // when it began
 	Deadline     Time `yaml:"deadline,omitempty"`      // when it stops at a checkpoint | people | no deadline

@@ -77,7 +77,7 @@ func TestNothingThatStandsInAStateMakesTheBreakerFail(t *testing.T) {
 		}
 		transition.CheckBreaker(s, transition.BreakerLook{Found: v.Found()}, blackboard.ProcessFacts{}, start)
 		transition.BreakerBehind(s, start)
-		_ = transition.AcknowledgeBreaker(s, "seen", false, transition.Actor{ID: blackboard.Human}, start)
+		_ = transition.AcknowledgeBreaker(s, "seen", transition.Actor{ID: blackboard.Human}, start)
 	}
 	if matched == 0 {
 		t.Errorf("seed %d: no state showed a pattern", seed)

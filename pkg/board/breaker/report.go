@@ -109,13 +109,13 @@ func orNone(text string) string {
 
 const options = "## What you can do\n\n" +
 	"| option | when | commands |\n|---|---|---|\n" +
-	"| adjust the spec | it contradicts itself, has a gap, or asks for what cannot be | edit it; `liza ack --keep-checkpoint --note T`; `liza resume --decision ADJUST_SPECS --note T` |\n" +
-	"| change the plan | the tasks are cut wrongly, or go about it in the wrong way | `liza ack --keep-checkpoint --note T`; `liza resume --decision REPLAN --note T` |\n" +
-	"| accept | it is known, or mended already | `liza ack --note T` |\n" +
-	"| stop | the goal is not worth it | `liza ack --keep-checkpoint --note T`; `liza resume --decision STOP --note T` |\n\n" +
+	"| adjust the spec | it contradicts itself, has a gap, or asks for what cannot be | edit it; `liza resume --decision ADJUST_SPECS --note T` |\n" +
+	"| change the plan | the tasks are cut wrongly, or go about it in the wrong way | `liza resume --decision REPLAN --note T` |\n" +
+	"| accept | it is known, or mended already | `liza resume --note T` |\n" +
+	"| stop | the goal is not worth it | `liza resume --decision STOP --note T` |\n\n" +
 	"## Before you go on\n\n" +
 	"- [ ] The evidence is read: `liza show TASK`, `liza log --task TASK`\n" +
 	"- [ ] The cause is known, not only the symptom\n" +
 	"- [ ] Spec, plan or tool are mended, or it is written down why not\n" +
 	"- [ ] The tasks above are still right: `liza status`\n" +
-	"- [ ] The decision is in `liza ack --note T`\n"
+	"- [ ] The decision is in `liza resume --note T`\n"

@@ -180,9 +180,9 @@ func Unregister(s *blackboard.State, id string, a Actor, force bool, now time.Ti
 	for t := range s.Tasks() {
 		switch {
 		case t.Status == blackboard.Claimed && t.AssignedTo == id && blackboard.RegistrationOf(e, t.ClaimGeneration):
-			return refuse("G21", ExitRefused, "liza release "+t.ID+" --reason T", "%s still holds %s", id, t.ID)
+			return refuse("G21", ExitRefused, "liza retry "+t.ID+" --reason T", "%s still holds %s", id, t.ID)
 		case t.Status == blackboard.ReadyForReview && t.ReviewingBy == id && blackboard.RegistrationOf(e, t.ReviewingGeneration):
-			return refuse("G21", ExitRefused, "liza release "+t.ID+" --reviewer --reason T", "%s still reviews %s", id, t.ID)
+			return refuse("G21", ExitRefused, "liza retry "+t.ID+" --reason T", "%s still reviews %s", id, t.ID)
 		}
 	}
 	delete(s.Agents, id)
@@ -196,7 +196,7 @@ func StopAgent(s *blackboard.State, id, reason string, a Actor, now time.Time) e
 	case s.Agents[id] == nil:
 		return refuse("G01", ExitRefused, "liza status", "agent '%s' is not registered", id)
 	case stop != nil && !stop.Restart:
-		return refuse("G07", ExitRefused, "liza restart "+id, "%s is already %s", id, stop)
+		return refuse("G07", ExitRefused, "liza resume "+id, "%s is already %s", id, stop)
 	}
 	setStop(s, id, &blackboard.Stop{Reason: reason}, a, now)
 	s.Record(blackboard.Entry{Timestamp: blackboard.TimeOf(now), Agent: a.ID, Action: blackboard.ActionAgentStopped, Detail: detailOf(id, reason), Extra: via(a)})
@@ -299,7 +299,7 @@ func prefer(s *blackboard.State, id, task string) error {
 	role, _, _ := blackboard.ParseAgentID(id)
 	switch {
 	case role != blackboard.RoleCoder:
-		return refuse("G01", ExitUsage, "liza help restart", "%s is not a coder: only a coder begins with a task", id)
+		return refuse("G01", ExitUsage, "liza help resume", "%s is not a coder: only a coder begins with a task", id)
 	case t == nil:
 		return refuse("G05", ExitRefused, "liza status", "task %s does not exist", task)
 	case t.AssignedTo == id && t.Status == blackboard.Claimed:

@@ -56,7 +56,7 @@ var breakerRules = []breakerRule{
 	{ID: "C03", Event: breakerCheck, From: []string{blackboard.BreakerTripped}, To: blackboard.BreakerTripped, Who: BySystem, When: "a pattern matches that is not in current_trigger.patterns",
 		Does: "last_check, current_trigger.patterns; pattern and severity are those of the worst; report", Log: blackboard.ActionBreakerTriggered, holds: (*breakerMove).somethingNew, apply: (*breakerMove).extend},
 	{ID: "C04", Event: breakerAck, From: []string{blackboard.BreakerTripped}, To: blackboard.BreakerOK, Who: ByHuman, When: "",
-		Does: "watermark = newest anomaly, current_trigger null; history resolution, resolved_at, resolved_by; S02 unless --keep-checkpoint", Log: blackboard.ActionBreakerAcknowledged,
+		Does: "watermark = newest anomaly, current_trigger null; history resolution, resolved_at, resolved_by; a resume (S02) follows", Log: blackboard.ActionBreakerAcknowledged,
 		holds: func(*breakerMove) bool { return true }, apply: (*breakerMove).acknowledge},
 }
 
@@ -69,7 +69,6 @@ type breakerMove struct {
 	look   BreakerLook
 	fresh  []BreakerFinding // findings that the board does not have yet
 	note   string
-	keep   bool
 	detail string
 }
 
@@ -88,13 +87,13 @@ func CheckBreaker(s *blackboard.State, look BreakerLook, facts blackboard.Proces
 	return r.ID
 }
 
-// AcknowledgeBreaker acknowledges all anomalies up to now, so that work goes on (C04). With keep the checkpoint stays.
-func AcknowledgeBreaker(s *blackboard.State, note string, keep bool, a Actor, now time.Time) error {
+// AcknowledgeBreaker acknowledges all anomalies up to now, so that ResumeSprint lets work go on (C04).
+func AcknowledgeBreaker(s *blackboard.State, note string, a Actor, now time.Time) error {
 	by, err := identify(s, a, now)
 	if err != nil {
 		return err
 	}
-	m := &breakerMove{state: s, cb: s.CircuitBreaker, actor: a, now: now, note: note, keep: keep}
+	m := &breakerMove{state: s, cb: s.CircuitBreaker, actor: a, now: now, note: note}
 	if m.cb == nil {
 		m.cb = &blackboard.CircuitBreaker{Status: blackboard.BreakerOK}
 	}
@@ -226,10 +225,6 @@ func BreakerMessage(pattern string) string { return "breaker: " + pattern }
 func (m *breakerMove) acknowledge() {
 	m.resolve(len(m.state.Anomalies), orText(m.note, "acknowledged"), m.actor.name())
 	m.detail = m.note
-	if !m.keep && m.state.Sprint != nil && sprintStatus(m.state) == blackboard.AtCheckpoint {
-		decide(m.state, "CONTINUE", m.note, m.actor, m.now)
-		goOnWith(m.state, m.note, m.actor, m.now)
-	}
 }
 
 // resolve ends the trigger: the first n anomalies are acknowledged.

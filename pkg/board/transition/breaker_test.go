@@ -66,12 +66,14 @@ func TestTheBreakerFollowsItsTable(t *testing.T) {
 	b.refused("G07", ExitRefused, "acknowledge it first", func() error { return ResumeSprint(b.State, "", "", person, b.now) })
 	b.valid()
 
-	b.refused("G03", ExitRefused, "may not acknowledge; human may", func() error { return AcknowledgeBreaker(b.State, "seen", false, programOf("coder-1"), b.now) })
-	b.refused("G03", ExitRefused, "may not acknowledge; human may", func() error { return AcknowledgeBreaker(b.State, "seen", false, personAs("coder-1"), b.now) })
+	b.refused("G03", ExitRefused, "may not acknowledge; human may", func() error { return AcknowledgeBreaker(b.State, "seen", programOf("coder-1"), b.now) })
+	b.refused("G03", ExitRefused, "may not acknowledge; human may", func() error { return AcknowledgeBreaker(b.State, "seen", personAs("coder-1"), b.now) })
 	b.anomalies(1)
 	b.TakeEntries(0)
 	b.after(time.Minute)
-	b.must(AcknowledgeBreaker(b.State, "seen", false, person, b.now))
+	b.must(AcknowledgeBreaker(b.State, "seen", person, b.now))
+	want(t, "the sprint", b.Sprint.Status, blackboard.AtCheckpoint)
+	b.must(ResumeSprint(b.State, "", "seen", person, b.now))
 	cb := b.CircuitBreaker
 	want(t, "the watermark", cb.Status+" "+cb.Watermark, "OK anom-3")
 	if cb.CurrentTrigger != nil {
@@ -83,7 +85,7 @@ func TestTheBreakerFollowsItsTable(t *testing.T) {
 	want(t, "the sprint", b.Sprint.Status, blackboard.InProgress)
 	want(t, "the decision", b.Sprint.Checkpoints[0].Decision, "CONTINUE")
 	want(t, "the journal", b.Entries()[0].Action, "breaker_acknowledged")
-	b.refused("G06", ExitNothing, "nothing to acknowledge", func() error { return AcknowledgeBreaker(b.State, "seen", false, person, b.now) })
+	b.refused("G06", ExitNothing, "nothing to acknowledge", func() error { return AcknowledgeBreaker(b.State, "seen", person, b.now) })
 	b.valid()
 }
 
@@ -101,18 +103,6 @@ func breakerTable() string {
 	return b.String()
 }
 
-func TestWithKeepTheCheckpointStays(t *testing.T) {
-	t.Parallel()
-	b := team(t)
-	b.anomalies(1)
-	b.look(gap)
-	b.must(AcknowledgeBreaker(b.State, "", true, person, b.now))
-	want(t, "the breaker", b.CircuitBreaker.Status+" "+b.CircuitBreaker.History[0].Resolution, "OK acknowledged")
-	want(t, "the sprint", b.Sprint.Status, blackboard.AtCheckpoint)
-	b.must(ResumeSprint(b.State, "ADJUST_SPECS", "", person, b.now))
-	want(t, "the sprint", b.Sprint.Status, blackboard.InProgress)
-}
-
 func TestABreakerThatTripsOutsideOfWorkMakesNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{blackboard.AtCheckpoint, blackboard.Completed, blackboard.Aborted} {
@@ -120,13 +110,13 @@ func TestABreakerThatTripsOutsideOfWorkMakesNoCheckpoint(t *testing.T) {
 		b.Sprint.Status = status
 		want(t, status, b.look(gap), "C02")
 		want(t, "the sprint", b.Sprint.Status, status)
-		b.must(AcknowledgeBreaker(b.State, "", false, person, b.now))
-		want(t, "the sprint", b.Sprint.Status == blackboard.InProgress, status == blackboard.AtCheckpoint)
+		b.must(AcknowledgeBreaker(b.State, "", person, b.now))
+		want(t, "the sprint", b.Sprint.Status, status)
 	}
 	b := team(t)
 	b.Sprint, b.CircuitBreaker = nil, nil
 	want(t, "without a sprint", b.look(gap), "C02")
-	b.must(AcknowledgeBreaker(b.State, "", false, person, b.now))
+	b.must(AcknowledgeBreaker(b.State, "", person, b.now))
 }
 
 func TestAStatusSetToOKByHandCountsAsAcknowledged(t *testing.T) {
@@ -176,7 +166,7 @@ func TestTheWatermarkHoldsWhenItsAnomalyIsGone(t *testing.T) {
 	// Anomalies of Liza v1 have no ids; the newest gets one.
 	b.Anomalies = append(b.Anomalies, &blackboard.Anomaly{Type: "x-odd"})
 	b.look(gap)
-	b.must(AcknowledgeBreaker(b.State, "", false, person, b.now))
+	b.must(AcknowledgeBreaker(b.State, "", person, b.now))
 	want(t, "the watermark", b.CircuitBreaker.Watermark, "anom-5")
 	want(t, "acknowledged", AcknowledgedAnomalies(b.State), 4)
 }

@@ -550,7 +550,7 @@ func TestNothingNewStartsWhileStopped(t *testing.T) {
 	stopped := claimed("x")
 	stopped.Control = "paused since T: lunch"
 	b.refused("G07", ExitRefused, "paused since T: lunch", func() error { return Claim(b.State, "x", supervisorOf("coder-1"), stopped, b.now) })
-	for status, next := range map[string]string{blackboard.AtCheckpoint: "liza resume", blackboard.Aborted: "liza resume", blackboard.Completed: "liza sprint next"} {
+	for status, next := range map[string]string{blackboard.AtCheckpoint: "liza resume", blackboard.Aborted: "liza resume", blackboard.Completed: "liza resume"} {
 		b.Sprint.Status = status
 		r := b.refused("G07", ExitRefused, "the sprint is "+status, func() error { return Claim(b.State, "x", supervisorOf("coder-1"), claimed("x"), b.now) })
 		want(t, "next", r.Next, next)

@@ -52,7 +52,7 @@ func TestP108ALiveClaimIsReleasedByForceOnly(t *testing.T) {
 	b.add("x")
 	b.claim("x", "coder-1")
 	r := b.refused("G76", ExitRefused, "the lease of coder-1 is alive until", func() error { return Release(b.State, "x", person, Input{Reason: "r"}, b.now) })
-	want(t, "next", r.Next, "liza release x --force --reason T")
+	want(t, "next", r.Next, "liza retry x --force --reason T")
 	b.refused("G09", ExitUsage, "--reason is empty", func() error { return Release(b.State, "x", person, Input{Force: true}, b.now) })
 	b.refused("G31", ExitRefused, "assigned to coder-1", func() error {
 		return Release(b.State, "x", supervisorOf("coder-2"), Input{Reason: "r", Force: true}, b.now)

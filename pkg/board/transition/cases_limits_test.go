@@ -45,7 +45,7 @@ func TestP100TheIterationsAreLimited(t *testing.T) {
 
 			more := strconv.Itoa(limit) + " of " + strconv.Itoa(limit) + " iterations; --limit max_iterations=" + strconv.Itoa(2*limit)
 			r := b.refused("G78", ExitRefused, more, func() error { return Resubmit(b.State, "x", person, Input{}, b.now) })
-			want(t, "next", r.Next, "liza resubmit x --limit max_iterations="+strconv.Itoa(2*limit))
+			want(t, "next", r.Next, "liza retry x --limit max_iterations="+strconv.Itoa(2*limit))
 			b.must(Resubmit(b.State, "x", person, Input{Limits: blackboard.Settings{"max_iterations": limit + 2}}, b.now))
 			want(t, "iteration after a resubmit", x.Iteration, limit)
 			b.refused("G25", ExitRefused, "coder-1 failed task x; coder-2 takes it", func() error { return Claim(b.State, "x", supervisorOf("coder-1"), kept("x"), b.now) })
@@ -265,7 +265,7 @@ func TestP103TheCostIsLimited(t *testing.T) {
 		b.valid()
 		b.refused("G80", ExitRefused, "task x is halted: cost 100 of 100 cents", func() error { return Unblock(b.State, "x", person, Input{Reason: "r"}, b.now) })
 		r := b.refused("G78", ExitRefused, "cost 100 of 100 cents; --limit cost_cents=200", func() error { return Resubmit(b.State, "x", person, Input{}, b.now) })
-		want(t, "next", r.Next, "liza resubmit x --limit cost_cents=200")
+		want(t, "next", r.Next, "liza retry x --limit cost_cents=200")
 		b.must(Resubmit(b.State, "x", person, Input{Limits: blackboard.Settings{"cost_cents": 200}}, b.now))
 		want(t, "the stored limit", LimitOf(b.State, x, "cost_cents"), 200)
 		want(t, "the worktree", x.Worktree, ".worktrees/x")
@@ -319,7 +319,7 @@ func TestP103TheCostIsLimited(t *testing.T) {
 			want(t, "blocked_reason", task.BlockedReason, x.reason)
 			b.valid()
 			r := b.refused("G78", ExitRefused, "10 of 10", func() error { return Resubmit(b.State, "x", person, Input{}, b.now) })
-			want(t, "next", r.Next, "liza resubmit x --limit "+x.key+"=20")
+			want(t, "next", r.Next, "liza retry x --limit "+x.key+"=20")
 		}
 	})
 	t.Run("what is not a limit halts nothing", func(t *testing.T) {

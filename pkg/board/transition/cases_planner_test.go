@@ -283,7 +283,7 @@ func TestCheckpointsAndDecisions(t *testing.T) {
 	b.refused("G09", ExitUsage, "decision 'MAYBE' is unknown", func() error { return ResumeSprint(b.State, "MAYBE", "", person, b.now) })
 	b.CircuitBreaker = &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped}
 	r := b.refused("G07", ExitRefused, "the circuit breaker is TRIGGERED", func() error { return ResumeSprint(b.State, "", "", person, b.now) })
-	want(t, "next", r.Next, "liza ack")
+	want(t, "next", r.Next, "liza resume")
 	b.CircuitBreaker.Status = blackboard.BreakerOK
 	b.TakeEntries(0)
 	for _, x := range []struct {

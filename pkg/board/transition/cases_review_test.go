@@ -59,7 +59,7 @@ func TestP082AReviewerWithoutALeaseHasToBeReleased(t *testing.T) {
 	}
 	want(t, "V33 is reported", found, true)
 	r := b.refused("G50", ExitRefused, "reviewing_by code-reviewer-2 without a lease", func() error { return ClaimReview(b.State, "x", supervisorOf("code-reviewer-1"), Input{}, b.now) })
-	want(t, "next", r.Next, "liza release x --reviewer --reason T")
+	want(t, "next", r.Next, "liza retry x --reason T")
 	b.must(ReleaseReview(b.State, "x", person, Input{Reason: "no lease"}, b.now))
 	b.claimReview("x", "code-reviewer-1")
 }

@@ -46,7 +46,7 @@ var dependenciesLeft = Guard{"G79", "no dependency is ABANDONED or SUPERSEDED", 
 			return m.no("G14", ExitInvalid, "depends_on of %s: no task '%s'", m.task.ID, d)
 		}
 		if st == blackboard.Abandoned || st == blackboard.Superseded {
-			return m.refuseNext(fmt.Sprintf("liza unblock %s --reason T --depends ID,…", m.task.ID), "G79", ExitRefused,
+			return m.refuseNext(fmt.Sprintf("liza retry %s --reason T --depends ID,…", m.task.ID), "G79", ExitRefused,
 				"task %s depends on %s, which is %s; name its dependencies again with --depends", m.task.ID, d, st)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 var controlsOpen = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT", func(m *move) error {
 	if why := control(m.state, m.in); why != "" {
-		return m.refuseNext(resumeCommand(m.state), "G07", ExitRefused, "%s", why)
+		return m.refuseNext("liza resume", "G07", ExitRefused, "%s", why)
 	}
 	return nil
 }}
@@ -19,21 +19,17 @@ var sprintRuns = Guard{"G07", "there is no ABORT, PAUSE or CHECKPOINT, the sprin
 		return err
 	}
 	if st := sprintStatus(m.state); st != blackboard.InProgress {
-		next := resumeCommand(m.state)
-		if st == blackboard.Completed {
-			next = "liza sprint next"
-		}
-		return m.refuseNext(next, "G07", ExitRefused, "the sprint is %s", st)
+		return m.refuseNext("liza resume", "G07", ExitRefused, "the sprint is %s", st)
 	}
 	if stop := m.state.Stopped[m.actor.ID]; stop != nil {
-		return m.refuseNext("liza restart "+m.actor.ID, "G07", ExitRefused, "%s is %s", m.actor.ID, stop)
+		return m.refuseNext("liza resume "+m.actor.ID, "G07", ExitRefused, "%s is %s", m.actor.ID, stop)
 	}
 	return nil
 }}
 
 var notHeld = Guard{"G08", "the task is not on hold", func(m *move) error {
 	if h := m.task.Hold; h != nil {
-		return m.refuseNext("liza unhold "+m.task.ID, "G08", ExitRefused, "task %s is on hold by %s: %s", m.task.ID, h.By, h.Reason)
+		return m.refuseNext("liza resume "+m.task.ID, "G08", ExitRefused, "task %s is on hold by %s: %s", m.task.ID, h.By, h.Reason)
 	}
 	return nil
 }}
@@ -118,5 +114,5 @@ func failures(t *blackboard.Task) string {
 }
 
 func rescopeCommand(id string) string {
-	return "liza supersede " + id + " --by ID --reason T --root-cause T"
+	return "liza abandon " + id + " --by ID --reason T --root-cause T"
 }

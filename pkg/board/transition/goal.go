@@ -143,11 +143,7 @@ func CheckpointSprint(s *blackboard.State, cause, message, file string, a Actor,
 		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")
 	}
 	if st := sprintStatus(s); st != blackboard.InProgress {
-		next := "liza resume"
-		if st == blackboard.Completed {
-			next = "liza sprint next"
-		}
-		return refuse("G06", ExitRefused, next, "the sprint is %s; a checkpoint needs IN_PROGRESS", st)
+		return refuse("G06", ExitRefused, "liza resume", "the sprint is %s; a checkpoint needs IN_PROGRESS", st)
 	}
 	at := blackboard.TimeOf(now)
 	s.Sprint.Status = blackboard.AtCheckpoint
@@ -209,7 +205,7 @@ func ResumeSprint(s *blackboard.State, decision, note string, a Actor, now time.
 		return refuse("G06", ExitInvalid, "liza validate", "the state has no sprint")
 	}
 	if cb := s.CircuitBreaker; cb != nil && cb.Status == blackboard.BreakerTripped {
-		return refuse("G07", ExitRefused, "liza ack", "the circuit breaker is TRIGGERED; acknowledge it first")
+		return refuse("G07", ExitRefused, "liza resume", "the circuit breaker is TRIGGERED; acknowledge it first")
 	}
 	if decision == "STOP" && !goalOpen(s) {
 		return refuse("G06", ExitRefused, "liza status", "the goal is %s and cannot be stopped", goalStatus(s))
@@ -341,7 +337,7 @@ func mayEndGoal(s *blackboard.State, a Actor, now time.Time) error {
 	case s.Sprint.Status == blackboard.AtCheckpoint:
 		return refuse("G06", ExitRefused, "liza resume", "%s is CHECKPOINT; decide about it first", s.Sprint.ID)
 	case tripped(s.CircuitBreaker):
-		return refuse("G07", ExitRefused, "liza ack", "the circuit breaker is TRIGGERED; acknowledge it first")
+		return refuse("G07", ExitRefused, "liza resume", "the circuit breaker is TRIGGERED; acknowledge it first")
 	}
 	if open := OpenTasks(s); len(open) > 0 {
 		var ids []string
@@ -363,7 +359,7 @@ func mayEndGoal(s *blackboard.State, a Actor, now time.Time) error {
 func MayAbandonOpen(s *blackboard.State, a Actor, now time.Time) error {
 	for _, t := range OpenTasks(s) {
 		if who := heldBy(s, t, a.Facts, now); who != "" {
-			return refuse("G27", ExitRefused, "liza release "+t.ID+" --force --reason T", "task %s is held by %s", t.ID, who)
+			return refuse("G27", ExitRefused, "liza retry "+t.ID+" --force --reason T", "task %s is held by %s", t.ID, who)
 		}
 		if t.Status == blackboard.Approved {
 			return refuse("G06", ExitRefused, "liza merge "+t.ID, "task %s is APPROVED: merge it first", t.ID)
@@ -420,11 +416,11 @@ func mayEndSprint(s *blackboard.State, a Actor, now time.Time) error {
 	case s.Sprint.Status != blackboard.Completed && s.Sprint.Status != blackboard.Aborted:
 		return refuse("G06", ExitRefused, "liza status", "%s is %s; the next sprint needs it COMPLETED or ABORTED", s.Sprint.ID, sprintStatus(s))
 	case tripped(s.CircuitBreaker):
-		return refuse("G07", ExitRefused, "liza ack", "the circuit breaker is TRIGGERED; acknowledge it first")
+		return refuse("G07", ExitRefused, "liza resume", "the circuit breaker is TRIGGERED; acknowledge it first")
 	}
 	for t := range s.Tasks() {
 		if who := heldBy(s, t, a.Facts, now); who != "" {
-			return refuse("G27", ExitRefused, "liza release "+t.ID+" --reason T", "task %s is held by %s; the next sprint cannot begin while agents work", t.ID, who)
+			return refuse("G27", ExitRefused, "liza retry "+t.ID+" --reason T", "task %s is held by %s; the next sprint cannot begin while agents work", t.ID, who)
 		}
 	}
 	return nil

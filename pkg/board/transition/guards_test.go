@@ -32,7 +32,7 @@ func TestTheOtherGuards(t *testing.T) {
 			func(b *board) { b.add("x") }, claim(func(in *Input) { in.Claim.WorktreeErr = "read-only file system" })},
 		{"the role cannot be used", "G30", ExitRefused, "role 'x' is unusable", "liza roles",
 			func(b *board) { b.add("x") }, claim(func(in *Input) { in.RoleProblem = "role 'x' is unusable" })},
-		{"two coders failed it", "G26", ExitRefused, "exhausted: failed by coder-2, coder-3", "liza supersede x --by ID --reason T --root-cause T",
+		{"two coders failed it", "G26", ExitRefused, "exhausted: failed by coder-2, coder-3", "liza abandon x --by ID --reason T --root-cause T",
 			func(b *board) { b.add("x").FailedBy = blackboard.List{"coder-2", "coder-3"} }, claim(func(*Input) {})},
 		{"it failed three times", "G26", ExitRefused, "exhausted: failed by coder-2 3 times", "",
 			func(b *board) { x := b.add("x"); x.FailedBy, x.Failures = blackboard.List{"coder-2"}, 3 }, claim(func(*Input) {})},
@@ -47,7 +47,7 @@ func TestTheOtherGuards(t *testing.T) {
 			func(b *board) error {
 				return ClaimReview(b.State, "x", supervisorOf("code-reviewer-1"), Input{}, b.now)
 			}},
-		{"a reviewer of whom nothing is known, for a person", "G76", ExitRefused, "--force releases the review all the same", "liza release x --reviewer --force --reason T",
+		{"a reviewer of whom nothing is known, for a person", "G76", ExitRefused, "--force releases the review all the same", "liza retry x --force --reason T",
 			func(b *board) {
 				b.ready("x", 2)
 				b.claimReview("x", "code-reviewer-2")

@@ -78,7 +78,7 @@ func verbInstead(t *blackboard.Task, to blackboard.Status) string {
 	reject := "liza --as code-reviewer-1 verdict " + id + " reject --reason T"
 	switch {
 	case t.Status.Terminal():
-		return "liza add-task"
+		return "liza add TEXT"
 	case to == blackboard.Claimed:
 		return "liza --as coder-1 claim " + id
 	case to == blackboard.ReadyForReview:
@@ -88,19 +88,19 @@ func verbInstead(t *blackboard.Task, to blackboard.Status) string {
 	case to == blackboard.Merged, to == blackboard.IntegrationFailed:
 		return "liza merge " + id
 	case t.Status == blackboard.Approved:
-		return "liza reject-merge " + id + " --reason T"
+		return "liza reject " + id + " --reason T"
 	case to == blackboard.Rejected:
 		return reject
 	case to == blackboard.Superseded && t.Status != blackboard.Claimed:
-		return "liza supersede " + id + " --by ID --reason T"
+		return "liza abandon " + id + " --by ID --reason T"
 	case to == blackboard.Abandoned && t.Status != blackboard.Claimed:
 		return "liza abandon " + id + " --reason T"
 	case to == blackboard.Unclaimed && t.Status == blackboard.Draft:
-		return "liza finalize " + id
+		return "liza approve " + id
 	case to == blackboard.Unclaimed && t.Status == blackboard.Blocked && t.Halt != nil:
-		return "liza resubmit " + id + " --limit KEY=VALUE"
+		return "liza retry " + id + " --limit KEY=VALUE"
 	case to == blackboard.Unclaimed && t.Status == blackboard.Blocked:
-		return "liza unblock " + id + " --reason T"
+		return "liza retry " + id + " --reason T"
 	case to == blackboard.Unclaimed && t.Status == blackboard.ReadyForReview:
 		return reject
 	case to == blackboard.Unclaimed && t.Status != blackboard.Claimed:
@@ -108,7 +108,7 @@ func verbInstead(t *blackboard.Task, to blackboard.Status) string {
 	case to == blackboard.Blocked && byHand(t.Status, to) == evBlock:
 		return "liza block " + id + " --reason T --question T"
 	case t.Status == blackboard.Claimed:
-		return "liza release " + id + " --force --reason T"
+		return "liza retry " + id + " --force --reason T"
 	}
-	return "liza hold " + id + " --reason T"
+	return "liza pause " + id + " --reason T"
 }

@@ -31,7 +31,7 @@ func UnholdTask(s *blackboard.State, id string, a Actor, in Input, now time.Time
 
 var notOnHold = Guard{"G77", "the task is not on hold", func(m *move) error {
 	if h := m.task.Hold; h != nil {
-		return m.refuseNext("liza unhold "+m.task.ID, "G77", ExitRefused, "task %s is on hold already, by %s: %s", m.task.ID, h.By, h.Reason)
+		return m.refuseNext("liza resume "+m.task.ID, "G77", ExitRefused, "task %s is on hold already, by %s: %s", m.task.ID, h.By, h.Reason)
 	}
 	return nil
 }}

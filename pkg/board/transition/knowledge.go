@@ -20,9 +20,9 @@ func MayKnow(s *blackboard.State, a Actor, verb string, planner bool, now time.T
 		admit(s, a, by, now)
 		return nil
 	case planner:
-		return refuse("G03", ExitRefused, "liza facts list", "%s may not %s; planner or human may", article(a, by.party), verb)
+		return refuse("G03", ExitRefused, "liza facts", "%s may not %s; planner or human may", article(a, by.party), verb)
 	}
-	return refuse("G03", ExitRefused, "liza facts list", "%s may not %s; human may", article(a, by.party), verb)
+	return refuse("G03", ExitRefused, "liza facts", "%s may not %s; human may", article(a, by.party), verb)
 }
 
 // Learn adds a fact that was checked before. Its number is above all on the board and above archived, the highest one in the
@@ -90,7 +90,7 @@ func factsOf(s *blackboard.State, ids []string) ([]*blackboard.Fact, error) {
 			}
 		}
 		if found == nil {
-			return nil, refuse("G05", ExitRefused, "liza facts list --all", "no fact '%s'%s", id, didYouMean(id, known))
+			return nil, refuse("G05", ExitRefused, "liza facts --all", "no fact '%s'%s", id, didYouMean(id, known))
 		}
 		if !slices.Contains(list, found) {
 			list = append(list, found)
@@ -218,7 +218,7 @@ func Discover(s *blackboard.State, d *blackboard.Discovery, a Actor, now time.Ti
 	}
 	switch {
 	case by.party&(ByCoder|ByReviewer|ByHuman|SCoder|SReviewer) == 0:
-		return refuse("G03", ExitRefused, "liza add-task", "%s may not discover; coder, code_reviewer or human may", article(a, by.party))
+		return refuse("G03", ExitRefused, "liza add TEXT", "%s may not discover; coder, code_reviewer or human may", article(a, by.party))
 	case blank(d.Description):
 		return refuse("G09", ExitUsage, "liza help discover", "the text is empty")
 	case blank(d.During):

@@ -65,7 +65,7 @@ func FailIntegration(s *blackboard.State, id string, a Actor, in Input, now time
 
 var mergeApproved = Guard{"G60", "no merge approval is required, or a person has given it", func(m *move) error {
 	if a := m.task.MergeApproval; a != nil && a.Required && a.Decision != blackboard.GateApproved {
-		return m.refuseNext("liza approve-merge "+m.task.ID, "G60", ExitRefused, "task %s waits for a person's merge approval", m.task.ID)
+		return m.refuseNext("liza approve "+m.task.ID, "G60", ExitRefused, "task %s waits for a person's merge approval", m.task.ID)
 	}
 	return nil
 }}

@@ -88,7 +88,7 @@ var warningsAccepted = Guard{"G65", "against warnings in mode strict a person ne
 
 func (m *move) acceptWarnings(n int) error {
 	if n > 0 && (!m.merge().Override || blank(m.in.Reason)) {
-		return m.refuseNext("liza approve-merge "+m.task.ID+" --override --reason T", "G65", ExitRefused, "%s against %s; --override --reason T accepts them", plural(n, "warning"), m.task.ID)
+		return m.refuseNext("liza approve "+m.task.ID+" --override --reason T", "G65", ExitRefused, "%s against %s; --override --reason T accepts them", plural(n, "warning"), m.task.ID)
 	}
 	return nil
 }

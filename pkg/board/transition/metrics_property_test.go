@@ -73,7 +73,7 @@ func (r *recount) Archived() map[string]blackboard.Archived {
 	return all
 }
 
-// archive takes off the board what may go, as `liza gc` and `liza sprint next` do.
+// archive takes off the board what may go, as `liza gc` and `liza resume` do.
 func (r *recount) archive(b *board, take func() []string) {
 	was, in := b.TaskList(), b.InSprint()
 	gone := blackboard.List(take())

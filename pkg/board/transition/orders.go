@@ -74,14 +74,6 @@ func sprintStatus(s *blackboard.State) string {
 	return s.Sprint.Status
 }
 
-// resumeCommand returns the command that lets work go on: an open breaker is acknowledged before anything is resumed.
-func resumeCommand(s *blackboard.State) string {
-	if tripped(s.CircuitBreaker) {
-		return "liza ack"
-	}
-	return "liza resume"
-}
-
 func goalOpen(s *blackboard.State) bool {
 	return s.Goal != nil && (s.Goal.Status == blackboard.InProgress || s.Goal.Status == "")
 }

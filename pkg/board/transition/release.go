@@ -42,7 +42,7 @@ var mayRelease = Guard{"G76", "the lease is not alive, or a person forces the re
 	if m.in.Force && m.party&SAny == 0 || live == blackboard.Expired || live == blackboard.Dead {
 		return childGone.Check(m)
 	}
-	next := fmt.Sprintf("liza release %s --force --reason T", m.task.ID)
+	next := fmt.Sprintf("liza retry %s --force --reason T", m.task.ID)
 	if live == blackboard.Unknown {
 		return m.refuseNext(next, "G76", ExitRefused, "the liveness of %s is unknown (%s); --force releases the claim all the same", m.task.AssignedTo, why)
 	}

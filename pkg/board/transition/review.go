@@ -96,7 +96,7 @@ var reviewFree = Guard{"G50", "nobody reviews the task, or that lease has expire
 		return nil
 	}
 	if t.ReviewLeaseExpires.None() {
-		return refuse("G50", ExitRefused, "liza release "+t.ID+" --reviewer --reason T", "task %s has reviewing_by %s without a lease", t.ID, t.ReviewingBy)
+		return refuse("G50", ExitRefused, "liza retry "+t.ID+" --reason T", "task %s has reviewing_by %s without a lease", t.ID, t.ReviewingBy)
 	}
 	switch live, why := m.state.ReviewLiveness(t, m.now, m.actor.Facts); live {
 	case blackboard.Expired, blackboard.Dead:
@@ -138,7 +138,7 @@ var mayReleaseReview = Guard{"G76", "the review lease is not alive, or the relea
 	if m.in.Force || t.ReviewLeaseExpires.None() || live == blackboard.Expired || live == blackboard.Dead {
 		return nil
 	}
-	next := fmt.Sprintf("liza release %s --reviewer --force --reason T", t.ID)
+	next := fmt.Sprintf("liza retry %s --force --reason T", t.ID)
 	if live == blackboard.Unknown {
 		return m.refuseNext(next, "G76", ExitRefused, "the liveness of %s is unknown (%s); --force releases the review all the same", t.ReviewingBy, why)
 	}

@@ -198,16 +198,20 @@ func commandOf(event Event) string {
 		return "claim-review"
 	case evApprove, evReject, evReplan, evVoidApproval:
 		return "verdict"
-	case evReviewRelease:
-		return "release"
-	case evApproveMerge:
-		return "approve-merge"
+	case evReviewRelease, evRelease, evResubmit:
+		return "retry"
+	case evApproveMerge, evPick:
+		return "approve"
 	case evRejectMerge:
-		return "reject-merge"
+		return "reject"
+	case evHold:
+		return "pause"
+	case evUnhold:
+		return "resume"
 	case evMergeIntent, evIntegrationFailed, evPass, evAskAgain:
 		return "merge"
 	case evLimit, evHalt:
-		return "resubmit"
+		return "retry"
 	case evDependencyLost:
 		return "unblock"
 	case evRetarget:

@@ -337,9 +337,9 @@ func difference(a, b *blackboard.State) string {
 }
 
 // commands are those of cli.md, the contract of the command line.
-var commands = strings.Fields(`init run status show log validate watch top serve graph report metrics usage ack pause resume abort checkpoint
-	tell questions answer hold unhold approve-merge reject-merge pick release resubmit restore edit config roles facts spec-change poststep
-	replay sprint gc doctor demo mcp version completion add-task finalize plan intent submit verdict block unblock supersede
+var commands = strings.Fields(`init run status show log validate watch top serve graph report metrics usage pause resume stop
+	tell answer approve reject retry add sync restore edit config roles facts spec-change poststep
+	replay gc doctor demo mcp version completion add-task finalize plan intent submit verdict block unblock supersede
 	abandon handoff discover convert defer anomaly claim claim-review merge heartbeat register unregister scripted-agent`)
 
 // checkRefusal asserts what every refusal has: a sentence, and a command that exists.

@@ -393,7 +393,7 @@ func closedReason(s *blackboard.State, in Input) string {
 // NextReview returns the task whose review a reviewer should claim, or nil and why the reviewer waits.
 func NextReview(s *blackboard.State, a Actor, in Input, now time.Time) (task *blackboard.Task, why string) {
 	if in.ReviewMode == blackboard.ReviewDisabled {
-		return nil, "review.mode is disabled; people decide with liza approve-merge"
+		return nil, "review.mode is disabled; people decide with liza approve"
 	}
 	in = indexed(s, in)
 	var list []Candidate

@@ -212,9 +212,9 @@ func Rivals(s *blackboard.State, t *blackboard.Task) (list []*blackboard.Task) {
 // DecisionOn returns the command by which a person lets t go on: a pick while another attempt at its work is open, else a merge approval.
 func DecisionOn(s *blackboard.State, t *blackboard.Task) string {
 	if len(Rivals(s, t)) > 0 {
-		return "liza pick " + t.ID + " --reason TEXT"
+		return "liza approve " + t.ID + " --reason TEXT"
 	}
-	return "liza approve-merge " + t.ID
+	return "liza approve " + t.ID
 }
 
 // Pickable reports whether an attempt can be picked: it was handed in and is not on hold.

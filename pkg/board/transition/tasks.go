@@ -33,7 +33,7 @@ func EditTask(s *blackboard.State, id string, e TaskEdit, a Actor, now time.Time
 	case t == nil:
 		return refuse("G05", ExitRefused, "liza status", "task %s does not exist", id)
 	case t.Status.Terminal():
-		return refuse("G06", ExitRefused, "liza add-task", "task %s is %s and is not edited any more", id, t.Status)
+		return refuse("G06", ExitRefused, "liza add TEXT", "task %s is %s and is not edited any more", id, t.Status)
 	case e.Priority != nil && *e.Priority < 0:
 		return refuse("G09", ExitUsage, "liza help edit", "priority %d must be 0 or more", *e.Priority)
 	}

@@ -39,7 +39,7 @@ var unblockable = Guard{"G71", "the task is not exhausted", func(m *move) error 
 
 var notHalted = Guard{"G80", "the task is not halted, or only by its iterations", func(m *move) error {
 	if h := m.task.Halt; h != nil && m.task.BlockedKind != blackboard.BlockedByIterations {
-		return m.refuseNext("liza resubmit "+m.task.ID+" --limit KEY=VALUE", "G80", ExitRefused, "task %s is halted: %s", m.task.ID, limitOfHalt(m.state, m.task, h))
+		return m.refuseNext("liza retry "+m.task.ID+" --limit KEY=VALUE", "G80", ExitRefused, "task %s is halted: %s", m.task.ID, limitOfHalt(m.state, m.task, h))
 	}
 	return nil
 }}
@@ -47,7 +47,7 @@ var notHalted = Guard{"G80", "the task is not halted, or only by its iterations"
 var haltResolved = Guard{"G78", "the task is halted, and with the limits given no limit is reached", func(m *move) error {
 	t := m.task
 	if t.Halt == nil {
-		return m.refuseNext("liza unblock "+t.ID+" --reason T", "G78", ExitRefused, "task %s is not halted by a limit", t.ID)
+		return m.refuseNext("liza retry "+t.ID+" --reason T", "G78", ExitRefused, "task %s is not halted by a limit", t.ID)
 	}
 	with := *t
 	applyLimits(&with, m.in.Limits)
@@ -57,7 +57,7 @@ var haltResolved = Guard{"G78", "the task is halted, and with the limits given n
 		l = &limitReached{key: "max_iterations", value: blackboard.Amount(with.Iteration), limit: n, enough: 2 * n}
 	}
 	if l != nil {
-		return m.refuseNext(fmt.Sprintf("liza resubmit %s --limit %s=%d", t.ID, l.key, l.enough), "G78", ExitRefused, "%s; --limit %s=%d lets it go on", l, l.key, l.enough)
+		return m.refuseNext(fmt.Sprintf("liza retry %s --limit %s=%d", t.ID, l.key, l.enough), "G78", ExitRefused, "%s; --limit %s=%d lets it go on", l, l.key, l.enough)
 	}
 	return nil
 }}

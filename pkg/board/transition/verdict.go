@@ -152,7 +152,7 @@ var headUnmoved = Guard{"G55", "branch and worktree are still at the review comm
 // reject the coder's work for it.
 func (m *move) lookCommand() string {
 	if m.rule.Event == evApproveMerge {
-		return "liza reject-merge " + m.task.ID + " --reason 'HEAD moved'"
+		return "liza reject " + m.task.ID + " --reason 'HEAD moved'"
 	}
 	return "git -C " + m.task.Worktree + " status"
 }

@@ -68,9 +68,9 @@ func TestABranchThatAnotherMovedIsNotMovedAgain(t *testing.T) {
 	p.Push("foreign.md", "somebody else's\n")
 	before := head(p)
 	_, err := merger(p).Sync(context.Background(), "later", commit, false)
-	wantRefusal(t, p, err, before, "liza integration")
+	wantRefusal(t, p, err, before, "liza sync --accept, or liza sync --restore")
 	_, err = merger(p).Again(context.Background(), "task-1")
-	wantRefusal(t, p, err, before, "liza integration")
+	wantRefusal(t, p, err, before, "liza sync --accept, or liza sync --restore")
 }
 
 func TestOnlyMergedWorkThatTheBranchLostIsMergedAgain(t *testing.T) {

@@ -101,7 +101,7 @@ func helpCommand(c *urfave.Command) string {
 // elsewhere are words that people try, and the command that does what they look for.
 var elsewhere = map[string]string{
 	"board": "status", "list": "status", "ls": "status", "tasks": "status", "agents": "status", "task": "show", "start": "run", "team": "run", "new": "init", "create": "init",
-	"stop": "pause", "continue": "resume", "cancel": "abort", "logs": "log", "journal": "log", "check": "doctor", "costs": "usage", "settings": "config", "approve": "approve-merge",
+	"continue": "resume", "cancel": "stop", "logs": "log", "journal": "log", "check": "doctor", "costs": "usage", "settings": "config",
 	"review": "claim-review", "question": "answer", "questions": "answer", "undo": "restore",
 }
 

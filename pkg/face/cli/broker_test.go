@@ -125,7 +125,7 @@ func TestACommandInARunIsThatOfItsAgent(t *testing.T) {
 		{"show task-1 --json", 0, `{"ok":true,`},
 		{"show task-9", 4, "nothing on the board has the id 'task-9'"},
 		{"config", 0, "limits"},
-		{"integration", 0, "integration"},
+		{"facts", 0, "no facts"},
 		{"-C . status", 0, "task-1"},
 		{"claim task-1", 4, "a coder may not claim; the supervisor of a coder may"},
 		{"intent task-1 --intent Write --validation Read", 0, "recorded"},

@@ -43,13 +43,13 @@ func TestEveryCommandSaysWhoMayUseIt(t *testing.T) {
 
 // words are what a command needs to get as far as the question who calls.
 var words = map[string][]string{
-	"abort": nil, "ack": nil, "answer": {"q-1", "yes"}, "approve-merge": {"task-1"}, "checkpoint": nil, "edit": nil,
-	"facts approve": {"f-1"}, "facts rm": {"f-1"}, "gc": nil, "goal": {"Another goal"}, "hold": {"task-1", "--reason", "not now"}, "pause": nil,
-	"pick": {"task-1", "--reason", "it is shorter"}, "poststep": {"task-1", "--as", "coder", "--response-string", "{}"}, "reject-merge": {"task-1", "--reason", "not now"},
-	"restore": {"1"}, "resubmit": {"task-1"}, "resume": nil, "store key": {"key"}, "validate": {"--accept", "a new computer"}, "sprint next": nil, "unhold": {"task-1"}, "uninit": nil,
-	"config": {"review.mode", "yolo"}, "run": nil, "integration accept": nil, "integration restore": nil, "sync": nil, "land": nil, "import": nil, "open": {"task-1"}, "serve": nil,
+	"approve": {"task-1"}, "answer": {"q-1", "yes"}, "edit": nil,
+	"gc": nil, "goal": {"Another goal"}, "pause": nil,
+	"poststep": {"task-1", "--as", "coder", "--response-string", "{}"}, "reject": {"task-1", "--reason", "not now"},
+	"restore": {"1"}, "resume": nil, "validate": {"--accept", "a new computer"}, "uninit": nil,
+	"config": {"review.mode", "yolo"}, "run": nil, "sync": nil, "land": nil, "import": nil, "open": {"task-1"}, "serve": nil,
 	"store move": {"file"}, "store upgrade": nil,
-	"check": nil, "restart": {"coder-1"}, "stop": {"coder-1"},
+	"check": nil, "stop": {"coder-1"},
 	"output": {"task-1"}, "attach": {"coder-1"},
 }
 

@@ -156,7 +156,7 @@ done
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		process(b, p.Dir, liza, "abort")
+		process(b, p.Dir, liza, "stop", "--all")
 		_ = supervisor.Wait()
 	})
 	ear, err := os.Open(heard)

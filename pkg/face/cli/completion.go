@@ -152,7 +152,9 @@ func (x completer) valuesOfField(ctx context.Context, f verbs.Field) []string {
 		return f.Values
 	}
 	switch f.Name {
-	case "task", "tasks", "by", "depends_on", "planned":
+	case "name":
+		return x.idsOf(ctx, func(s *blackboard.State) []string { return append(taskIDs(s), agentIDs(s)...) })
+	case "task", "tasks", "ids", "by", "depends_on", "planned":
 		return x.idsOf(ctx, taskIDs)
 	case "agent":
 		return x.idsOf(ctx, agentIDs)

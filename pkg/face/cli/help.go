@@ -21,9 +21,9 @@ func newHelp(env *Env, app *urfave.Command) *urfave.Command {
 		Name: "help", Category: "start", ArgsUsage: "[TOPIC] [NAME…]",
 		Usage: "explain a command, a protocol, or the exit command's schema",
 		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "explain every command in a line"}},
-		Description: "Without a topic: what is needed every day, and the groups of commands. TOPIC is a command, a group (" + groupNames() + "), `all` for\n" +
-			"every command, `protocol NAME` for a text about how the team works, or `schema` for the JSON Schema of the exit command. Changes nothing." +
-			examples("liza help add-task", "liza help decide", "liza help protocol task-lifecycle") + exitsText(0, 1, 2),
+		Description: "Without a topic: what a person needs, by group. TOPIC is a command, a group (" + groupNames() + "), `all` for\n" +
+			"every command of people and agents, `protocol NAME` for a text about how the team works, or `schema` for the JSON Schema of the exit command. Changes nothing." +
+			examples("liza help retry", "liza help decide", "liza help protocol task-lifecycle") + exitsText(0, 1, 2),
 		Action: func(_ context.Context, c *urfave.Command) error {
 			if c.Bool("all") {
 				return (helpPages{env}).topic(app, []string{"all"})
@@ -265,18 +265,21 @@ var groups = []group{
 	{"plumbing", "Plumbing, for supervisors and scripts", false},
 }
 
-// daily is what the first screen explains: what somebody needs who works with Liza every day.
+// daily is what the first screen explains: what somebody needs who works with Liza every day. The first word is a command.
 var daily = []struct{ usage, says string }{
 	{"init GOAL", "make this repository a Liza project with a goal"},
 	{"run", "run the whole team until the goal is complete"},
+	{"doctor", "look at everything that a team needs"},
 	{"status, top", "see goal, tasks, agents, and what waits for you"},
 	{"show ID, log", "see one task or agent whole; see what happened"},
 	{"output ID -f", "follow what an agent, or the one of a task, says and does"},
+	{"add TEXT", "put a task on the board; edit changes one, abandon drops it"},
 	{"tell planner TEXT", "tell the planner something, or the agent of a task"},
+	{"pause, resume [ID]", "stop the team or a task, or let it go on"},
+	{"stop AGENT", "end the run of an agent; stop --all ends all"},
 	{"answer [ID TEXT]", "see what agents ask, and answer"},
-	{"approve-merge ID", "release work that waits for a person; or reject-merge"},
-	{"pause, resume, abort", "stop the team, or let it go on"},
-	{"doctor", "look at everything that a team needs"},
+	{"approve ID, reject ID", "release work that waits for you, or send it back"},
+	{"retry TASK", "give work that is blocked, limited or held another try"},
 }
 
 // of lists the commands of a group, in its order.
@@ -298,23 +301,33 @@ func groupNames() string {
 	return strings.Join(list, ", ")
 }
 
-// firstScreen has what is needed every day, and the names of all else.
+// firstScreen has what a person needs, by group: what is needed every day with an explanation, the others by name.
 func firstScreen(app *urfave.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s - %s\n\nEvery day\n", app.Name, app.Usage)
-	for _, d := range daily {
-		fmt.Fprintf(&b, "  %-21s %s\n", d.usage, d.says)
-	}
-	b.WriteString("\nAll commands, by group\n")
+	fmt.Fprintf(&b, "%s - %s\n\n", app.Name, app.Usage)
 	for _, g := range groups {
-		lines := wrap(strings.Join(names(g.of(app)), " "), 80)
-		fmt.Fprintf(&b, "  %-12s %s\n", g.name, strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", 15)))
+		if !g.people {
+			continue
+		}
+		others := names(g.of(app))
+		fmt.Fprintf(&b, "%s\n", g.title)
+		for _, d := range daily {
+			words := strings.FieldsFunc(d.usage, func(r rune) bool { return r == ' ' || r == ',' })
+			if c := app.Command(words[0]); c == nil || c.Category != g.name {
+				continue
+			}
+			fmt.Fprintf(&b, "  %-22s %s\n", d.usage, d.says)
+			others = slices.DeleteFunc(others, func(name string) bool { return slices.Contains(words, name) })
+		}
+		if len(others) > 0 {
+			fmt.Fprintf(&b, "  also: %s\n", strings.ReplaceAll(wrap(strings.Join(others, " "), 80), "\n", "\n        "))
+		}
 	}
-	b.WriteString("\nliza help COMMAND explains one, liza help GROUP a group, liza help all everything.\n")
+	b.WriteString("\nliza help COMMAND explains one, liza help GROUP a group, liza help all each in a line.\nliza help agents has those of agents.\n")
 	return b.String()
 }
 
-// overviewText explains every command in a line, by group.
+// overviewText explains every command of people and agents in a line, by group; specs/commands.md has the others too.
 func overviewText(app *urfave.Command) string {
 	return fmt.Sprintf("%s - %s\n\nUsage: %s [global options] COMMAND [options] [arguments]\n\n%s\nGlobal options, before or behind the command\n%s\nliza help COMMAND explains one. Start with: liza demo\n",
 		app.Name, app.Usage, app.Name, groupsText(app, ""), optionsText(globals(app)))
@@ -325,13 +338,16 @@ func overviewText(app *urfave.Command) string {
 func groupsText(app *urfave.Command, name string) string {
 	var parts []string
 	for _, g := range groups {
-		if name != "" && name != g.name && (name != "people" || !g.people) {
+		if name != "" && name != g.name && (name != "people" || !g.people) || name == "" && g.name == "plumbing" {
 			continue
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "%s\n", g.title)
 		for _, c := range g.of(app) {
 			fmt.Fprintf(&b, "  %-15s %s\n", c.Name, c.Usage)
+		}
+		if g.name == "agents" {
+			b.WriteString("  also: abandon, facts, status, show, diff, log, tell\n")
 		}
 		parts = append(parts, b.String())
 	}

@@ -98,10 +98,10 @@ func TestABoardGoesOnAfterABackupWasRestored(t *testing.T) {
 	if out, err := m.at(m.Dir, "", "validate"); err == nil || !strings.Contains(out, "V63") {
 		t.Errorf("validate says nothing of the remote, which is ahead: %s", out)
 	}
-	if out := m.must(m.Dir, "integration"); !strings.Contains(out, "merged there, but not on the board: lost, later;") || !strings.Contains(out, "next: liza integration accept") {
+	if out := m.must(m.Dir, "status"); !strings.Contains(out, "merged on integration, but not on the board: lost, later;") || !strings.Contains(out, "liza sync --accept") {
 		t.Errorf("it does not say whose work the board lacks: %s", out)
 	}
-	m.must(m.Dir, "integration", "accept", "--reason", "a backup was restored")
+	m.must(m.Dir, "sync", "--accept", "--reason", "a backup was restored")
 	m.must(m.Dir, "abandon", "lost", "--reason", "it was merged after the backup")
 	task("after")
 	run()

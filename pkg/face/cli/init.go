@@ -165,7 +165,7 @@ func newInit(env *Env) *urfave.Command {
 			if done.Origin != "" {
 				from = ", where " + done.Origin + " is"
 			}
-			return env.Print(shown, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s%s\n%s%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run with their permission questions switched off; how far they are contained here: liza doctor (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add-task\n",
+			return env.Print(shown, "%s is a Liza project now\n  board        %s\n  goal         %s\n  integration  branch %s at %.9s%s\n%s%s  undo         %s (as long as nothing has been worked on)\n  agents       their programs run with their permission questions switched off; how far they are contained here: liza doctor (specs/security.md of Liza)\nnext: liza run --cli NAME, or liza add TEXT\n",
 				done.Root, cmp.Or(done.Board, done.State), done.Goal, done.Branch, done.Integration, from, identity, checks, done.Undo)
 		})),
 	}

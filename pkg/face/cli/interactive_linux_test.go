@@ -224,7 +224,7 @@ func TestWhoClosesTheProgramDecidesWhatBecomesOfTheClaim(t *testing.T) {
 	}{
 		"given back":             {"", "\x03", "closed before the work was handed in", []string{"g\r"}, blackboard.Unclaimed, ""}, // Ctrl-C is the program's
 		"submitted":              {commit, "/exit\r", "task-1 is not handed in: it has commits.", []string{"s\r"}, blackboard.ReadyForReview, ""},
-		"kept":                   {commit, "/exit\r", "next: liza unhold task-1, then liza-agent -i coder task-1", []string{"what?\r", "k\r"}, blackboard.Unclaimed, blackboard.Human},
+		"kept":                   {commit, "/exit\r", "next: liza resume task-1, then liza-agent -i coder task-1", []string{"what?\r", "k\r"}, blackboard.Unclaimed, blackboard.Human},
 		"a refused submission":   {commit + "echo more >> hello.txt\n", "/exit\r", "cannot submit: ", []string{"s\r", "g\r"}, blackboard.Unclaimed, ""},
 		"a program that fails":   {commit + "exit 3\n", "", "it has commits", []string{"k\r"}, blackboard.Unclaimed, blackboard.Human},
 		"no answer with commits": {commit, "/exit\r", "kept: no other coder takes it", []string{"\r"}, blackboard.Unclaimed, blackboard.System},

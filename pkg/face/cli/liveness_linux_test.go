@@ -538,7 +538,7 @@ func (l *live) decide(s *blackboard.State) {
 		if t.Hold != nil && t.Hold.By == blackboard.System {
 			l.Logf("%s is on hold: %s", t.ID, t.Hold.Reason)
 			l.decided++
-			l.must("liza", "unhold", t.ID)
+			l.must("liza", "resume", t.ID)
 		}
 	}
 	if l.decided > 5*liveTasks {

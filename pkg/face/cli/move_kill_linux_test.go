@@ -110,7 +110,7 @@ func newMoving(t *testing.T) *moving {
 		t.Fatal(err)
 	}
 	verbtest.Write(t, m.Project.State(), strings.Replace(string(text), "  - id: open\n", "  # the first thing\n  - id: open   # mine\n", 1))
-	m.must("hold", "open", "--reason", "not now")
+	m.must("pause", "open", "--reason", "not now")
 	return m
 }
 

@@ -161,7 +161,7 @@ var callers = withVerbs(map[string]verbs.Who{
 
 func withVerbs(table map[string]verbs.Who) map[string]verbs.Who {
 	for _, v := range verbs.All() {
-		if v.Who != 0 {
+		if v.Who != 0 && v.Of == "" {
 			table[v.Name] = v.Who
 		}
 	}

@@ -102,10 +102,10 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	}
 	over := s.Goal != nil && s.Goal.Status == blackboard.Completed
 	if cfg := c.service.Board.Config().Land; over && (cfg.Forge == "none" || !cfg.Auto || landing.AllLanded(s)) {
-		return &transition.Refusal{Exit: transition.ExitNothing, Next: `liza goal "TEXT", or liza add-task`, Message: "nothing to do: the goal is COMPLETED"}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: `liza goal "TEXT", or liza add TEXT`, Message: "nothing to do: the goal is COMPLETED"}
 	}
 	if s.Goal == nil || s.Goal.Status != blackboard.InProgress && !over {
-		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza add-task, or liza tell planner TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
+		return &transition.Refusal{Exit: transition.ExitNothing, Next: "liza add TEXT, or liza tell planner TEXT", Message: fmt.Sprintf("nothing to do: the goal is %s", goalStatus(s))}
 	}
 	c.screen = o.env.newScreen()
 	c.screen.colour = c.screen.colour && !o.plain
@@ -202,7 +202,7 @@ func (e *Env) detach(ctx context.Context, args []string) error {
 		}
 	}
 	pid := cmd.Process.Pid
-	return e.Print(map[string]any{"pid": pid, "log": path}, "the team works without this terminal, as process %d\nlook:  liza top, liza status, tail -f %s\nstop:  liza abort, or kill -INT %d to let running programs finish\ntake over a coder's work here:  liza attach AGENT\n", pid, path, pid)
+	return e.Print(map[string]any{"pid": pid, "log": path}, "the team works without this terminal, as process %d\nlook:  liza top, liza status, tail -f %s\nstop:  liza stop --all, or kill -INT %d to let running programs finish\ntake over a coder's work here:  liza attach AGENT\n", pid, path, pid)
 }
 
 func goalStatus(s *blackboard.State) string {

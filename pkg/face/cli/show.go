@@ -396,7 +396,18 @@ func branchFacts(ctx context.Context, d *verb.Service, s *blackboard.State, f *d
 	f.SettingsHeld = d.Board.Config().Held()
 	f.FiltersOff, _ = d.Board.Repo.FiltersOff(ctx, tip)
 	f.CheckedOutAt, _, _ = d.Board.Repo.CheckedOutAt(ctx, s.IntegrationBranch())
-	if lag, err := d.Integration.Behind(ctx, s); err == nil && lag.Behind > 0 {
-		f.Warnings = append(f.Warnings, lag.String()+"; liza sync merges them")
+	b, err := d.Integration.LookAtIntegration(ctx, s)
+	if err != nil {
+		return
+	}
+	f.Branch = &b
+	if b.Behind > 0 {
+		f.Warnings = append(f.Warnings, b.Lag.String()+"; liza sync merges them")
+	}
+	if len(b.Lost) > 0 {
+		f.Warnings = append(f.Warnings, "merged, but not on "+b.Branch+": "+strings.Join(b.Lost, ", ")+"; next: liza merge --again "+b.Lost[0])
+	}
+	if len(b.Ahead) > 0 {
+		f.Warnings = append(f.Warnings, "merged on "+b.Branch+", but not on the board: "+strings.Join(b.Ahead, ", ")+"; if the board is from a backup, liza sync --accept, then liza abandon those that need no second try")
 	}
 }

@@ -111,8 +111,8 @@ func (o *validateOptions) worktrees(ctx context.Context) (made []string, err err
 
 // seal is the word of a person for the approvals, the merges and the journal as they stand.
 func (o *validateOptions) seal(ctx context.Context, args []string) error {
-	if len(args) > 0 || o.fix || o.history {
-		return usagef("liza help validate", "--accept is for the board of the project, and goes with none of FILE, --fix and --history")
+	if len(args) > 0 || o.fix {
+		return usagef("liza help validate", "--accept is for the board of the project, and goes with neither FILE nor --fix")
 	}
 	d, err := o.env.System.Service(ctx)
 	if err != nil {

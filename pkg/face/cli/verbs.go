@@ -15,6 +15,9 @@ import (
 // verbCommands makes a command of each verb; a name of two words is a command below that of the first.
 func (e *Env) verbCommands() (top []*urfave.Command) {
 	for _, v := range verbs.All() {
+		if v.Of != "" {
+			continue
+		}
 		above, _, below := strings.Cut(v.Name, " ")
 		c := e.verbCommand(v)
 		if v.Name == "answer" {
@@ -33,7 +36,7 @@ func (e *Env) verbCommands() (top []*urfave.Command) {
 // verbCommand makes the command of a verb: its options and arguments are the fields of its input.
 func (e *Env) verbCommand(v *verbs.Verb) *urfave.Command {
 	words := strings.Fields(v.Name)
-	c := &urfave.Command{Name: words[len(words)-1], Aliases: v.Aliases, Category: v.Group, Usage: v.Usage, Description: v.Help + examples(v.Examples...)}
+	c := &urfave.Command{Name: words[len(words)-1], Aliases: v.Aliases, Category: v.Group, Hidden: v.Hidden, Usage: v.Usage, Description: v.Help + examples(v.Examples...)}
 	if v.By != "" {
 		c.Usage += " (" + v.By + ")"
 	}
@@ -45,11 +48,11 @@ func (e *Env) verbCommand(v *verbs.Verb) *urfave.Command {
 	}
 	c.ArgsUsage = v.ArgsUsage()
 	for _, f := range v.Fields(verbs.CLI) {
-		if f.Arg == "" {
+		if f.Arg == "" && f.Option != f.File {
 			c.Flags = append(c.Flags, optionFor(f))
 		}
 		if f.File != "" {
-			c.Flags = append(c.Flags, &urfave.StringFlag{Name: f.File, Usage: "`F`: file with the " + f.Option + "; - is stdin"})
+			c.Flags = append(c.Flags, &urfave.StringFlag{Name: f.File, Usage: "`F`: file with the " + fileOf(f) + "; - is stdin"})
 		}
 	}
 	c.Action = func(ctx context.Context, c *urfave.Command) error {
@@ -62,6 +65,14 @@ func (e *Env) verbCommand(v *verbs.Verb) *urfave.Command {
 		})(ctx, c)
 	}
 	return c
+}
+
+// fileOf says what the file of a field has.
+func fileOf(f verbs.Field) string {
+	if f.Option == f.File {
+		return f.Help
+	}
+	return f.Option
 }
 
 // optionFor makes the option of a field.
@@ -86,7 +97,7 @@ func optionFor(f verbs.Field) urfave.Flag {
 func (e *Env) optionsOfVerb(v *verbs.Verb, c *urfave.Command) (map[string][]string, error) {
 	given := map[string][]string{}
 	for _, f := range v.Fields(verbs.CLI) {
-		if f.Arg == "" && c.IsSet(f.Option) {
+		if f.Arg == "" && f.Option != f.File && c.IsSet(f.Option) {
 			switch f.Kind() {
 			case verbs.Switch:
 				given[f.Option] = []string{strconv.FormatBool(c.Bool(f.Option))}
@@ -119,7 +130,7 @@ func (e *Env) runVerb(ctx context.Context, v *verbs.Verb, args []string, options
 		return err
 	}
 	open := e.System.Service
-	if v.Reads {
+	if r, ok := in.(interface{ Reads() bool }); v.Reads || ok && r.Reads() {
 		open = e.System.Reader
 	}
 	service, err := open(ctx)

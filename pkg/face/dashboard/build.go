@@ -21,7 +21,7 @@ func Build(s *blackboard.State, f Input) View {
 		b.s = &blackboard.State{}
 	}
 	v := View{At: blackboard.TimeOf(f.Now), Revision: b.s.Revision, Offline: f.Offline,
-		Control: append([]Control{}, f.Control...), Tasks: []Task{}, Warnings: append([]string{}, f.Warnings...)}
+		Control: append([]Control{}, f.Control...), Tasks: []Task{}, Branch: b.f.Branch, Warnings: append([]string{}, f.Warnings...)}
 	for i := range v.Control {
 		v.Control[i].Since = v.Control[i].Since.UTC().Truncate(time.Second)
 	}
@@ -185,7 +185,7 @@ func (b builder) agents() []Agent {
 		}
 		if stop := b.s.Stopped[id]; stop != nil {
 			row.Stopped = stop.String()
-			row.WaitsFor = row.Stopped + "; next: liza restart " + id
+			row.WaitsFor = row.Stopped + "; next: liza resume " + id
 		}
 		if a.Child != nil {
 			row.Sandbox = a.Child.Sandbox

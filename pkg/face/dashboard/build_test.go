@@ -19,8 +19,8 @@ func TestWhatWaitsForAPersonNamesTheCommand(t *testing.T) {
 		got[w.Kind+" "+w.Task] = w.Next
 	}
 	want := map[string]string{
-		"control ": "liza resume", "question ": `liza answer q-2 "TEXT"`, "blocked task-4": `liza answer q-1 "en"`, "blocked task-5": "liza resubmit task-5 --limit cost_cents=2024",
-		"merge_approval task-7": "liza approve-merge task-7", "hold task-8": "liza unhold task-8",
+		"control ": "liza resume", "question ": `liza answer q-2 "TEXT"`, "blocked task-4": `liza answer q-1 "en"`, "blocked task-5": "liza retry task-5 --limit cost_cents=2024",
+		"merge_approval task-7": "liza approve task-7", "hold task-8": "liza resume task-8",
 	}
 	for k, next := range want {
 		if got[k] != next {
@@ -36,7 +36,7 @@ func TestQuestionsOfAnOldStateStandOnTheTask(t *testing.T) {
 	t.Parallel()
 	s := (&blackboard.State{}).With(&blackboard.Task{ID: "t", Status: blackboard.Blocked, BlockedReason: "why", BlockedQuestions: blackboard.List{"What now?"}})
 	v := Build(s, Input{Now: now})
-	if len(v.Waiting) != 1 || len(v.Waiting[0].Questions) != 1 || v.Waiting[0].Questions[0].Text != "What now?" || v.Waiting[0].Next != `liza unblock t --reason "TEXT"` {
+	if len(v.Waiting) != 1 || len(v.Waiting[0].Questions) != 1 || v.Waiting[0].Questions[0].Text != "What now?" || v.Waiting[0].Next != `liza retry t --reason "TEXT"` {
 		t.Errorf("%+v", v.Waiting)
 	}
 }
@@ -72,7 +72,7 @@ func TestReviewModeAndHumanReviewMakePeopleDecide(t *testing.T) {
 		t.Errorf("%+v", v.Waiting)
 	}
 	v := Build(s, Input{Now: now, ReviewMode: "disabled", HumanReview: true})
-	if len(v.Waiting) != 2 || v.Waiting[0].Next != "liza approve-merge a" || v.Waiting[1].Next != "liza finalize b c" {
+	if len(v.Waiting) != 2 || v.Waiting[0].Next != "liza approve a" || v.Waiting[1].Next != "liza approve b c" {
 		t.Errorf("%+v", v.Waiting)
 	}
 }
@@ -81,7 +81,7 @@ func TestASprintThatStandsStillIsSaid(t *testing.T) {
 	t.Parallel()
 	s := &blackboard.State{Sprint: &blackboard.Sprint{Status: blackboard.AtCheckpoint}, CircuitBreaker: &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped, CurrentTrigger: &blackboard.BreakerTrigger{Pattern: "retry_cluster"}}}
 	v := Build(s, Input{Now: now})
-	if len(v.Waiting) != 2 || v.Waiting[0].Text != "the sprint is CHECKPOINT" || v.Waiting[0].Next != "liza ack" || v.Waiting[1].Next != "liza ack" || !strings.Contains(v.Waiting[1].Text, "retry_cluster") {
+	if len(v.Waiting) != 2 || v.Waiting[0].Text != "the sprint is CHECKPOINT" || v.Waiting[0].Next != "liza resume" || v.Waiting[1].Next != "liza resume" || !strings.Contains(v.Waiting[1].Text, "retry_cluster") {
 		t.Errorf("%+v", v.Waiting)
 	}
 }

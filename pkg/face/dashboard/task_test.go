@@ -74,7 +74,7 @@ func TestAPageTellsWhatIsToBeKnownOfATask(t *testing.T) {
 	gate := s.Task("task-7")
 	gate.ReviewCommit = "c"
 	s.HumanNotes = []*blackboard.Note{{For: "task-7", By: "ada", Commit: "c", Message: "why?", Timestamp: ago(0)}}
-	if p := BuildTask(s, gate, facts()); len(p.Findings) != 1 || !p.Findings[0].Person || p.Waits[0].Next != "liza reject-merge task-7" || !strings.HasSuffix(p.Waits[0].Text, "1 comment on it open") {
+	if p := BuildTask(s, gate, facts()); len(p.Findings) != 1 || !p.Findings[0].Person || p.Waits[0].Next != "liza reject task-7" || !strings.HasSuffix(p.Waits[0].Text, "1 comment on it open") {
 		t.Errorf("with a comment: %+v, %+v", p.Waits, p.Findings)
 	}
 }

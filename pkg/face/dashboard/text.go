@@ -12,6 +12,7 @@ import (
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
+	"liza/pkg/verb/integration"
 )
 
 // Text formats v for a terminal with width columns.
@@ -60,6 +61,9 @@ func (p *page) top(v View) {
 		parts = append(parts, fmt.Sprintf("%d of %d runs of unknown cost", v.Cost.UnknownRuns, v.Cost.Runs))
 	}
 	field("Sprint", strings.Join(append([]string{cmp.Or(v.Sprint.ID, "none")}, parts...), ", "), v.Sprint.Status)
+	if v.Branch != nil {
+		field("Branch", branchText(*v.Branch), "")
+	}
 	counts := countTexts(v)
 	label := pad("Tasks", 8)
 	for i, l := range wrapItems(counts, p.width-8) {
@@ -68,6 +72,19 @@ func (p *page) top(v View) {
 		}
 		p.line(p.paint(bold, label) + l)
 	}
+}
+
+// branchText says where the integration branch is.
+func branchText(b integration.Standing) string {
+	switch {
+	case b.Tip == "":
+		return b.Branch + " does not exist"
+	case b.Moved:
+		return fmt.Sprintf("%s is at %.9s, where Liza did not put it; merges wait", b.Branch, b.Tip)
+	case b.Known == "":
+		return fmt.Sprintf("%s is at %.9s; the board does not remember where Liza left it", b.Branch, b.Tip)
+	}
+	return fmt.Sprintf("%s is at %.9s, where Liza left it", b.Branch, b.Tip)
 }
 
 // countTexts are the counts, as texts.

@@ -22,6 +22,7 @@ import (
 	"liza/pkg/board/transition"
 	"liza/pkg/code/review"
 	"liza/pkg/team/findings"
+	"liza/pkg/verb/integration"
 )
 
 // Input has what a view needs besides the state.
@@ -40,9 +41,10 @@ type Input struct {
 	Checking    map[string]time.Duration // time since the checks of a task's merge began
 	NoProgram   bool                     // no agent program is installed
 
-	CheckedOutAt string   // where the integration branch is checked out
-	FiltersOff   []string // filters of .gitattributes that are not in force
-	SettingsHeld []string // settings that the team keeps although the file has weaker ones
+	CheckedOutAt string                // where the integration branch is checked out
+	FiltersOff   []string              // filters of .gitattributes that are not in force
+	Branch       *integration.Standing // the integration branch against where Liza left it; nil: not looked at
+	SettingsHeld []string              // settings that the team keeps although the file has weaker ones
 }
 
 // Offline is set if the board's database cannot be reached: the view is of this host's copy, and no decision can be made.
@@ -81,6 +83,8 @@ type View struct {
 	Warnings  []string        `json:"warnings"`
 	Cost      Cost            `json:"cost"`
 	Completed bool            `json:"completed"` // the goal is reached
+
+	Branch *integration.Standing `json:"integration,omitempty"` // the integration branch, where it was looked at
 }
 
 // Goal of the project.
@@ -179,7 +183,9 @@ type Waiting struct {
 }
 
 // Picks reports whether the decision is which of several attempts goes on.
-func (w Waiting) Picks() bool { return strings.HasPrefix(w.Next, "liza pick ") }
+func (w Waiting) Picks() bool {
+	return strings.HasPrefix(w.Next, "liza approve ") && strings.HasSuffix(w.Next, " --reason TEXT")
+}
 
 // Question is an open question of an agent.
 type Question = findings.Question

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -45,11 +44,11 @@ type Problem struct {
 
 // tool is a verb or a view under the name that it has on the command line.
 type tool struct {
-	name, about string
-	reads       bool // changes nothing
-	offered     func(role blackboard.Role, inside bool) bool
-	schema      func() (*jsonschema.Schema, error)
-	call        func(ctx context.Context, o Options, arguments json.RawMessage) (any, error)
+	name, about, help string // help: the command that explains it
+	reads             bool   // changes nothing
+	offered           func(role blackboard.Role, inside bool) bool
+	schema            func() (*jsonschema.Schema, error)
+	call              func(ctx context.Context, o Options, arguments json.RawMessage) (any, error)
 }
 
 // tools are the verbs that are offered over MCP (specs/cli.md#3), and the views.
@@ -65,12 +64,12 @@ func tools() []tool {
 
 // ofVerb makes a tool of a verb.
 func ofVerb(v *verbs.Verb) tool {
-	return tool{name: v.ToolName(), about: v.About(), reads: v.Reads, offered: v.OfferedTo,
+	return tool{name: v.ToolName(), help: v.Command(), about: v.About(), reads: v.Reads, offered: v.OfferedTo,
 		schema: func() (*jsonschema.Schema, error) { return schemaOf(v) },
 		call: func(ctx context.Context, o Options, arguments json.RawMessage) (any, error) {
 			in, err := v.Decode(verbs.MCP, arguments, nil)
 			if err != nil {
-				return nil, usage("liza help "+v.Name, "cannot read the arguments of "+v.ToolName()+": "+err.Error())
+				return nil, usage("liza help "+v.Command(), "cannot read the arguments of "+v.ToolName()+": "+err.Error())
 			}
 			return v.Run(ctx, o.Service, in)
 		}}
@@ -111,7 +110,7 @@ func usage(next, message string) error {
 }
 
 // command is the command of the command line that does the same.
-func (t tool) command() string { return strings.Replace(t.name, "plan-", "plan ", 1) }
+func (t tool) command() string { return t.help }
 
 // wireError returns a problem as an error of the protocol: one sentence, and the problem as its data. A problem that the
 // caller can correct is an error of the parameters.
@@ -128,7 +127,7 @@ func wireError(p Problem) error {
 
 // planApply has a plan as its arguments; the verb's own reader knows all its forms.
 func planApply() tool {
-	return tool{name: "plan-apply", about: "Put a whole plan on the board, all or nothing. All problems are named at once. The same plan again is refused with the code nothing.",
+	return tool{name: "plan-apply", help: "plan apply", about: "Put a whole plan on the board, all or nothing. All problems are named at once. The same plan again is refused with the code nothing.",
 		offered: func(role blackboard.Role, _ bool) bool { return role == "" || role == blackboard.RolePlanner },
 		schema:  func() (*jsonschema.Schema, error) { return jsonschema.For[exitcmd.Plan](nil) },
 		call: func(ctx context.Context, o Options, arguments json.RawMessage) (any, error) {
@@ -142,7 +141,7 @@ func planApply() tool {
 
 // view makes a tool that everybody is offered and that changes nothing.
 func view[In any](name, about string, call func(ctx context.Context, o Options, in In) (any, error)) tool {
-	return tool{name: name, about: about, reads: true, offered: func(blackboard.Role, bool) bool { return true },
+	return tool{name: name, help: name, about: about, reads: true, offered: func(blackboard.Role, bool) bool { return true },
 		schema: func() (*jsonschema.Schema, error) { return jsonschema.For[In](nil) },
 		call: func(ctx context.Context, o Options, arguments json.RawMessage) (any, error) {
 			var in In

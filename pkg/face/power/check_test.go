@@ -149,16 +149,16 @@ func (t *train) recover(valid answer, cut bool) answer {
 		t.edited = false
 		valid = t.run("liza", "validate")
 	}
-	if valid.code != 0 && strings.Contains(valid.text, "next: liza integration restore") { // a person's git moved it
-		if a := t.run("liza", "integration", "restore", "--reason", "lost"); a.code != 0 {
+	if valid.code != 0 && strings.Contains(valid.text, "next: liza sync --restore") { // a person's git moved it
+		if a := t.run("liza", "sync", "--restore", "--reason", "lost"); a.code != 0 {
 			return a
 		}
 		valid = t.run("liza", "validate")
 	}
 	if valid.code != 0 && strings.Contains(valid.text, "V63") && !strings.Contains(valid.text, "lacks") { // a person's commit that nobody has accepted
-		a := t.run("liza", "integration", "accept", "--reason", "mine")
-		if a.code == 4 && strings.Contains(a.text, "next: liza integration restore") { // and that git cannot read
-			a = t.run("liza", "integration", "restore", "--reason", "lost")
+		a := t.run("liza", "sync", "--accept", "--reason", "mine")
+		if a.code == 4 && strings.Contains(a.text, "next: liza sync --restore") { // and that git cannot read
+			a = t.run("liza", "sync", "--restore", "--reason", "lost")
 		}
 		if a.code != 0 {
 			return a

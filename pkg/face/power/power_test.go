@@ -87,7 +87,7 @@ func TestAnFsyncThatIsLeftOutIsNoticed(t *testing.T) {
 	}
 }
 
-// A branch that `liza integration restore` has put back is there after a loss of the next moment: its last write is the branch.
+// A branch that `liza sync --restore` has put back is there after a loss of the next moment: its last write is the branch.
 func TestABranchThatWasPutBackIsDurable(t *testing.T) {
 	tr := &train{r: rand.New(rand.NewPCG(1, 29)), bin: programs(t), dir: t.TempDir(), boards: map[int]map[string]bool{}, stories: map[string]int{}}
 	defer func() {
@@ -101,7 +101,7 @@ func TestABranchThatWasPutBackIsDurable(t *testing.T) {
 	if err := tr.begin(); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"liza init Power", `git update-ref refs/heads/integration "$(echo mine | git commit-tree integration^{tree} -p integration)"`, "liza integration restore --reason lost"} {
+	for _, command := range []string{"liza init Power", `git update-ref refs/heads/integration "$(echo mine | git commit-tree integration^{tree} -p integration)"`, "liza sync --restore --reason lost"} {
 		if a := tr.run("sh", "-c", command); a.code != 0 {
 			t.Fatalf("%s: %s", command, a.text)
 		}

@@ -128,7 +128,7 @@ func (t *train) submit(one task) answer {
 		return a
 	}
 	a := t.run("liza", "--as", one.AssignedTo, "submit", one.ID, "--no-tests", "a test of the disk")
-	if a.code == 4 && strings.Contains(a.text, "next: liza release "+one.ID) {
+	if a.code == 4 && strings.Contains(a.text, "next: liza retry "+one.ID) {
 		return t.release(one.ID, a.text)
 	}
 	return a
@@ -185,5 +185,5 @@ func (t *train) accept() answer {
 	if a := t.run("sh", "-c", script); a.dark || a.code != 0 {
 		return a
 	}
-	return t.run("liza", "integration", "accept", "--reason", "mine")
+	return t.run("liza", "sync", "--accept", "--reason", "mine")
 }

@@ -104,24 +104,29 @@ var situations = map[string]situation{
 	"release":              {as: "coder-1", in: `{"task": "claimed", "reason": "Somebody else"}`},
 	"release, by force":    {in: `{"task": "claimed", "reason": "Somebody else", "force": true}`},
 	"release, of a review": {as: "code-reviewer-1", in: `{"task": "reviewed", "reason": "Somebody else"}`},
-	"resubmit": {in: `{"task": "claimed", "limits": {"cost_cents": 900}}`, before: func(p *verbtest.Place) {
-		p.Must(nil, p.Store.Update(context.Background(), store.Op{Name: "halt"}, func(s *blackboard.State) error {
-			return transition.HaltTask(s, "claimed", transition.SystemActor(p.Service("").Board.Facts()), transition.Input{Halt: &blackboard.Halt{Kind: "cost", Limit: 5}}, p.Now())
-		}))
-	}},
-	"integration":         {},
-	"integration accept":  {in: `{"reason": "it is mine"}`, before: pushed},
-	"integration restore": {but: regexp.MustCompile(`by: (init|restore)|journal: \S+ integration_`), in: `{"reason": "it is not mine"}`, before: pushed},
-	"ack":                 {in: `{"note": "seen"}`, before: tripped},
+	"resubmit":            {in: `{"task": "claimed", "limits": {"cost_cents": 900}}`, before: halted},
+	"accept-integration":  {in: `{"reason": "it is mine"}`, before: pushed},
+	"restore-integration": {but: regexp.MustCompile(`by: (init|restore)|journal: \S+ integration_`), in: `{"reason": "it is not mine"}`, before: pushed},
 	"sync": {before: func(p *verbtest.Place) {
 		verbtest.Write(p.TB, filepath.Join(p.Dir, "base.md"), "a word\n")
 		p.Git(p.Dir, "add", "base.md")
 		p.Git(p.Dir, "commit", "-q", "-m", "base")
 	}},
-	"facts list":                 {},
-	"facts add":                  {in: `{"text": "Tests run with make test, never alone"}`},
-	"facts rm":                   {in: `{"facts": ["fact-1"]}`},
-	"facts approve":              {in: `{"facts": ["fact-2"]}`},
+	"facts":                      {},
+	"facts, added":               {in: `{"add": "Tests run with make test, never alone"}`},
+	"facts, removed":             {in: `{"rm": ["fact-1"]}`},
+	"approve, facts":             {in: `{"ids": ["fact-2"]}`},
+	"approve, drafts":            {in: `{"ids": ["draft"]}`},
+	"approve, an attempt":        {in: `{"ids": ["twice"], "reason": "it is shorter"}`, before: twice},
+	"approve":                    {in: `{"ids": ["reviewed"]}`, before: waits, mode: "normal"},
+	"reject":                     {in: `{"task": "reviewed", "reason": "reviewed.md:1 has no word"}`, before: waits, mode: "normal"},
+	"reject, a fact":             {in: `{"task": "fact-2"}`},
+	"retry":                      {but: regexp.MustCompile("refs/heads/task/blocked"), in: `{"task": "blocked", "reason": "It is text"}`},
+	"retry, a claim":             {in: `{"task": "claimed", "reason": "Somebody else", "force": true}`},
+	"retry, a limit":             {in: `{"task": "claimed", "limits": {"cost_cents": 900}}`, before: halted},
+	"add":                        {but: regexp.MustCompile(`task-\d`), in: `{"text": "Write it", "done_when": "new.md has a word", "scope": "IN: new.md", "type": "docs", "from": "disc-1", "id": "new"}`},
+	"abandon, replaced":          {in: `{"task": "blocked", "reason": "Simpler", "by": ["unclaimed"]}`},
+	"abandon, put off":           {in: `{"task": "disc-1", "reason": "later", "later": true}`},
 	"spec-change":                {in: `{"spec": "specs/vision.md", "change": "It is larger"}`},
 	"add-task":                   {in: `{"id": "new", "description": "Write it", "spec_ref": "specs/vision.md", "done_when": "new.md has a word", "scope": "IN: new.md", "type": "docs"}`},
 	"finalize":                   {in: `{"tasks": ["draft"]}`},
@@ -140,17 +145,21 @@ var situations = map[string]situation{
 	"pause":                      {in: `{"reason": "lunch"}`},
 	"resume":                     {before: func(p *verbtest.Place) { p.Must(sprint.Pause(context.Background(), p.Service(""), "lunch")) }},
 	"resume, a checkpoint":       {in: `{"decision": "REPLAN", "note": "Drop it"}`, before: func(p *verbtest.Place) { p.Must(sprint.Checkpoint(context.Background(), p.Service(""), "look")) }},
-	"abort":                      {in: `{"reason": "wrong"}`},
-	"abort, the goal":            {in: `{"reason": "wrong", "goal": true}`},
-	"checkpoint":                 {in: `{"message": "half time"}`},
+	"stop, all":                  {in: `{"all": true, "reason": "wrong"}`},
+	"stop, all and the goal":     {in: `{"all": true, "reason": "wrong", "goal": true}`},
+	"pause, at a checkpoint":     {in: `{"checkpoint": true, "reason": "half time"}`},
+	"pause, a task":              {in: `{"task": "unclaimed", "reason": "not yet"}`},
+	"resume, a task":             {in: `{"name": "held"}`},
+	"resume, an agent":           {in: `{"name": "coder-1"}`, before: stopped},
+	"resume, the breaker":        {in: `{"note": "seen"}`, before: tripped},
+	"sync, accept":               {in: `{"accept": true, "reason": "it is mine"}`, before: pushed},
+	"sync, restore":              {but: regexp.MustCompile(`by: (init|restore)|journal: \S+ integration_`), in: `{"restore": true, "reason": "it is not mine"}`, before: pushed},
 	"stop":                       {in: `{"agent": "coder-1", "reason": "it loops"}`},
-	"restart": {in: `{"agent": "coder-1"}`, before: func(p *verbtest.Place) {
-		p.Must(p.Service("").Agents.StopAgent(context.Background(), verb.AgentOrder{Agent: "coder-1"}))
-	}},
-	"hold":   {in: `{"task": "unclaimed", "reason": "not yet"}`},
-	"unhold": {in: `{"task": "held"}`},
-	"edit":   {in: `{"task": "unclaimed", "title": "Another"}`},
-	"sprint next": {before: func(p *verbtest.Place) {
+	"restart":                    {in: `{"agent": "coder-1"}`, before: stopped},
+	"hold":                       {in: `{"task": "unclaimed", "reason": "not yet"}`},
+	"unhold":                     {in: `{"task": "held"}`},
+	"edit":                       {in: `{"task": "unclaimed", "title": "Another"}`},
+	"resume, the next sprint": {in: `{"planned": []}`, before: func(p *verbtest.Place) {
 		p.Must(sprint.Abort(context.Background(), p.Service(""), "enough", false))
 		p.Must(p.Service("coder-1").Release(context.Background(), verb.ReleaseInput{Task: "claimed", Reason: "enough"}))
 		p.Must(p.Service("code-reviewer-1").Release(context.Background(), verb.ReleaseInput{Task: "reviewed", Reason: "enough", Reviewer: true}))
@@ -188,6 +197,13 @@ var situations = map[string]situation{
 	}},
 }
 
+// halted lets a limit stop a task.
+func halted(p *verbtest.Place) {
+	p.Must(nil, p.Store.Update(context.Background(), store.Op{Name: "halt"}, func(s *blackboard.State) error {
+		return transition.HaltTask(s, "claimed", transition.SystemActor(p.Service("").Board.Facts()), transition.Input{Halt: &blackboard.Halt{Kind: "cost", Limit: 5}}, p.Now())
+	}))
+}
+
 // failedBefore are lines of a claim that failed once.
 var failedBefore = regexp.MustCompile(`journal: \S+ claim_failed`)
 
@@ -206,6 +222,10 @@ func twice(p *verbtest.Place) {
 // waits approves what is reviewed, which then waits for a person.
 func waits(p *verbtest.Place) {
 	p.Must(p.Service("code-reviewer-1").Reviews.Verdict(context.Background(), verb.VerdictInput{Task: "reviewed", Verdict: verb.Approve}))
+}
+
+func stopped(p *verbtest.Place) {
+	p.Must(p.Service("").Agents.StopAgent(context.Background(), verb.AgentOrder{Agent: "coder-1"}))
 }
 
 func pushed(p *verbtest.Place) { p.Push("word.md", "a word\n") }

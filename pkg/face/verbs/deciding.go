@@ -8,7 +8,6 @@ import (
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
-	"liza/pkg/code/git"
 	"liza/pkg/code/merge"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/integration"
@@ -35,35 +34,32 @@ var deciding = []*Verb{
 		return Text{Body: text + "\n", Notices: done.Notices}
 	}),
 	declare(Verb{
-		Name: "approve-merge", Group: "decide", Who: People, Usage: "release the merge of work that waits for a person", Route: "/api/tasks/{task}/approve-merge",
-		Help:     "For APPROVED work in review.mode strict or normal; in mode disabled, and where review.quorum asks for more reviewers, it approves what is READY_FOR_REVIEW. Any supervisor then merges it.",
-		Examples: []string{"liza approve-merge task-3", "liza approve-merge task-3 --override --reason 'the warning is about a fixture'"}, Exits: ofPeople,
+		Name: "approve-merge", Of: "approve", Who: People, Usage: "release the merge of work that waits for a person", Route: "/api/tasks/{task}/approve-merge",
+		Help: "For APPROVED work in review.mode strict or normal; in mode disabled, and where review.quorum asks for more reviewers, it approves what is READY_FOR_REVIEW. Any supervisor then merges it.",
 	}, func(ctx context.Context, service *verb.Service, in approval) (board.Done, error) {
 		return service.Reviews.ApproveMerge(ctx, verb.MergeDecision{Task: in.Task, Reason: in.Reason, Override: in.Override})
 	}, func(_ approval, done board.Done) Text {
 		return ofTask(done, "%s is %s and may be merged", done.Task, done.Status)
 	}),
 	declare(Verb{
-		Name: "pick", Group: "decide", Who: People, Usage: "choose which of several attempts goes on", Route: "/api/tasks/{task}/pick",
+		Name: "pick", Of: "approve", Who: People, Usage: "choose which of several attempts goes on", Route: "/api/tasks/{task}/pick",
 		Help: "The attempt is reviewed and merged like any task; the others become SUPERSEDED by it, and what depends on them depends on it. Their work is saved under refs/liza/attic/.\n" +
 			"The attempt has to be READY_FOR_REVIEW, and none of the others CLAIMED. Without you a reviewer picks when all are handed in.",
-		Examples: []string{"liza pick task-3-2 --reason 'no new dependency'", "liza show task-3-2"}, Exits: ofPeople,
 	}, func(ctx context.Context, service *verb.Service, in verb.PickInput) (board.Done, error) {
 		return service.Reviews.Pick(ctx, in)
 	}, func(_ verb.PickInput, done board.Done) Text { return ofTask(done, "%s goes on", done.Task) }),
 	declare(Verb{
-		Name: "reject-merge", Group: "decide", Who: People, Usage: "send work that waits for a person back to its coder", Route: "/api/tasks/{task}/reject-merge",
+		Name: "reject-merge", Of: "reject", Who: People, Usage: "send work that waits for a person back to its coder", Route: "/api/tasks/{task}/reject-merge",
 		Help: "The task becomes REJECTED with your reason as the point to fix; it counts as a review cycle. Your comments (liza tell TASK --at) are points to fix as well, and\n" +
 			"with them no other reason is needed.",
-		Examples: []string{"liza reject-merge task-3 --reason 'cli.py:12: the flag must stay'", "liza show task-3"}, Exits: ofPeople,
 	}, func(ctx context.Context, service *verb.Service, in rejection) (board.Done, error) {
 		return service.Reviews.RejectMerge(ctx, verb.MergeDecision{Task: in.Task, Reason: in.Reason})
 	}, func(_ rejection, done board.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
 	declare(Verb{
-		Name: "release", Aliases: []string{"release-claim"}, Group: "decide", Who: ByVerb, Usage: "free a claim or a review claim", Route: "/api/tasks/{task}/release",
+		Name: "release", Hidden: true, Aliases: []string{"release-claim"}, Group: "decide", Who: ByVerb, Usage: "free a claim or a review claim", Route: "/api/tasks/{task}/release",
 		Help: "CLAIMED becomes UNCLAIMED (INTEGRATION_FAILED for a fix); a review becomes free for another reviewer. Work in the worktree is kept, and\n" +
 			"the next claimer goes on with it. A live lease is refused without --force; with it the holder's agent program is stopped first.",
-		Examples: []string{"liza release task-3 --reason 'the terminal is gone'", "liza release task-3 --reviewer --force --reason 'wrong model'"}, Exits: ofPeople,
+		Examples: []string{"liza retry task-3 --reason 'the terminal is gone'", "liza retry task-3 --force --reason 'wrong model'"}, Exits: ofPeople,
 		Tool: &Tool{Roles: workers, People: true, Outside: true, About: "Give a claim or a review back. Work in the worktree is kept."},
 	}, func(ctx context.Context, service *verb.Service, in verb.ReleaseInput) (board.Done, error) {
 		if in.Coder && in.Reviewer {
@@ -74,10 +70,9 @@ var deciding = []*Verb{
 		return ofTask(done, "%s is free again (%s)", done.Task, done.Status)
 	}),
 	declare(Verb{
-		Name: "resubmit", Group: "decide", Who: People, Usage: "let a task go on that a limit has stopped", Route: "/api/tasks/{task}/resubmit",
+		Name: "resubmit", Of: "retry", Who: People, Usage: "let a task go on that a limit has stopped", Route: "/api/tasks/{task}/resubmit",
 		Help: "BLOCKED by a limit becomes UNCLAIMED with the limits given; counters and worktree are kept, so the next\n" +
 			"coder goes on where the last one was stopped. Refused while a limit is still reached.",
-		Examples: []string{"liza resubmit task-3 --limit cost_cents=2000", "liza resubmit task-3 --limit max_iterations=20"}, Exits: ofPeople,
 	}, func(ctx context.Context, service *verb.Service, in resubmission) (board.Done, error) {
 		if err := knownLimits(in.Limits); err != nil {
 			return board.Done{}, err
@@ -91,58 +86,28 @@ var deciding = []*Verb{
 		return ofTask(done, "%s goes on (%s)", done.Task, done.Status)
 	}),
 	declare(Verb{
-		Name: "integration", Group: "decide", Reads: true, Usage: "show the state of the integration branch, and decide about a tip that Liza did not make",
-		Help: "Alone it shows where the branch is, where Liza left it, how far it is behind its base branch, and whose merged work it lacks; that changes\n" +
-			"nothing. When somebody else moved the branch, merges wait until a person accepts or restores.",
-		Examples: []string{"liza integration", "liza integration accept --reason 'my own fix'", "liza integration restore"}, Exits: append(ofPeople, 7),
-	}, func(ctx context.Context, service *verb.Service, _ struct{}) (integration.Standing, error) {
-		if service.Board.Repo == nil {
-			_, err := git.Open(ctx, service.Board.Project.Root) // says why
-			return integration.Standing{}, err
-		}
-		return service.Integration.Integration(ctx)
-	}, func(_ struct{}, b integration.Standing) Text { return branchText(b) }),
-	declare(Verb{
-		Name: "integration accept", Who: Gated, Usage: "the branch is right where it is", Route: "/api/integration/accept",
+		Name: "accept-integration", Of: "sync", Who: Gated, Usage: "the branch is right where it is", Route: "/api/integration/accept",
 		Help: "Remembers the tip as it is. What Liza had left there is saved under refs/liza/attic when the branch does not contain it; merged work that is\n" +
 			"missing is named, and `liza merge --again TASK` brings it back.",
-		Examples: []string{"liza integration accept", "liza integration accept --reason 'my own fix' --json"}, Exits: append(ofPeople, 7),
 	}, func(ctx context.Context, service *verb.Service, in branchDecision) (integration.Standing, error) {
 		return service.Merges.AcceptIntegration(ctx, in.Reason)
 	}, func(_ branchDecision, b integration.Standing) Text { return branchText(b) }),
 	declare(Verb{
-		Name: "integration restore", Who: Gated, Usage: "put the branch back to where Liza left it", Route: "/api/integration/restore",
-		Help:     "The branch moves by compare-and-swap; the tip at which it was is saved under refs/liza/attic first. A branch that was deleted is made again.",
-		Examples: []string{"liza integration restore", "liza integration restore --reason 'not reviewed' --json"}, Exits: append(ofPeople, 7),
+		Name: "restore-integration", Of: "sync", Who: Gated, Usage: "put the branch back to where Liza left it", Route: "/api/integration/restore",
+		Help: "The branch moves by compare-and-swap; the tip at which it was is saved under refs/liza/attic first. A branch that was deleted is made again.",
 	}, func(ctx context.Context, service *verb.Service, in branchDecision) (integration.Standing, error) {
 		return service.Merges.RestoreIntegration(ctx, in.Reason)
 	}, func(_ branchDecision, b integration.Standing) Text { return branchText(b) }),
 	declare(Verb{
-		Name: "ack", Group: "decide", Who: People, Usage: "acknowledge what tripped the circuit breaker, and go on", Route: "/api/ack",
-		Help: "The anomalies so far are acknowledged: alone they never trip the breaker again, but they still count when a new one joins them. The checkpoint ends\n" +
-			"unless --keep-checkpoint is given.",
-		Examples: []string{"liza ack --note 'the parser is rewritten in task-9'", "liza ack --keep-checkpoint --note 'the plan has to change'"}, Exits: append(ofPeople, 7),
-	}, func(ctx context.Context, service *verb.Service, in acknowledgement) (verb.Acknowledged, error) {
-		return service.Ack(ctx, in.Note, in.Keep)
-	}, func(_ acknowledgement, done verb.Acknowledged) Text {
-		if done.Sprint == blackboard.AtCheckpoint {
-			return line("acknowledged up to %s; the checkpoint stays\nnext: liza resume", done.Watermark)
-		}
-		return line("acknowledged up to %s; work goes on", done.Watermark)
-	}),
-	declare(Verb{
-		Name: "sync", Group: "steer", Who: Gated, Usage: "merge the base branch into the integration branch", Doing: "merging and checking", Partial: true,
+		Name: "sync", Group: "steer", Who: Gated, Usage: "merge the base branch into the integration branch, or decide about its tip", Doing: "merging and checking", Partial: true,
 		Help: "The base branch is the one that the integration branch was cut from (base_ref); boards that do not record it use the branch that is checked\n" +
 			"out. The merge goes through the integration checks, as approved work does; a conflict or a failing check moves nothing. Tasks that are open keep\n" +
-			"their base, as after any merge. Your checkout is not touched. A branch of a remote (origin/main) is fetched first.",
-		Examples: []string{"liza sync", "liza sync --from origin/main --dry-run --json"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in syncInput) (any, error) {
-		r, err := service.Merges.Sync(ctx, in.From, in.DryRun)
-		if err != nil {
-			return moved(err)
-		}
-		return r, nil
-	}, syncText),
+			"their base, as after any merge. Your checkout is not touched. A branch of a remote (origin/main) is fetched first.\n" +
+			"Merges wait when somebody else moved the integration branch: `liza status` says so. --accept remembers the tip as it is; merged work that is missing\n" +
+			"is named, and `liza merge --again TASK` brings it back. --restore puts the branch back to where Liza left it. The other tip is saved under\n" +
+			"refs/liza/attic first.",
+		Examples: []string{"liza sync", "liza sync --from origin/main --dry-run --json", "liza sync --accept --reason 'my own fix'", "liza sync --restore"}, Exits: append(ofPeople, 7),
+	}, syncWhat, syncText),
 }
 
 type answer struct {
@@ -171,17 +136,18 @@ type branchDecision struct {
 	Reason string `json:"reason,omitempty" help:"why, for the journal"`
 }
 
-type acknowledgement struct {
-	Note string `json:"note,omitempty" word:"TEXT" help:"what was found and decided"`
-	Keep bool   `json:"keep_checkpoint,omitempty" help:"stay at the checkpoint until liza resume"`
-}
-
 type syncInput struct {
-	From   string `json:"from,omitempty" word:"REF" help:"to merge instead of the base branch"`
-	DryRun bool   `json:"dry_run,omitempty" help:"say what would be merged, and whether it conflicts; runs no checks and moves nothing"`
+	From    string `json:"from,omitempty" word:"REF" help:"to merge instead of the base branch"`
+	DryRun  bool   `json:"dry_run,omitempty" help:"say what would be merged, and whether it conflicts; runs no checks and moves nothing"`
+	Accept  bool   `json:"accept,omitempty" help:"the integration branch is right where it is"`
+	Restore bool   `json:"restore,omitempty" help:"put the integration branch back to where Liza left it"`
+	Reason  string `json:"reason,omitempty" help:"why, for the journal; with --accept or --restore"`
 }
 
 func syncText(_ syncInput, result any) Text {
+	if b, ok := result.(integration.Standing); ok {
+		return branchText(b)
+	}
 	r, ok := result.(verb.Synced)
 	if !ok {
 		return Text{}

@@ -6,52 +6,22 @@ import (
 	"strings"
 
 	"liza/pkg/base/prose"
+	"liza/pkg/verb/board"
 	"liza/pkg/verb/verb"
 )
 
 // knowledge are the verbs about facts of the project.
 var knowledge = []*Verb{
-	group(Verb{
-		Name: "facts", Group: "teach", Usage: "what is known about the project, for every prompt",
-		Help: "Facts come from reviewers, planners and people, and outlive sprints and goals. Each passes a filter: it is one lasting statement of 15\n" +
-			"to 500 characters, not about one run, and not known yet. With facts.review what reviewers learn waits for facts approve.",
-		Examples: []string{"liza facts list --all", "liza facts add 'Tests run with make test, never with go test alone'"},
-	}),
 	declare(Verb{
-		Name: "facts list", Who: Everyone, Reads: true, Usage: "list the active facts",
-		Help: "One line a fact: id, category, source, content. Changes nothing.", Examples: []string{"liza facts list", "liza facts list --all --json"}, Exits: []int{0, 1, 2, 3},
-	}, func(ctx context.Context, service *verb.Service, in factList) (knownFacts, error) {
-		facts, err := service.Knowledge.KnownFacts(ctx, in.All)
-		return knownFacts{facts}, err
-	}, factsText),
+		Name: "facts", Group: "teach", Who: ByVerb, Usage: "list what is known about the project, or change it",
+		Help: "Facts are in every prompt. They come from reviewers, planners and people, and outlive sprints and goals. Each passes a filter: it is one lasting statement of 15\n" +
+			"to 500 characters, not about one run, and not known yet. A text that is not a fact is refused with the rule (exit 2), one that is known already with exit 7.\n" +
+			"Without an option it lists: one line a fact, with id, category, source and content. Facts that are removed stay in .liza/archive/facts.jsonl, and are\n" +
+			"not learned again. With facts.review what reviewers learn waits for liza approve.",
+		Examples: []string{"liza facts --all", "liza facts --add 'Tests run with make test, never with go test alone'", "liza facts --rm fact-3 --rm fact-7"}, Exits: append(ofPeople, 7),
+	}, knowWhat, factsText),
 	declare(Verb{
-		Name: "facts add", Who: ByVerb, By: "planner, human", Usage: "add a fact",
-		Help: "It is in the prompts of planners, coders and messengers from now on. A text that is not a fact is refused with the rule (exit 2), one that is\n" +
-			"known already with exit 7.", Examples: []string{"liza facts add 'Python 3.8 is the oldest version'", "liza facts add 'Answers are in German' --category user"}, Exits: append(ofPeople, 7),
-	}, func(ctx context.Context, service *verb.Service, in newFact) (verb.Fact, error) {
-		return service.Knowledge.AddFact(ctx, in.Text, in.Category)
-	}, func(_ newFact, f verb.Fact) Text { return line("known as %s", f.ID) }),
-	declare(Verb{
-		Name: "facts rm", Who: People, By: "human", Usage: "move facts to the archive",
-		Help: "All or none. They stay in .liza/archive/facts.jsonl, and are not learned again.", Examples: []string{"liza facts rm fact-3", "liza facts rm fact-3 fact-7"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in factIDs) (archivedFacts, error) {
-		return archivedFacts{in.Facts}, service.Knowledge.RemoveFacts(ctx, in.Facts)
-	}, func(in factIDs, _ archivedFacts) Text { return line("%s archived", strings.Join(in.Facts, ", ")) }),
-	declare(Verb{
-		Name: "facts approve", Who: People, By: "human", Usage: "let prompts have facts that wait",
-		Help: "All or none. With facts.review in the configuration, what reviewers learn waits for this.", Examples: []string{"liza facts approve fact-3", "liza facts approve fact-3 fact-7"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in factIDs) (approvedFacts, error) {
-		done, err := service.Knowledge.ApproveFacts(ctx, in.Facts)
-		return approvedFacts{Approved: in.Facts, Already: done}, err
-	}, func(in factIDs, done approvedFacts) Text {
-		word := "approved"
-		if done.Already {
-			word = "approved already"
-		}
-		return line("%s %s", strings.Join(in.Facts, ", "), word)
-	}),
-	declare(Verb{
-		Name: "spec-change", Group: "teach", Who: ByVerb, Usage: "record that a spec was changed",
+		Name: "spec-change", Hidden: true, Group: "teach", Who: ByVerb, Usage: "record that a spec was changed",
 		Help: "Adds to spec_changes, with the hash of the file. The planner is woken; open tasks of that spec have the change in their next prompts and\n" +
 			"go on; a reviewer is told when the spec is another than at the claim.",
 		Examples: []string{"liza spec-change --spec specs/vision.md#name --change 'names may contain spaces'", "liza spec-change --spec specs/api.md --change 'v2 only' --task task-3"}, Exits: ofPeople,
@@ -72,17 +42,32 @@ var knowledge = []*Verb{
 	}),
 }
 
-type factList struct {
-	All bool `json:"all,omitempty" help:"also those that wait for approval, and archived ones"`
+type knowing struct {
+	All      bool     `json:"all,omitempty" help:"list also those that wait for approval, and archived ones"`
+	Add      string   `json:"add,omitempty" word:"TEXT" help:"add this fact (planner, human)"`
+	Category string   `json:"category,omitempty" word:"C" values:"project,user,tool,general" default:"project" help:"of the fact to add: project, user, tool, general"`
+	Remove   []string `json:"rm,omitempty" word:"ID" help:"move this fact to the archive (human)"`
 }
 
-type newFact struct {
-	Text     string `json:"text" arg:"TEXT" help:"the fact"`
-	Category string `json:"category,omitempty" word:"C" values:"project,user,tool,general" default:"project" help:"project, user, tool, general"`
-}
+// Reads reports that nothing is changed.
+func (k knowing) Reads() bool { return k.Add == "" && k.Remove == nil }
 
-type factIDs struct {
-	Facts []string `json:"facts" arg:"ID…" help:"ids of facts"`
+// knowWhat lists facts, or adds or removes some.
+func knowWhat(ctx context.Context, service *verb.Service, in knowing) (any, error) {
+	switch {
+	case in.Add != "" && in.Remove != nil:
+		return nil, board.WrongUsage("liza help facts", "--add and --rm exclude each other")
+	case in.Add != "":
+		f, err := service.Knowledge.AddFact(ctx, in.Add, in.Category)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	case in.Remove != nil:
+		return archivedFacts{in.Remove}, service.Knowledge.RemoveFacts(ctx, in.Remove)
+	}
+	facts, err := service.Knowledge.KnownFacts(ctx, in.All)
+	return knownFacts{facts}, err
 }
 
 type specChange struct {
@@ -104,7 +89,22 @@ type (
 	}
 )
 
-func factsText(in factList, known knownFacts) Text {
+func factsApproved(done approvedFacts) Text {
+	word := "approved"
+	if done.Already {
+		word = "approved already"
+	}
+	return line("%s %s", strings.Join(done.Approved, ", "), word)
+}
+
+func factsText(in knowing, result any) Text {
+	switch done := result.(type) {
+	case verb.Fact:
+		return line("known as %s", done.ID)
+	case archivedFacts:
+		return line("%s archived", strings.Join(done.Archived, ", "))
+	}
+	known, _ := result.(knownFacts)
 	if len(known.Facts) == 0 {
 		return line("no facts")
 	}

@@ -59,15 +59,6 @@ var planning = []*Verb{
 		return service.Supersede(ctx, in)
 	}, left),
 	declare(Verb{
-		Name: "abandon", Group: "agents", Who: ByVerb, By: "planner, human", Usage: "drop a task", Without: []string{"by", "depends_on"},
-		Help: "The task becomes ABANDONED; UNCLAIMED tasks that depend on it are BLOCKED with a question. From BLOCKED, DRAFT, UNCLAIMED, REJECTED and\n" +
-			"INTEGRATION_FAILED. Work is saved under refs/liza/attic/ first.",
-		Examples: []string{"liza abandon task-3 --reason 'out of scope'", "liza abandon task-3 --reason 'dead end' --root-cause 'the API has no such call'"}, Exits: ofAgents,
-		Tool: &Tool{Roles: planner},
-	}, func(ctx context.Context, service *verb.Service, in verb.WayOut) (board.Done, error) {
-		return service.Abandon(ctx, in)
-	}, left),
-	declare(Verb{
 		Name: "discover", Group: "agents", Who: ByVerb, By: "coder, code_reviewer, human", Usage: "record something found that is not part of the task",
 		Help: "Adds to discovered; changes no task. An immediate discovery wakes the planner, the others are in its next prompts until they are\n" +
 			"converted or deferred.",

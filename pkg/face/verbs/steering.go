@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"liza/pkg/base/prose"
 	"liza/pkg/board/blackboard"
-	"liza/pkg/board/transition"
 	"liza/pkg/code/merge"
 	"liza/pkg/verb/board"
 	"liza/pkg/verb/sprint"
@@ -26,7 +24,7 @@ var steering = []*Verb{
 			"an interruption of a program that takes no texts, which then goes on in its conversation; with its next liza command; with its next run; and\n" +
 			"when the task is over, as a proposal for another one. Each text has a receipt: queued, delivered (how), seen; `liza tell --list` shows them.\n" +
 			"To `planner` it is a note that wakes the planner. With --at it is a comment on the change of the task: the coder gets it as a finding, and approved work waits for you\n" +
-			"until `liza reject-merge TASK` sends it back. It changes no rule. A planner may tell the agents of tasks; they read that it is the planner's word.",
+			"until `liza reject TASK` sends it back. It changes no rule. A planner may tell the agents of tasks; they read that it is the planner's word.",
 		Examples: []string{"liza tell planner 'Keep the CLI flags stable'", "liza tell task-3 'Use argparse, not optparse'", "liza tell task-3 --at hello.py:12 'the flag must stay'", "liza tell coder-1 --now 'Stop: the API has changed, read specs/api.md'", "liza tell --list"}, Exits: ofPeople,
 		Tool: &Tool{Roles: planner, People: true, About: "Say something to the agent that works on a task, as yourself. It gets it in its running turn, with its next command of liza, or with its next run."},
 	}, func(ctx context.Context, service *verb.Service, in verb.TellInput) (any, error) {
@@ -48,95 +46,47 @@ var steering = []*Verb{
 		return Text{}
 	}),
 	declare(Verb{
-		Name: "pause", Group: "steer", Who: People, Usage: "let nothing new start; what runs goes on", Route: "/api/pause",
+		Name: "pause", Group: "steer", Who: People, Usage: "let nothing new start, or keep agents from one task", Route: "/api/pause",
 		Help: "Makes .liza/PAUSE. Within a second no supervisor claims, reviews, plans or merges any more; running agents go on.\n" +
-			"On a board in a database the pause is on the board and holds on all hosts; touch .liza/PAUSE stops one of them.",
-		Examples: []string{"liza pause --reason 'lunch'", "liza resume"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in pause) (sprint.Sprint, error) {
-		return sprint.Pause(ctx, service, in.Reason)
-	}, func(pause, sprint.Sprint) Text { return line("paused: nothing new starts\nnext: liza resume") }),
+			"With --checkpoint the sprint is at a CHECKPOINT too, and a summary is written to .liza/sprint_summary.md. With a task, that one is on hold: nobody\n" +
+			"claims, reviews or merges it, and its status stays. `liza resume` ends each of them. On a board in a database a pause holds on all hosts;\n" +
+			"touch .liza/PAUSE stops one of them.",
+		Examples: []string{"liza pause --reason 'lunch'", "liza pause --checkpoint --reason 'half time'", "liza pause task-3 --reason 'wait for the contract'"}, Exits: ofPeople,
+	}, pauseWhat, pauseText),
 	declare(Verb{
-		Name: "resume", Group: "steer", Who: People, Usage: "end a pause, a checkpoint or an abort", Route: "/api/resume",
-		Help: "Removes the control files and sets the sprint IN_PROGRESS. At a checkpoint the decision is stored; REPLAN and PIVOT wake the planner\n" +
-			"with the note, STOP gives the goal up.",
-		Examples: []string{"liza resume", "liza resume --decision REPLAN --note 'Drop Windows'"}, Exits: append(ofPeople, 7),
-	}, func(ctx context.Context, service *verb.Service, in resumption) (sprint.Sprint, error) {
-		if !slices.Contains(transition.Decisions, in.Decision) {
-			return sprint.Sprint{}, board.WrongUsage("liza help resume", "--decision '%s' must be one of %s", in.Decision, strings.Join(transition.Decisions, ", "))
-		}
-		return sprint.Resume(ctx, service, in.Decision, in.Note)
-	}, func(in resumption, at sprint.Sprint) Text {
-		switch {
-		case in.Decision == "STOP":
-			return line("the goal is given up")
-		case at.Idle:
-			return line("no pause any more, and no agent is there to go on\nnext: liza run")
-		}
-		return line("resumed")
-	}),
+		Name: "resume", Group: "steer", Who: People, Usage: "let the team, a task or an agent go on", Route: "/api/resume",
+		Help: "Alone it ends a pause, a checkpoint or an abort. It acknowledges what tripped the circuit breaker: the anomalies so far never trip it again alone.\n" +
+			"When the sprint is COMPLETED it closes that one and starts the next: terminal tasks and figures go to .liza/archive, open tasks go on, and a\n" +
+			"COMPLETED goal opens again. --planned does that for an aborted sprint too. At a checkpoint the decision is stored; REPLAN and PIVOT wake the\n" +
+			"planner with the note, STOP gives the goal up. A task that was paused goes on from its status. An agent that was stopped takes work again; one at\n" +
+			"work ends its run and begins a new one, with --task on that task.",
+		Examples: []string{"liza resume", "liza resume --decision REPLAN --note 'Drop Windows'", "liza resume --planned task-4,task-7", "liza resume task-3", "liza resume coder-2 --task task-7"}, Exits: append(ofPeople, 7),
+	}, resumeWhat, resumeText),
 	declare(Verb{
-		Name: "abort", Group: "steer", Who: People, Usage: "stop all agents now",
-		Help: "Makes .liza/ABORT: within a second agents are stopped, claims released, supervisors end. Work is kept. With --goal the goal is given up too.\n" +
-			"On a board in a database it is on the board and holds on all hosts; touch .liza/ABORT stops one of them.",
-		Examples: []string{"liza abort --reason 'wrong spec'", "liza abort --goal --reason 'not needed any more'"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in abort) (sprint.Sprint, error) {
-		return sprint.Abort(ctx, service, in.Reason, in.Goal)
-	}, func(abort, sprint.Sprint) Text {
-		return line("aborted: agents are stopped, claims released, work is kept\nnext: liza resume")
-	}),
-	declare(Verb{
-		Name: "checkpoint", Group: "steer", Who: People, Usage: "stop for people to look and decide",
-		Help:     "Like pause, and the sprint is at a CHECKPOINT: a summary is written to .liza/sprint_summary.md. `liza resume` goes on.",
-		Examples: []string{"liza checkpoint --message 'half time'", "liza resume --decision CONTINUE"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in checkpoint) (sprint.Sprint, error) {
-		return sprint.Checkpoint(ctx, service, in.Message)
-	}, func(_ checkpoint, done sprint.Sprint) Text {
-		return line("at a checkpoint; the summary is %s\nnext: liza resume --decision CONTINUE", done.File)
-	}),
-	declare(Verb{
-		Name: "stop", Group: "steer", Who: People, Usage: "end the run of one agent; it takes no work until restart", Route: "/api/agents/{agent}/stop", Without: []string{"task"},
+		Name: "stop", Group: "steer", Who: People, Usage: "end the run of one agent, or of all", Route: "/api/agents/{agent}/stop",
 		Help: "Within a second the agent's program is ended as by a limit: what it has written is kept, the claim goes back to the board, and others may take\n" +
-			"it. The agent stays registered and takes nothing until `liza restart`, also after its supervisor began again, and on any host.",
-		Examples: []string{"liza stop coder-2", "liza stop coder-2 --reason 'it rewrites the parser'"}, Exits: ofPeople,
-		Tool: &Tool{People: true},
-	}, func(ctx context.Context, service *verb.Service, in verb.AgentOrder) (verb.Ordered, error) {
-		return service.Agents.StopAgent(ctx, in)
-	}, func(_ verb.AgentOrder, done verb.Ordered) Text {
-		what := "takes no work"
-		if done.Task != "" {
-			what = "its run ends, and " + done.Task + " goes back to the board with its work"
-		}
-		return line("%s is stopped: %s\nnext: liza restart %s", done.Agent, what, done.Agent)
-	}),
+			"it. The agent stays registered and takes nothing until `liza resume AGENT`, also after its supervisor began again, and on any host.\n" +
+			"With --all, .liza/ABORT is made: all agents are stopped, claims released, supervisors end. Work is kept. With --goal the goal is given up too.\n" +
+			"On a board in a database that holds on all hosts; touch .liza/ABORT stops one of them.",
+		Examples: []string{"liza stop coder-2 --reason 'it rewrites the parser'", "liza stop --all --reason 'wrong spec'", "liza stop --all --goal --reason 'not needed any more'"}, Exits: ofPeople,
+		Tool: &Tool{People: true, About: "End the run of one agent. What it has written is kept, its claim goes back to the board, and it takes no work until restart."},
+	}, stopWhat, stopText),
 	declare(Verb{
-		Name: "restart", Group: "steer", Who: People, Usage: "let a stopped agent work again, or begin its run again", Route: "/api/agents/{agent}/restart",
-		Help: "A stopped agent takes work again. One that is at work is stopped as by `liza stop` and goes on at once, with a new run.\n" +
-			"--task sends a coder to another task: it begins with that one, and others leave it to this coder.",
-		Examples: []string{"liza restart coder-2", "liza restart coder-2 --task task-7 --reason 'this one first'"}, Exits: append(ofPeople, 7),
+		Name: "restart", Of: "resume", Who: People, Usage: "let a stopped agent work again, or begin its run again", Route: "/api/agents/{agent}/restart",
+		Help: "A stopped agent takes work again. One that is at work is stopped and goes on at once, with a new run.",
 		Tool: &Tool{People: true, About: "Let a stopped agent work again, or end the run of one at work so that a new run begins."},
 	}, func(ctx context.Context, service *verb.Service, in verb.AgentOrder) (verb.Ordered, error) {
 		return service.Agents.RestartAgent(ctx, in)
-	}, func(_ verb.AgentOrder, done verb.Ordered) Text {
-		what := "takes work again"
-		switch {
-		case done.Next != "":
-			what = "begins with " + done.Next
-		case done.Task != "":
-			what = "its run ends and a new one begins"
-		}
-		return line("%s is restarted: %s\nnext: liza show %s", done.Agent, what, done.Agent)
-	}),
+	}, func(_ verb.AgentOrder, done verb.Ordered) Text { return restartText(done) }),
 	declare(Verb{
-		Name: "hold", Group: "steer", Who: People, Usage: "let nobody pick the task; its status stays", Route: "/api/tasks/{task}/hold",
-		Help:     "Sets the field hold. Nobody claims, reviews or merges the task until it is taken off.",
-		Examples: []string{"liza hold task-3 --reason 'wait for the contract'", "liza unhold task-3"}, Exits: ofPeople,
+		Name: "hold", Of: "pause", Who: People, Usage: "let nobody pick the task; its status stays", Route: "/api/tasks/{task}/hold",
+		Help: "Sets the field hold. Nobody claims, reviews or merges the task until it is taken off.",
 	}, func(ctx context.Context, service *verb.Service, in hold) (board.Done, error) {
 		return service.Hold(ctx, in.Task, in.Reason)
 	}, func(_ hold, done board.Done) Text { return ofTask(done, "%s is on hold (%s)", done.Task, done.Status) }),
 	declare(Verb{
-		Name: "unhold", Group: "steer", Who: People, Usage: "end a hold", Route: "/api/tasks/{task}/unhold", Without: []string{"reason"},
-		Help:     "Clears the field hold; the task goes on from the status that it has.",
-		Examples: []string{"liza unhold task-3", "liza unhold task-3 --json"}, Exits: ofPeople,
+		Name: "unhold", Of: "resume", Who: People, Usage: "end a hold", Route: "/api/tasks/{task}/unhold", Without: []string{"reason"},
+		Help: "Clears the field hold; the task goes on from the status that it has.",
 	}, func(ctx context.Context, service *verb.Service, in hold) (board.Done, error) {
 		return service.Unhold(ctx, in.Task)
 	}, func(_ hold, done board.Done) Text {
@@ -158,62 +108,27 @@ var steering = []*Verb{
 	}, func(_ verb.TaskEdit, done board.Done) Text {
 		return ofTask(done, "%s is changed (%s)", done.Task, done.Status)
 	}),
-	group(Verb{
-		Name: "sprint", Group: "steer", Usage: "start the next sprint",
-		Help:     "A sprint ends by itself when every task is terminal, or by `liza abort`.",
-		Examples: []string{"liza sprint next", "liza report"}, Exits: ofPeople,
-	}),
-	declare(Verb{
-		Name: "sprint next", Who: People, Usage: "close the sprint that has ended and start the next one",
-		Help: "Needs a sprint that is COMPLETED or ABORTED, and that nobody works. Its terminal tasks, its figures and decisions go to .liza/archive; open\n" +
-			"tasks go on in the next sprint, and so do facts, discoveries and notes. Figures and costs begin at zero. A COMPLETED goal opens again.",
-		Examples: []string{"liza sprint next", "liza sprint next --planned task-4,task-7"}, Exits: ofPeople,
-	}, func(ctx context.Context, service *verb.Service, in nextSprint) (started, error) {
-		done, err := sprint.Next(ctx, service, in.Planned)
-		out := started{Started: done}
-		if err != nil {
-			return out, err
-		}
-		if s, err := service.Board.View(ctx); err == nil {
-			if lag, err := service.Integration.Behind(ctx, s); err == nil && lag.Behind > 0 {
-				out.lag = lag.String()
-			}
-		}
-		return out, nil
-	}, func(_ nextSprint, done started) Text {
-		var b strings.Builder
-		fmt.Fprintf(&b, "%s starts; %s and %s are in %s\n", done.Sprint, done.Before, prose.Count(len(done.Archived), "task"), done.File)
-		if n := len(done.Planned) + len(done.Stretch); n > 0 {
-			fmt.Fprintf(&b, "on go %s: planned %s", prose.Count(n, "open task"), orNone(done.Planned))
-			if len(done.Stretch) > 0 {
-				fmt.Fprintf(&b, "; stretch %s", strings.Join(done.Stretch, ", "))
-			}
-			b.WriteString("\n")
-		}
-		if done.lag != "" {
-			fmt.Fprintf(&b, "%s; liza sync merges them\n", done.lag)
-		}
-		b.WriteString("next: liza run\n")
-		return Text{Body: b.String()}
-	}),
 }
 
 type pause struct {
-	Reason string `json:"reason,omitempty" help:"why, for those who wait"`
+	Task       string `json:"task,omitempty" arg:"[TASK]" faces:"cli" help:"id of a task that nobody shall take" unset:"the whole team"`
+	Reason     string `json:"reason,omitempty" help:"why, for those who wait"`
+	Checkpoint bool   `json:"checkpoint,omitempty" faces:"cli" help:"stop for people to look and decide, with a summary"`
 }
 
 type resumption struct {
-	Decision string `json:"decision,omitempty" word:"D" default:"CONTINUE" help:"CONTINUE, ADJUST_SPECS, ADJUST_CONTRACTS, REPLAN, PIVOT, STOP"`
-	Note     string `json:"note,omitempty" help:"for the planner and the log"`
+	Name     string   `json:"name,omitempty" arg:"[TASK|AGENT]" faces:"cli" help:"id of a task or an agent" unset:"the whole team"`
+	Decision string   `json:"decision,omitempty" word:"D" default:"CONTINUE" help:"CONTINUE, ADJUST_SPECS, ADJUST_CONTRACTS, REPLAN, PIVOT, STOP"`
+	Note     string   `json:"note,omitempty" help:"for the planner and the log"`
+	Planned  []string `json:"planned,omitempty" word:"IDS" list:"comma" faces:"cli" help:"start the next sprint with these open tasks as the plan; the other open ones are stretch"`
+	Task     string   `json:"task,omitempty" word:"ID" faces:"cli" help:"what a coder begins with" unset:"the best that can be claimed"`
 }
 
-type abort struct {
-	Goal   bool   `json:"goal,omitempty" help:"give the goal up as well"`
+type stopping struct {
+	Agent  string `json:"agent" arg:"[AGENT]" help:"id of the agent"`
 	Reason string `json:"reason,omitempty" help:"why"`
-}
-
-type checkpoint struct {
-	Message string `json:"message,omitempty" help:"what it is about"`
+	All    bool   `json:"all,omitempty" faces:"cli" help:"stop all agents now, on all hosts"`
+	Goal   bool   `json:"goal,omitempty" faces:"cli" help:"with --all: give the goal up as well"`
 }
 
 type hold struct {
@@ -221,14 +136,39 @@ type hold struct {
 	Reason string `json:"reason" help:"why"`
 }
 
-type nextSprint struct {
-	Planned []string `json:"planned,omitempty" word:"IDS" list:"comma" help:"of open tasks that are the plan; the other open ones are stretch"`
-}
-
 // started is a sprint with a figure for people: how far the integration branch is behind.
 type started struct {
 	sprint.Started
 	lag string
+}
+
+// sprintText says what the next sprint begins with.
+func sprintText(done started) Text {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s starts; %s and %s are in %s\n", done.Sprint, done.Before, prose.Count(len(done.Archived), "task"), done.File)
+	if n := len(done.Planned) + len(done.Stretch); n > 0 {
+		fmt.Fprintf(&b, "on go %s: planned %s", prose.Count(n, "open task"), orNone(done.Planned))
+		if len(done.Stretch) > 0 {
+			fmt.Fprintf(&b, "; stretch %s", strings.Join(done.Stretch, ", "))
+		}
+		b.WriteString("\n")
+	}
+	if done.lag != "" {
+		fmt.Fprintf(&b, "%s; liza sync merges them\n", done.lag)
+	}
+	b.WriteString("next: liza run\n")
+	return Text{Body: b.String()}
+}
+
+func restartText(done verb.Ordered) Text {
+	what := "takes work again"
+	switch {
+	case done.Next != "":
+		what = "begins with " + done.Next
+	case done.Task != "":
+		what = "its run ends and a new one begins"
+	}
+	return line("%s is restarted: %s\nnext: liza show %s", done.Agent, what, done.Agent)
 }
 
 func orNone(ids []string) string {
@@ -278,7 +218,7 @@ var merging = declare(Verb{
 	Name: "merge", Aliases: []string{"wt-merge"}, Group: "plumbing", Who: ByVerb, Usage: "merge approved work into the integration branch", Doing: "merging and checking", Partial: true,
 	Help: "APPROVED becomes MERGED. The merge is made without any checkout, checked in a throw-away worktree, and then the branch moves at once. A conflict\n" +
 		"or a failing check leaves the branch as it was: INTEGRATION_FAILED, exit 1. Your checkout is never touched. Without ID: all, oldest approval first, or in trains (merge.train).\n" +
-		"Merges wait while the branch is where Liza did not put it (liza integration). With --again, a person merges MERGED work once more that the\n" +
+		"Merges wait while the branch is where Liza did not put it (liza status). With --again, a person merges MERGED work once more that the\n" +
 		"branch has lost; it is refused when the branch has it.",
 	Examples: []string{"liza merge", "liza merge task-3 --json", "liza merge --again task-3"}, Exits: append(ofPeople, 7),
 	Tool: &Tool{Roles: reviewer, People: true, Outside: true, About: "Merge what is approved into the integration branch: APPROVED becomes MERGED, or INTEGRATION_FAILED."},
@@ -311,7 +251,7 @@ type merges struct {
 
 func mergeAgain(ctx context.Context, service *verb.Service, id string) (any, error) {
 	if id == "" {
-		return nil, board.WrongUsage("liza integration", "--again needs the id of a task")
+		return nil, board.WrongUsage("liza status", "--again needs the id of a task")
 	}
 	r, err := service.Merges.MergeAgain(ctx, id)
 	if err != nil {

@@ -6,6 +6,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"strings"
@@ -38,6 +39,8 @@ const (
 type Verb struct {
 	Name     string // as on the command line: "facts add"
 	Aliases  []string
+	Of       string // the command that does it, for a verb that has none of its own
+	Hidden   bool   // its command is for scripts and tests: help and completion do not name it
 	Group    string // of the help, for a name of one word
 	Who      Who
 	By       string   // its usual callers, for the help
@@ -115,6 +118,9 @@ func (v *Verb) Run(ctx context.Context, service *verb.Service, in any) (result a
 // Say returns the text of a result.
 func (v *Verb) Say(in, result any) Text { return v.say(in, result) }
 
+// Command returns the name of the command that does v.
+func (v *Verb) Command() string { return cmp.Or(v.Of, v.Name) }
+
 // ToolName returns the name of v over MCP.
 func (v *Verb) ToolName() string { return strings.ReplaceAll(v.Name, " ", "-") }
 
@@ -148,7 +154,7 @@ func (v *Verb) OfferedTo(role blackboard.Role, inside bool) bool {
 // All returns the verbs, in the order of the help.
 func All() []*Verb { return all }
 
-var all = concat(planning, work, steering, deciding, knowledge)
+var all = concat(planning, work, steering, deciding, people, knowledge)
 
 func concat(lists ...[]*Verb) (list []*Verb) {
 	for _, l := range lists {

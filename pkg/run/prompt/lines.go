@@ -176,7 +176,7 @@ var sections = []section{
 	// The same for a sprint, or as long as the integration branch does not move.
 	{name: "goal", piece: "goal", field: "Goal", heading: "Goal", from: "plan", text: (*Input).goal},
 	{name: "summary", piece: "summary", field: "Summary", heading: "Summary", limit: 3000, fenced: true, from: "goal.summary", text: (*Input).summary, hint: constant("$LIZA_BIN show goal")},
-	{name: "facts", piece: "facts", field: "Facts", heading: "Known facts", limit: 3000, from: "facts", text: (*Input).facts, hint: constant("$LIZA_BIN facts list"), fit: (*Input).fitFacts},
+	{name: "facts", piece: "facts", field: "Facts", heading: "Known facts", limit: 3000, from: "facts", text: (*Input).facts, hint: constant("$LIZA_BIN facts"), fit: (*Input).fitFacts},
 	{name: "repo_structure", piece: "repo_structure", field: "RepoContext", heading: "Repository", limit: 3000, fenced: true, from: "git ls-files", text: func(in *Input) string { return in.RepoTree }, hint: constant("git ls-files")},
 
 	// The task.

@@ -232,7 +232,7 @@ func TestTheLeastRecentlyUsedFactsAreLeftOut(t *testing.T) {
 	if !slices.Equal(kept, []int{3, 4, 5, 6, 10, 11, 12, 13, 18, 19}) && !slices.Equal(kept, []int{4, 5, 6, 11, 12, 13, 18, 19, 3, 10}) {
 		t.Errorf("kept %v", kept)
 	}
-	wants(t, text, "bytes left out: $LIZA_BIN facts list]")
+	wants(t, text, "bytes left out: $LIZA_BIN facts]")
 	if len(text) > 3010 {
 		t.Errorf("%d bytes", len(text))
 	}

@@ -49,9 +49,9 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 		"the breaker": {make: func(f *Observation) {
 			f.Orders = []project.Order{{Control: project.Checkpoint, Since: noon, Modified: noon}}
 			f.State.CircuitBreaker = &blackboard.CircuitBreaker{Status: blackboard.BreakerTripped, CurrentTrigger: &blackboard.BreakerTrigger{Pattern: "retry_cluster"}}
-		}, waits: []string{"CHECKPOINT: at a checkpoint since 2026-01-19T12:00:00Z; next: liza ack", "circuit_breaker: the circuit breaker was triggered: retry_cluster; next: liza ack"}, same: blackboard.AlertBreaker},
+		}, waits: []string{"CHECKPOINT: at a checkpoint since 2026-01-19T12:00:00Z; next: liza resume", "circuit_breaker: the circuit breaker was triggered: retry_cluster; next: liza resume"}, same: blackboard.AlertBreaker},
 		"the branch moved": {make: func(f *Observation) { f.State.Integration, f.Tip = &blackboard.Integration{Tip: "4f2a91c"}, &tip },
-			waits: []string{"integration: integration is at 123456789, which Liza did not make; Liza left it at 4f2a91c; merges wait; next: liza integration accept, or liza integration restore"}, same: blackboard.AlertIntegrationMoved},
+			waits: []string{"integration: integration is at 123456789, which Liza did not make; Liza left it at 4f2a91c; merges wait; next: liza sync --accept, or liza sync --restore"}, same: blackboard.AlertIntegrationMoved},
 		"the branch is checked out": {make: func(f *Observation) {
 			f.CheckedOutAt = "/home/ada/p"
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Approved})
@@ -65,25 +65,25 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 		}, waits: []string{`q-2: planner-1 asks: Windows too?; next: liza answer q-2 "TEXT"`}, same: blackboard.AlertQuestionOpen},
 		"a merge": {make: func(f *Observation) {
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Approved, ApprovedBy: "code-reviewer-1", MergeApproval: &blackboard.MergeApproval{Required: true}})
-		}, waits: []string{"a: approved by code-reviewer-1, waits for your approval of the merge; next: liza approve-merge a"}, same: blackboard.AlertMergeApproval},
+		}, waits: []string{"a: approved by code-reviewer-1, waits for your approval of the merge; next: liza approve a"}, same: blackboard.AlertMergeApproval},
 		"nobody reviews": {make: func(f *Observation) {
 			f.ReviewMode = blackboard.ReviewDisabled
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.ReadyForReview})
-		}, waits: []string{"a: submitted; review.mode is disabled, so you decide; next: liza approve-merge a"}},
+		}, waits: []string{"a: submitted; review.mode is disabled, so you decide; next: liza approve a"}},
 		"nobody reviews one of several attempts": {make: func(f *Observation) {
 			f.ReviewMode = blackboard.ReviewDisabled
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.ReadyForReview, AttemptOf: "a"}, &blackboard.Task{ID: "a-2", Status: blackboard.Blocked, AttemptOf: "a", BlockedReason: "no key"})
-		}, waits: []string{"a: submitted; review.mode is disabled, so you decide; next: liza pick a --reason TEXT", "a-2: question: no key; next: liza show a-2"}},
+		}, waits: []string{"a: submitted; review.mode is disabled, so you decide; next: liza approve a --reason TEXT", "a-2: question: no key; next: liza show a-2"}},
 		"on hold": {make: func(f *Observation) {
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Unclaimed, Hold: &blackboard.Hold{By: "ada", Reason: "design"}}, &blackboard.Task{ID: "b", Status: blackboard.Merged, Hold: &blackboard.Hold{By: "ada"}})
-		}, waits: []string{"a: on hold by ada: design; next: liza unhold a"}},
+		}, waits: []string{"a: on hold by ada: design; next: liza resume a"}},
 		"on hold by Liza": {make: func(f *Observation) {
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Unclaimed, Hold: &blackboard.Hold{By: blackboard.System, Reason: "three reviews failed"}})
-		}, waits: []string{"a: on hold by system: three reviews failed; next: liza unhold a"}, same: blackboard.AlertHeldBySystem},
+		}, waits: []string{"a: on hold by system: three reviews failed; next: liza resume a"}, same: blackboard.AlertHeldBySystem},
 		"plans to review": {make: func(f *Observation) {
 			f.HumanReview = true
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Draft}, &blackboard.Task{ID: "b", Status: blackboard.Draft})
-		}, waits: []string{"2 planned tasks wait for your review: a, b; next: liza finalize a b"}},
+		}, waits: []string{"2 planned tasks wait for your review: a, b; next: liza approve a b"}},
 		"a check that never passed": {make: func(f *Observation) {
 			f.State.Questions = []*blackboard.Question{{ID: "q-1", Kind: blackboard.QuestionUnverified, Check: "make test", Status: blackboard.QuestionAnswered, Answer: blackboard.AnswerStop, By: "ada"}}
 		}, waits: []string{`q-1: merges wait until "make test" passes: ada said stop; next: liza answer q-1 'go on'`}},
@@ -91,10 +91,10 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 		"first what stops everything": {make: func(f *Observation) {
 			f.State.AddTasks(&blackboard.Task{ID: "a", Status: blackboard.Unclaimed, Hold: &blackboard.Hold{By: "ada", Reason: "x"}}, &blackboard.Task{ID: "b", Status: blackboard.Blocked, BlockedKind: "stuck", BlockedReason: "y"})
 			f.Orders = []project.Order{{Control: project.Pause, Since: noon}}
-		}, waits: []string{"PAUSE: paused since 2026-01-19T12:00:00Z; next: liza resume", "a: on hold by ada: x; next: liza unhold a", "b: stuck: y; next: liza show b"}},
+		}, waits: []string{"PAUSE: paused since 2026-01-19T12:00:00Z; next: liza resume", "a: on hold by ada: x; next: liza resume a", "b: stuck: y; next: liza show b"}},
 		"a discovery": {make: func(f *Observation) {
 			f.State.Discovered = []*blackboard.Discovery{{ID: "disc-1", Urgency: "immediate", Severity: "high", During: "a", Description: "the API is gone"}}
-		}, warns: []string{`disc-1: not decided (high, found during a): the API is gone; next: liza convert disc-1 --task ID, or liza defer disc-1 --reason "TEXT"`}, same: blackboard.AlertImmediateDiscovery},
+		}, warns: []string{`disc-1: not decided (high, found during a): the API is gone; next: liza add TEXT --from disc-1, or liza abandon disc-1 --later --reason "TEXT"`}, same: blackboard.AlertImmediateDiscovery},
 		"verdicts": {make: func(f *Observation) {
 			f.State.Sprint.Metrics = &blackboard.Metrics{ReviewVerdictApprovals: 5, ReviewVerdictCount: 5}
 		},
@@ -128,7 +128,7 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 		"an agent of which nothing is known": {make: func(f *Observation) {
 			f.State.Agents["coder-1"].LeaseExpires, f.State.Agents["coder-1"].CurrentTask = "soon", "a"
 		},
-			warns: []string{`coder-1: unknown: the lease 'soon' is not a time; it holds a; next: liza release a --reason "TEXT"`}},
+			warns: []string{`coder-1: unknown: the lease 'soon' is not a time; it holds a; next: liza retry a --reason "TEXT"`}},
 	} {
 		f := board()
 		x.make(&f)

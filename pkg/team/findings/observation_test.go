@@ -56,7 +56,7 @@ func TestWhatAnAlertSays(t *testing.T) {
 		{blackboard.AlertLivenessUnknown, with(blackboard.Claimed, claimed("coder-9", 0), func(t *blackboard.Task) { t.LeaseExpires = "soon" }), "warning coder-9: holds a: "},
 		{blackboard.AlertQuorumOpen, with(blackboard.ReadyForReview), ""},
 		{blackboard.AlertHypothesisExhausted, with(blackboard.Rejected, func(t *blackboard.Task) { t.FailedBy = blackboard.List{"coder-1", "coder-2"} }),
-			`error a: 2 failures, by coder-1, coder-2: it has to be divided again; next: liza supersede a --by ID --reason "TEXT" --root-cause "TEXT"`},
+			`error a: 2 failures, by coder-1, coder-2: it has to be divided again; next: liza abandon a --by ID --reason "TEXT" --root-cause "TEXT"`},
 		{blackboard.AlertHypothesisExhausted, with(blackboard.Abandoned, func(t *blackboard.Task) { t.FailedBy = blackboard.List{"coder-1", "coder-2"} }), ""},
 		{blackboard.AlertIntegrationFailed, with(blackboard.IntegrationFailed), "warning a: it cannot be merged as it is"},
 		{blackboard.AlertIntegrationFailed, with(blackboard.IntegrationFailed, func(t *blackboard.Task) {
@@ -99,7 +99,7 @@ func TestWhatAnAlertSays(t *testing.T) {
 		{blackboard.AlertImmediateDiscovery, func(f *Observation) {
 			f.State.Discovered = []*blackboard.Discovery{{ID: "d-1", Urgency: "immediate", Description: "A leak"}}
 		},
-			`warning d-1: not decided (low, found during no task): A leak; next: liza convert d-1 --task ID, or liza defer d-1 --reason "TEXT"`},
+			`warning d-1: not decided (low, found during no task): A leak; next: liza add TEXT --from d-1, or liza abandon d-1 --later --reason "TEXT"`},
 		{blackboard.AlertGaveUp, func(f *Observation) {
 			f.GaveUp = []GaveUp{{Agent: "coder-1", At: ago(0), Next: "liza doctor"}}
 			f.State.Defaults = blackboard.Settings{"crash_limit": 5}

@@ -38,16 +38,8 @@ func stalled(l *look) {
 	}
 }
 
-// resume is the command that lets the team go on; nothing is resumed before a triggered circuit breaker is acknowledged.
-func (l *look) resume() string {
-	if cb := l.State.CircuitBreaker; cb != nil && cb.Status == blackboard.BreakerTripped {
-		return "liza ack"
-	}
-	return "liza resume"
-}
-
 func breakerTriggered(l *look) {
-	if l.resume() != "liza ack" {
+	if cb := l.State.CircuitBreaker; cb == nil || cb.Status != blackboard.BreakerTripped {
 		return
 	}
 	text := "the circuit breaker was triggered"
@@ -58,16 +50,16 @@ func breakerTriggered(l *look) {
 		}
 		text += prose.After(", see ", x.ReportFile)
 	}
-	l.raise("circuit_breaker", "liza ack", "%s", text)
+	l.raise("circuit_breaker", "liza resume", "%s", text)
 }
 
 // stopped tells of every control file, and of a sprint that stands still without one.
 func stopped(l *look) {
 	for _, o := range l.Orders {
-		l.raise(string(o.Control), l.resume(), "%s", o)
+		l.raise(string(o.Control), "liza resume", "%s", o)
 	}
 	if l.sprintStatus(blackboard.AtCheckpoint, blackboard.Aborted) && len(l.Orders) == 0 {
-		l.raise("sprint", l.resume(), "the sprint is %s", l.State.Sprint.Status)
+		l.raise("sprint", "liza resume", "the sprint is %s", l.State.Sprint.Status)
 	}
 }
 

@@ -88,17 +88,17 @@ func unblocks(t *blackboard.Task, open []Question) string {
 	case t.Exhausted():
 		return supersede(t)
 	case t.Halt != nil && t.BlockedKind != blackboard.BlockedByIterations:
-		return "liza resubmit " + t.ID + " --limit " + limitOf(t.Halt)
+		return "liza retry " + t.ID + " --limit " + limitOf(t.Halt)
 	case len(open) > 0 && open[0].ID != "" && (t.BlockedKind == blackboard.BlockedByQuestion || t.BlockedKind == blackboard.BlockedStuck || t.BlockedKind == ""):
 		return open[0].Next
 	}
 	return unblock(t.ID)
 }
 
-func unblock(id string) string { return fmt.Sprintf("liza unblock %s --reason \"TEXT\"", id) }
+func unblock(id string) string { return fmt.Sprintf("liza retry %s --reason \"TEXT\"", id) }
 
 func supersede(t *blackboard.Task) string {
-	return fmt.Sprintf("liza supersede %s --by ID --reason \"TEXT\" --root-cause \"TEXT\"", t.ID)
+	return fmt.Sprintf("liza abandon %s --by ID --reason \"TEXT\" --root-cause \"TEXT\"", t.ID)
 }
 
 func limitOf(h *blackboard.Halt) string {
@@ -148,12 +148,12 @@ func AwaitsMerge(t *blackboard.Task) bool {
 
 func mergeApproval(l *look) {
 	for t := range l.State.Tasks() {
-		next := "liza approve-merge " + t.ID
+		next := "liza approve " + t.ID
 		switch {
 		case AwaitsMerge(t):
 			text := "approved by " + cmp.Or(t.ApprovedBy, "a reviewer") + ", waits for your approval of the merge"
 			if n := len(l.State.OpenComments(t)); n > 0 {
-				text, next = text+"; "+prose.Count(n, "comment")+" on it open", "liza reject-merge "+t.ID
+				text, next = text+"; "+prose.Count(n, "comment")+" on it open", "liza reject "+t.ID
 			}
 			l.raise(t.ID, next, "%s", text)
 		case l.byReviewMode(t):
@@ -170,7 +170,7 @@ func (l *look) byReviewMode(t *blackboard.Task) bool {
 func quorumOpen(l *look) {
 	for t := range l.State.Tasks() {
 		if why := l.State.NobodyLeft(t); why != "" && t.Hold == nil {
-			f := Finding{Subject: t.ID, Next: "liza approve-merge " + t.ID, Text: t.ApprovalsText() + "; " + why + ", so you decide"}
+			f := Finding{Subject: t.ID, Next: "liza approve " + t.ID, Text: t.ApprovalsText() + "; " + why + ", so you decide"}
 			if l.byReviewMode(t) {
 				f.faces = alert
 			}
@@ -195,7 +195,7 @@ func (l *look) holds(system bool) {
 		if t.Hold == nil || (t.Hold.By == blackboard.System) != system {
 			continue
 		}
-		f := Finding{Subject: t.ID, Next: "liza unhold " + t.ID, Text: OnHold(t)}
+		f := Finding{Subject: t.ID, Next: "liza resume " + t.ID, Text: OnHold(t)}
 		if t.Status.Terminal() || t.Status == blackboard.Blocked || AwaitsMerge(t) || l.byReviewMode(t) {
 			f.faces = alert // a view of the board names what decides first
 		}
@@ -213,7 +213,7 @@ func drafts(l *look) {
 		}
 	}
 	if l.HumanReview && len(ids) > 0 {
-		l.raise("", "liza finalize "+strings.Join(ids, " "), "%d planned tasks wait for your review: %s", len(ids), few(ids))
+		l.raise("", "liza approve "+strings.Join(ids, " "), "%d planned tasks wait for your review: %s", len(ids), few(ids))
 	}
 }
 
@@ -222,7 +222,7 @@ func staleDraft(l *look) {
 	for t := range l.State.Tasks() {
 		created, ok := t.Created.At()
 		if t.Status == blackboard.Draft && ok && l.age(created) >= limit {
-			l.raise(t.ID, "liza finalize "+t.ID, "DRAFT since %s", t.Created)
+			l.raise(t.ID, "liza approve "+t.ID, "DRAFT since %s", t.Created)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func registrations(l *look) {
 		switch {
 		case g.live != blackboard.Unknown:
 		case len(held) == 1:
-			next = fmt.Sprintf("liza release %s --reason \"TEXT\"", held[0])
+			next = fmt.Sprintf("liza retry %s --reason \"TEXT\"", held[0])
 		default:
 			next = "liza show " + g.ids[0]
 		}
@@ -136,7 +136,7 @@ func heartbeats(l *look) {
 func stoppedAgents(l *look) {
 	for _, id := range slices.Sorted(maps.Keys(l.State.Stopped)) {
 		if stop := l.State.Stopped[id]; stop != nil && l.State.Agents[id] == nil {
-			l.raise(id, "liza restart "+id, "%s", stop)
+			l.raise(id, "liza resume "+id, "%s", stop)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func questionOpen(l *look) {
 func immediateDiscovery(l *look) {
 	for _, d := range l.State.Discovered {
 		if d.Urgency == "immediate" && d.ConvertedToTask == "" && d.Deferred == nil {
-			l.raise(d.ID, fmt.Sprintf("liza convert %s --task ID, or liza defer %s --reason \"TEXT\"", d.ID, d.ID), "not decided (%s, found during %s): %s", cmp.Or(d.Severity, "low"), cmp.Or(d.During, "no task"), d.Description)
+			l.raise(d.ID, fmt.Sprintf("liza add TEXT --from %s, or liza abandon %s --later --reason \"TEXT\"", d.ID, d.ID), "not decided (%s, found during %s): %s", cmp.Or(d.Severity, "low"), cmp.Or(d.During, "no task"), d.Description)
 		}
 	}
 }

@@ -383,7 +383,7 @@ func (x *Doctor) refusedCommits(_ context.Context, p *project.Project) {
 		}
 		next := "liza abandon " + id + " --reason TEXT"
 		if t.Status == blackboard.Claimed {
-			next = "liza release " + id + " --force --reason TEXT"
+			next = "liza retry " + id + " --force --reason TEXT"
 		}
 		x.Add("git", findings.Warning, id, next, string(e.Timestamp), "%s; its files are in the worktree, and the branch is where it was", e.Detail)
 	}

@@ -177,7 +177,7 @@ var situations = []situation{
 	{name: "a file that worktrees lack", says: "warning agent mine: mine.sh is a file of the project, but not of the worktrees in which coders and reviewers run", x: maintain.Doctor{Programs: map[string]agent.Entry{"mine": {Command: []string{"sh", "mine.sh"}}}},
 		make: func(p *verbtest.Place) { verbtest.Write(p.TB, filepath.Join(p.Dir, "mine.sh"), "") }},
 	{name: "a file that is nowhere", says: "warning agent mine: the file ./no.sh of its command is neither in the project nor committed", x: maintain.Doctor{Programs: map[string]agent.Entry{"mine": {Command: []string{"sh", "./no.sh"}}}}},
-	{name: "too few reviewers", says: "warning quorum auth/**: review.quorum asks for 2 reviewers (auth/**), and this team has 1: such a change waits for another one, or for you (liza approve-merge); next: liza run --reviewers 2",
+	{name: "too few reviewers", says: "warning quorum auth/**: review.quorum asks for 2 reviewers (auth/**), and this team has 1: such a change waits for another one, or for you (liza approve); next: liza run --reviewers 2",
 		make: func(p *verbtest.Place) {
 			p.Config.Review.Quorum = []config.QuorumRule{{Reviewers: 2, Paths: []string{"auth/**"}}}
 		}},

@@ -43,7 +43,7 @@ func TestATeamThatCannotMeetItsQuorumIsTold(t *testing.T) {
 	}{
 		{"no rules", nil, "", 0, nil, ""},
 		{"a rule for one", rule(1, "any"), "", 0, nil, ""},
-		{"the usual team has one reviewer", rule(2, "any"), "", 0, nil, "warning review.quorum asks for 2 reviewers (auth/**), and this team has 1: such a change waits for another one, or for you (liza approve-merge); next: liza run --reviewers 2"},
+		{"the usual team has one reviewer", rule(2, "any"), "", 0, nil, "warning review.quorum asks for 2 reviewers (auth/**), and this team has 1: such a change waits for another one, or for you (liza approve); next: liza run --reviewers 2"},
 		{"one short", rule(3, "any"), "", 2, nil, "and this team has 2"},
 		{"enough are starting", rule(2, "any"), "", 2, nil, ""},
 		{"enough are registered", rule(2, "any"), "", 0, map[string]string{"code-reviewer-1": "", "code-reviewer-2": ""}, ""},

@@ -42,7 +42,7 @@ func Uninit(ctx context.Context, d *verb.Service, keys string, yes bool) (Uninit
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Agents)) {
 		if live, why := s.Liveness(id, d.Board.Now(), d.Board.Facts()); live == blackboard.Alive || live == blackboard.Unknown {
-			next := "liza abort"
+			next := "liza stop --all"
 			if s.Agents[id].PID == 0 { // a person is at work for it
 				next = "liza unregister --as " + id
 			}

@@ -248,10 +248,10 @@ func (x *Doctor) quorum(context.Context, *project.Project) {
 			x.Add("quorum", findings.Warning, subject, "liza config review.mode normal", "", "review.quorum asks for %s, and in review.mode disabled nobody but you approves", what)
 		case reviewers < r.Reviewers:
 			x.Add("quorum", findings.Warning, subject, fmt.Sprintf("liza run --reviewers %d", r.Reviewers), "",
-				"review.quorum asks for %s, and this team has %d: such a change waits for another one, or for you (liza approve-merge)", what, reviewers)
+				"review.quorum asks for %s, and this team has %d: such a change waits for another one, or for you (liza approve)", what, reviewers)
 		case r.Programs == blackboard.ProgramsDifferent && len(programs) < r.Reviewers:
 			x.Add("quorum", findings.Warning, subject, "edit agents.fallback in .liza/config.yaml", "",
-				"review.quorum asks for %s, and reviewers run %s: such a change waits for another one, or for you (liza approve-merge)", what, strings.Join(programs, " and "))
+				"review.quorum asks for %s, and reviewers run %s: such a change waits for another one, or for you (liza approve)", what, strings.Join(programs, " and "))
 		}
 	}
 }

@@ -165,7 +165,7 @@ func idle(d *verb.Service, s *blackboard.State) error {
 		return nil
 	}
 	slices.Sort(working)
-	return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza abort", Message: "the board cannot be moved while agents work: " + strings.Join(working, ", ")}
+	return &transition.Refusal{Exit: transition.ExitRefused, Next: "liza stop --all", Message: "the board cannot be moved while agents work: " + strings.Join(working, ", ")}
 }
 
 func (m *move) toDatabase(ctx context.Context, p *project.Project, at postgres.Address) (Moved, error) {

@@ -44,7 +44,7 @@ func TestAMoveThatCannotBeginLeavesTheBoardWhereItIs(t *testing.T) {
 	}{
 		{"a file that is one", "", "file", "2 the board is a file already (next: liza config store)"},
 		{"an address that is none", "", "nowhere", "cannot use the address of the store: it must begin with postgres://"},
-		{"agents at work", "", "postgres://ada@127.0.0.1:1/liza", "4 the board cannot be moved while agents work: coder-1, coder-2 (next: liza abort)"},
+		{"agents at work", "", "postgres://ada@127.0.0.1:1/liza", "4 the board cannot be moved while agents work: coder-1, coder-2 (next: liza stop --all)"},
 		{"another database", "store: {url: 'postgres://ada@127.0.0.1:1/liza', board: words}\n", "postgres://ada@127.0.0.1:2/liza", "4 the board is in a database already: "},
 		{"the board of another name there", "store: {url: 'postgres://ada@127.0.0.1:1/liza', board: words}\n", "postgres://ada@127.0.0.1:1/liza?board=numbers", "4 the board is in a database already: "},
 	} {

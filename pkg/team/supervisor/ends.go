@@ -226,7 +226,7 @@ func (s *Supervisor) keep(ctx context.Context, u *unit, by string) error {
 	if err := s.member.letGo(ctx, u, "kept; its worktree stays"); err != nil {
 		return err
 	}
-	s.member.say(u.task, "kept: no other coder takes it; next: liza unhold %s, then liza-agent -i coder %s", u.task, u.task)
+	s.member.say(u.task, "kept: no other coder takes it; next: liza resume %s, then liza-agent -i coder %s", u.task, u.task)
 	return nil
 }
 

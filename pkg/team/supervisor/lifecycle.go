@@ -187,7 +187,7 @@ func (s *Supervisor) obeyStop(ctx context.Context, st *blackboard.State) (*black
 	if stop == nil {
 		return st, waiting{}, nil
 	}
-	return st, waiting{why: stop.String(), next: "liza restart " + s.ID, paused: true}, nil
+	return st, waiting{why: stop.String(), next: "liza resume " + s.ID, paused: true}, nil
 }
 
 // idle waits for a change, the poll interval, or the end. A supervisor that was idle for

@@ -61,10 +61,10 @@ var situations = []situation{
 	{kind: "QUESTION_OPEN", subject: "q-1", message: "planner-1 asks: Windows too?", make: func(f *findings.Observation) {
 		f.State.Questions = []*blackboard.Question{{ID: "q-1", Agent: "planner-1", Text: "Windows too?", Status: "open"}, {ID: "q-2", Text: "Old", Status: "answered"}}
 	}},
-	{kind: "MERGE_APPROVAL", subject: "task-1", message: "liza approve-merge task-1", make: func(f *findings.Observation) {
+	{kind: "MERGE_APPROVAL", subject: "task-1", message: "liza approve task-1", make: func(f *findings.Observation) {
 		add(f, blackboard.Task{Status: blackboard.Approved, ApprovedBy: "code-reviewer-1", MergeApproval: &blackboard.MergeApproval{Required: true}})
 	}},
-	{kind: "QUORUM_OPEN", subject: "task-1", message: "approved by code-reviewer-1 (claude); 1 more: it needs 2 reviewers (auth/**); there is no other reviewer, so you decide; next: liza approve-merge task-1", make: func(f *findings.Observation) {
+	{kind: "QUORUM_OPEN", subject: "task-1", message: "approved by code-reviewer-1 (claude); 1 more: it needs 2 reviewers (auth/**); there is no other reviewer, so you decide; next: liza approve task-1", make: func(f *findings.Observation) {
 		add(f, blackboard.Task{Status: blackboard.ReadyForReview, ReviewCommit: "c1", Quorum: &blackboard.Quorum{Reviewers: 2, Paths: blackboard.List{"auth/**"}},
 			Approvals: []*blackboard.Approval{{Reviewer: "code-reviewer-1", Program: "claude", Commit: "c1"}}})
 	}},
@@ -91,7 +91,7 @@ var situations = []situation{
 	}},
 	{kind: "FILTERS_OFF", subject: ".gitattributes", message: "it names the filter lfs, which git.filters does not allow", make: func(f *findings.Observation) { f.FiltersOff = []string{"lfs"} }},
 	{kind: "SETTINGS_HELD", subject: ".liza/config.yaml", message: "this checkout has no file of settings any more", make: func(f *findings.Observation) { f.SettingsHeld = []string{""} }},
-	{kind: "INTEGRATION_MOVED", subject: "integration", message: "integration is at 123456789, which Liza did not make; Liza left it at 4f2a91c; merges wait; next: liza integration accept", make: func(f *findings.Observation) {
+	{kind: "INTEGRATION_MOVED", subject: "integration", message: "integration is at 123456789, which Liza did not make; Liza left it at 4f2a91c; merges wait; next: liza sync --accept", make: func(f *findings.Observation) {
 		tip := "1234567890"
 		f.State.Integration, f.Tip = &blackboard.Integration{Tip: "4f2a91c"}, &tip
 	}},
@@ -104,7 +104,7 @@ var situations = []situation{
 		t.History = []*blackboard.HistoryEntry{{Time: at(minute), Event: "claimed", Agent: "coder-1", PreviousAssignee: "coder-2"}, {Time: at(minute), Event: "checkpoint", Agent: "coder-1"}}
 	}},
 	{kind: "STALLED", subject: "sprint-1", message: "nothing happened for 30m", make: func(f *findings.Observation) { f.LastActivity = now.Add(-30 * minute) }},
-	{kind: "STALE_DRAFT", subject: "task-1", message: "liza finalize task-1", make: func(f *findings.Observation) {
+	{kind: "STALE_DRAFT", subject: "task-1", message: "liza approve task-1", make: func(f *findings.Observation) {
 		add(f, blackboard.Task{Status: blackboard.Draft, Created: at(30 * minute)})
 	}},
 	{kind: "IMMEDIATE_DISCOVERY", subject: "disc-1", message: "the API is gone", make: func(f *findings.Observation) {
@@ -134,7 +134,7 @@ var situations = []situation{
 	{kind: "GAVE_UP", subject: "coder-3", message: "exit code 3: segmentation fault", make: func(f *findings.Observation) {
 		f.GaveUp = []findings.GaveUp{{Agent: "coder-3", Why: "exit code 3: segmentation fault", At: blackboard.TimeOf(now)}}
 	}},
-	{kind: "HELD_BY_SYSTEM", subject: "task-1", message: "liza unhold task-1", make: func(f *findings.Observation) { // P-091, its alert
+	{kind: "HELD_BY_SYSTEM", subject: "task-1", message: "liza resume task-1", make: func(f *findings.Observation) { // P-091, its alert
 		add(f, blackboard.Task{Status: blackboard.ReadyForReview, Hold: &blackboard.Hold{By: blackboard.System, At: at(0), Reason: "three reviews failed"}})
 	}},
 	{kind: "BREAKER", subject: "circuit_breaker", message: "retry_cluster (ARCHITECTURE_FLAW), see .liza/circuit_breaker_report.md", make: func(f *findings.Observation) {

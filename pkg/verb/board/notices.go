@@ -122,7 +122,7 @@ func (g priorState) ofTask(s *blackboard.State, t *blackboard.Task) []notify.Mes
 		return t.MergeApproval != nil && t.MergeApproval.Required && t.MergeApproval.Decision == ""
 	}
 	if waits(t) && !waits(&was) {
-		add("merge_approval", "the approved work of "+t.ID+" waits for a person: liza approve-merge "+t.ID)
+		add("merge_approval", "the approved work of "+t.ID+" waits for a person: liza approve "+t.ID)
 	}
 	return out
 }

@@ -78,7 +78,7 @@ func TestWhatAChangeTellsPeople(t *testing.T) {
 			t.Status, t.Notify, t.Output = blackboard.Merged, true, &blackboard.Output{Text: "Half is done"}
 			s.Writable(s.Task("b")).Notify = true
 		}, "output a MERGED#0 Half is done false"},
-		{"a merge that a person has to approve", gate(true, ""), "merge_approval a UNCLAIMED#0 the approved work of a waits for a person: liza approve-merge a false"},
+		{"a merge that a person has to approve", gate(true, ""), "merge_approval a UNCLAIMED#0 the approved work of a waits for a person: liza approve a false"},
 		{"a merge that a person approved", gate(true, "approved"), ""},
 		{"a merge that nobody has to approve", gate(false, ""), ""},
 		{"a question", func(s *blackboard.State, _ *blackboard.Task) {

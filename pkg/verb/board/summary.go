@@ -226,7 +226,7 @@ func (x summary) decisions() (list []string) {
 
 func (x summary) choices() []string {
 	if cb := x.s.CircuitBreaker; cb != nil && cb.Status == blackboard.BreakerTripped {
-		return []string{"`liza ack --note TEXT` acknowledges what the circuit breaker found and goes on", "`liza ack --keep-checkpoint`, then one of the decisions of `liza help resume`"}
+		return []string{"`liza resume --note TEXT` acknowledges what the circuit breaker found and goes on", "`liza resume --decision D` does so with one of the decisions of `liza help resume`"}
 	}
 	return []string{
 		"`liza resume` goes on as it is (CONTINUE)",

@@ -38,7 +38,7 @@ func TestTheSummaryOfACheckpointHasWhatAPersonDecidesAbout(t *testing.T) {
 			t.Errorf("the summary lacks %q:\n%s", want, text)
 		}
 	}
-	for _, not := range []string{"a-1", "d-2", "specs/old.md", "| MERGED |", "liza ack"} {
+	for _, not := range []string{"a-1", "d-2", "specs/old.md", "| MERGED |", "liza resume"} {
 		if strings.Contains(text, not) {
 			t.Errorf("the summary has %q, which is of another sprint, settled or not there:\n%s", not, text)
 		}
@@ -96,8 +96,8 @@ func TestASummarySaysWhoStoppedTheSprint(t *testing.T) {
 		if got := (summary{s: s}).cause(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if got := strings.HasPrefix(summary{s: s}.choices()[0], "`liza ack"); got != c.ack {
-			t.Errorf("%s: a person is shown liza ack first: %t, want %t", c.name, got, c.ack)
+		if got := strings.HasPrefix(summary{s: s}.choices()[0], "`liza resume"); got != c.ack {
+			t.Errorf("%s: a person is shown liza resume first: %t, want %t", c.name, got, c.ack)
 		}
 	}
 }

@@ -165,7 +165,7 @@ func (t *taking) one(o Outside) error {
 		return t.draft(o)
 	case rec.Status == blackboard.ImportDone:
 		if !o.Closed && t.Service.Board.Config().Import.Close {
-			t.tell("%s was closed when %s had landed, and is open again; next: liza add-task, for what is missing", o.Source, rec.Task)
+			t.tell("%s was closed when %s had landed, and is open again; next: liza add TEXT, for what is missing", o.Source, rec.Task)
 		}
 		return nil
 	case o.Closed && t.comesBack(rec):

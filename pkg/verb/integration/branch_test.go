@@ -133,7 +133,7 @@ func TestNewWorkBeginsWhereLizaLeftTheBranch(t *testing.T) {
 		{"on foreign commits", s, "mc", "ma", "ma"},
 		{"put back", s, "main", "ma", "ma"},
 		{"removed", s, "", "ma", "ma"},
-		{"the known commit is gone", gone, "ma", "4 integration is at " + h["ma"][:9] + ", which Liza did not make; Liza left it at 111111111 (next: liza integration accept, or liza integration restore)", "-"},
+		{"the known commit is gone", gone, "ma", "4 integration is at " + h["ma"][:9] + ", which Liza did not make; Liza left it at 111111111 (next: liza sync --accept, or liza sync --restore)", "-"},
 		{"a board that remembers nothing", unknown, "mc", "mc", "mc"},
 		{"neither", unknown, "", "4 the integration branch integration does not exist (next: git branch integration COMMIT)", ""},
 	} {
@@ -165,9 +165,9 @@ func TestWhatTheBranchLacksAndHasTooMuch(t *testing.T) {
 		what, next  string
 	}{
 		{"as it was left", "ma", false, "", "", "", ""},
-		{"foreign commits, with a merge of Liza's", "mc", true, "", "c", "integration is at " + h["mc"][:9] + ", which Liza did not make; Liza left it at " + h["ma"][:9], "liza integration accept, or liza integration restore"},
-		{"put back", "main", true, "a", "", "integration is at " + h["main"][:9] + ", which Liza did not make; Liza left it at " + h["ma"][:9], "liza integration accept, or liza integration restore"},
-		{"removed", "", true, "a", "", "integration does not exist any more; Liza left it at " + h["ma"][:9], "liza integration restore"},
+		{"foreign commits, with a merge of Liza's", "mc", true, "", "c", "integration is at " + h["mc"][:9] + ", which Liza did not make; Liza left it at " + h["ma"][:9], "liza sync --accept, or liza sync --restore"},
+		{"put back", "main", true, "a", "", "integration is at " + h["main"][:9] + ", which Liza did not make; Liza left it at " + h["ma"][:9], "liza sync --accept, or liza sync --restore"},
+		{"removed", "", true, "a", "", "integration does not exist any more; Liza left it at " + h["ma"][:9], "liza sync --restore"},
 	} {
 		put(t, d, "integration", h["ma"])
 		put(t, d, "integration", h[c.at])

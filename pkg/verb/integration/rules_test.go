@@ -24,13 +24,13 @@ func TestWhereTheBranchIsAgainstWhereLizaLeftIt(t *testing.T) {
 		{"a board that remembers nothing", nil, "aaa", false, true, ""},
 		{"neither board nor branch", nil, "", false, false, ""},
 		{"where it was left", &blackboard.Integration{Tip: "aaa"}, "aaa", false, false, ""},
-		{"elsewhere", &blackboard.Integration{Tip: "aaa"}, "bbb", true, true, "liza integration accept, or liza integration restore"},
-		{"elsewhere, as was told", &blackboard.Integration{Tip: "aaa", Moved: &blackboard.Moved{Tip: "bbb"}}, "bbb", true, false, "liza integration accept, or liza integration restore"},
-		{"further, than was told", &blackboard.Integration{Tip: "aaa", Moved: &blackboard.Moved{Tip: "bbb"}}, "ccc", true, true, "liza integration accept, or liza integration restore"},
+		{"elsewhere", &blackboard.Integration{Tip: "aaa"}, "bbb", true, true, "liza sync --accept, or liza sync --restore"},
+		{"elsewhere, as was told", &blackboard.Integration{Tip: "aaa", Moved: &blackboard.Moved{Tip: "bbb"}}, "bbb", true, false, "liza sync --accept, or liza sync --restore"},
+		{"further, than was told", &blackboard.Integration{Tip: "aaa", Moved: &blackboard.Moved{Tip: "bbb"}}, "ccc", true, true, "liza sync --accept, or liza sync --restore"},
 		{"back by itself", &blackboard.Integration{Tip: "aaa", Moved: &blackboard.Moved{Tip: "bbb"}}, "aaa", false, true, ""},
-		{"removed", &blackboard.Integration{Tip: "aaa"}, "", true, true, "liza integration restore"},
+		{"removed", &blackboard.Integration{Tip: "aaa"}, "", true, true, "liza sync --restore"},
 		{"at a move that Liza announced", &blackboard.Integration{Tip: "aaa", Intent: intent}, "bbb", false, false, ""},
-		{"at a move that was announced from elsewhere", &blackboard.Integration{Tip: "ccc", Intent: intent}, "bbb", true, true, "liza integration accept, or liza integration restore"},
+		{"at a move that was announced from elsewhere", &blackboard.Integration{Tip: "ccc", Intent: intent}, "bbb", true, true, "liza sync --accept, or liza sync --restore"},
 	} {
 		b, news := New(&board.Session{}).standingAt(&blackboard.State{Integration: c.integration}, c.tip)
 		if b.Moved != c.moved || news != c.news || b.Next != c.next || b.Tip != c.tip || (b.Text != "") != c.moved {

@@ -66,7 +66,7 @@ func (i *Branch) SettingsChanged(ctx context.Context, s *blackboard.State, t *bl
 	for _, c := range changes {
 		if before.Has(c.Path) || c.OldPath != "" && before.Has(c.OldPath) {
 			found = append(found, &blackboard.Finding{Severity: review.Error, Check: blackboard.CheckSettings, File: c.Path, Message: "agent programs take this file as their settings; a person has to approve the change",
-				Fix: "leave it out, or have a person release the merge with liza approve-merge " + t.ID})
+				Fix: "leave it out, or have a person release the merge with liza approve " + t.ID})
 		}
 	}
 	return found, nil

@@ -131,7 +131,7 @@ func (d simulator) poststepFrom(ctx context.Context, in PoststepInput) (standing
 	case in.Kind == role.Coder && t.KindOf() != blackboard.CodeTask:
 		return wrong("liza show "+t.ID, "is of kind "+string(t.KindOf()))
 	case in.Kind == role.Coder && claimed:
-		return wrong("liza release "+t.ID+" --reason T", "is claimed by "+t.AssignedTo)
+		return wrong("liza retry "+t.ID+" --reason T", "is claimed by "+t.AssignedTo)
 	case in.Kind == role.Coder:
 		switch t.Status {
 		case blackboard.Unclaimed, blackboard.Rejected, blackboard.IntegrationFailed, blackboard.Claimed:

@@ -39,7 +39,7 @@ func TestWhichRunsCanHaveEnded(t *testing.T) {
 	t.Parallel()
 	d := onBoard(t)
 	coder := map[string]string{"UNCLAIMED": "", "REJECTED": "", "INTEGRATION_FAILED": "", "over": "", "held": "",
-		"live":    "4 no run of a coder can have ended: task live is claimed by coder-1 (next: liza release live --reason T)",
+		"live":    "4 no run of a coder can have ended: task live is claimed by coder-1 (next: liza retry live --reason T)",
 		"command": "4 no run of a coder can have ended: task command is of kind exec (next: liza show command)",
 		"message": "4 no run of a coder can have ended: task message is of kind msg (next: liza show message)"}
 	for _, st := range []string{"DRAFT", "READY_FOR_REVIEW", "APPROVED", "BLOCKED", "MERGED", "ABANDONED", "SUPERSEDED"} {

@@ -47,7 +47,7 @@ const summaryTime = 5 * time.Second
 // status and summary (S01).
 func checkpoint(ctx context.Context, d *verb.Service, cause, message string, answers bool, who func(*blackboard.State, transition.Actor) (transition.Actor, error)) (Sprint, error) {
 	var out Sprint
-	if err := d.Board.Clean(board.Text{Name: "--message", Value: &message}); err != nil {
+	if err := d.Board.Clean(board.Text{Name: "--reason", Value: &message}); err != nil {
 		return out, err
 	}
 	if _, set := d.Board.Project.Controls().Order(project.Checkpoint); set && !d.Board.Shared() {

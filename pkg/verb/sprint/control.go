@@ -16,6 +16,8 @@ type Sprint struct {
 	Sprint string `json:"sprint"`
 	File   string `json:"file,omitempty"`
 	Idle   bool   `json:"idle,omitempty"` // no agent is registered that could go on
+
+	Acknowledged string `json:"acknowledged,omitempty"` // the newest anomaly, when that ended what tripped the circuit breaker
 }
 
 // Pause lets nothing new start; what runs goes on.
@@ -48,13 +50,20 @@ func Abort(ctx context.Context, d *verb.Service, reason string, goal bool) (Spri
 	}, func() error { return d.Board.SetControl(project.Abort, reason) })
 }
 
-// Resume ends a pause, a checkpoint or an abort.
+// Resume ends a pause, a checkpoint or an abort, and acknowledges what tripped the circuit breaker (specs/protocol.md#5.4, C04).
 func Resume(ctx context.Context, d *verb.Service, decision, note string) (Sprint, error) {
 	if err := d.Board.Clean(board.Text{Name: "--note", Value: &note}); err != nil {
 		return Sprint{}, err
 	}
-	return control(ctx, d, "resume", func(s *blackboard.State, a transition.Actor) error {
-		if len(d.Board.Orders(s)) == 0 && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {
+	acknowledged := ""
+	out, err := control(ctx, d, "resume", func(s *blackboard.State, a transition.Actor) error {
+		acknowledged = ""
+		if cb := s.CircuitBreaker; cb != nil && cb.Status == blackboard.BreakerTripped {
+			if err := transition.AcknowledgeBreaker(s, note, a, d.Board.Now()); err != nil {
+				return err
+			}
+			acknowledged = s.CircuitBreaker.Watermark
+		} else if len(d.Board.Orders(s)) == 0 && s.Sprint != nil && s.Sprint.Status != blackboard.AtCheckpoint && s.Sprint.Status != blackboard.Aborted {
 			return &transition.Refusal{Guard: "G06", Exit: transition.ExitNothing, Next: "liza status", Message: "nothing is paused, at a checkpoint or aborted"}
 		}
 		return transition.ResumeSprint(s, decision, note, a, d.Board.Now())
@@ -69,6 +78,8 @@ func Resume(ctx context.Context, d *verb.Service, decision, note string) (Sprint
 		}
 		return nil
 	})
+	out.Acknowledged = acknowledged
+	return out, err
 }
 
 // control changes the file when the change of the state is certain, and before that is

@@ -463,7 +463,6 @@ var others = []attempt{
 	{name: "Import, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return importer.Import(ctx, d, nil, importer.ImportInput{})
 	}},
-	{name: "Ack, nothing", call: func(ctx context.Context, d *vs) (any, error) { return d.Ack(ctx, "seen", false) }},
 	{name: "PersonOnly", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Board.PersonOnly(ctx, "do that") }},
 	{name: "PersonOnly, of an agent", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Board.PersonOnly(ctx, "do that") }},
 	{name: "PersonOnly, inside a run", service: func(d *vs) { d.Board.Caller.Inside = "coder-1" }, call: func(ctx context.Context, d *vs) (any, error) { return nil, d.Board.PersonOnly(ctx, "do that") }},

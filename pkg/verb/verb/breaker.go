@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"liza/pkg/board/blackboard"
-	"liza/pkg/board/store"
 	"liza/pkg/board/transition"
-	"liza/pkg/code/project"
 	"liza/pkg/verb/board"
 )
 
@@ -116,37 +114,4 @@ func names(text string) (any, bool) {
 		}
 	}
 	return list, true
-}
-
-// Acknowledged is the result of an acknowledgement.
-type Acknowledged struct {
-	Watermark string `json:"watermark,omitempty"` // the newest anomaly
-	Sprint    string `json:"sprint,omitempty"`
-}
-
-// Ack acknowledges what tripped the circuit breaker and lets work go on; with keep the
-// checkpoint stays (specs/protocol.md#5.4, C04).
-func (v *Service) Ack(ctx context.Context, note string, keep bool) (Acknowledged, error) {
-	var out Acknowledged
-	if err := v.Board.Clean(field("--note", &note)); err != nil {
-		return out, err
-	}
-	release := false
-	err := v.Board.UpdateAhead(ctx, "ack", func([]store.Gone) error {
-		if !release {
-			return nil
-		}
-		return v.Board.Project.Controls().Clear(project.Checkpoint)
-	}, func(s *blackboard.State, a transition.Actor) error {
-		release = !keep && s.Sprint != nil && s.Sprint.Status == blackboard.AtCheckpoint
-		if err := transition.AcknowledgeBreaker(s, note, keep, a, v.Board.Now()); err != nil {
-			return err
-		}
-		out.Watermark = s.CircuitBreaker.Watermark
-		if s.Sprint != nil {
-			out.Sprint = s.Sprint.Status
-		}
-		return nil
-	})
-	return out, err
 }

@@ -75,11 +75,11 @@ func TestAPatternStopsTheSprintUntilAPersonHasLooked(t *testing.T) {
 	if err := sprint.FollowControl(ctx, coder); err != nil || p.State().Revision != before {
 		t.Errorf("who follows the control files changes something: %v", err)
 	}
-	if _, err := coder.Ack(ctx, "", false); err == nil {
+	if _, err := sprint.Resume(ctx, coder, "", ""); err == nil {
 		t.Error("an agent acknowledges")
 	}
-	done, err := person.Ack(ctx, "names are written down", false)
-	if err != nil || done.Watermark != "anom-2" || done.Sprint != blackboard.InProgress {
+	done, err := sprint.Resume(ctx, person, "", "names are written down")
+	if err != nil || done.Acknowledged != "anom-2" || done.Sprint != blackboard.InProgress {
 		t.Errorf("acknowledged %+v, %v", done, err)
 	}
 	if c := person.Board.Control(); c != "" {

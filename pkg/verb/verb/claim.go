@@ -353,7 +353,7 @@ func (v *Service) reviewOf(ctx context.Context, id string, take interface{ Need(
 		return r, nil, err
 	}
 	if v.Board.Config().Review.Disabled() {
-		return r, nil, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza approve-merge ID", Message: "review.mode is disabled: people decide"}
+		return r, nil, &transition.Refusal{Exit: transition.ExitRefused, Next: "liza approve ID", Message: "review.mode is disabled: people decide"}
 	}
 	if _, err := v.Board.Roles().Library().Resolve(role.Reviewer, nil, v.Board.Roles().Settings()); err != nil {
 		v.Board.Roles().TellUnusable(ctx, err)

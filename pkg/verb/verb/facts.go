@@ -209,7 +209,7 @@ func (k Knowledge) AddFact(ctx context.Context, content, category string) (Fact,
 		}
 		if f, is := known(s, archived, content); is {
 			if f == nil {
-				return transition.Refuse(transition.ExitNothing, "liza facts list --all", "that is known already, and was archived")
+				return transition.Refuse(transition.ExitNothing, "liza facts --all", "that is known already, and was archived")
 			}
 			return board.NothingToDo("that is known already as " + f.ID + ": " + prose.FirstLine(f.Content))
 		}

@@ -18,11 +18,11 @@ import (
 func (g Merges) AcceptIntegration(ctx context.Context, reason string) (integration.Standing, error) {
 	return g.decide(ctx, "accept what the integration branch has", reason, func(b *integration.Standing, s *blackboard.State) error {
 		if b.Tip == "" {
-			return board.Refuse("liza integration restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
+			return board.Refuse("liza sync --restore", "%s: there is nothing to accept", blackboard.MovedText(s, ""))
 		}
 		why, err := g.verbs.Board.Repo.Whole(ctx, b.Tip, b.Known)
 		if why != "" {
-			return board.Refuse("liza integration restore", "cannot accept %s at %s, which git cannot read: %s", b.Branch, blackboard.ShortCommit(b.Tip), why)
+			return board.Refuse("liza sync --restore", "cannot accept %s at %s, which git cannot read: %s", b.Branch, blackboard.ShortCommit(b.Tip), why)
 		}
 		if err == nil {
 			err = g.verbs.Board.Repo.SyncLoose("refs/heads/" + b.Branch)
@@ -48,7 +48,7 @@ func (g Merges) RestoreIntegration(ctx context.Context, reason string) (integrat
 		if there, err := g.verbs.Board.Repo.CommitExists(ctx, b.Known); err != nil {
 			return err
 		} else if !there {
-			return board.Fail("liza integration accept", "cannot restore %s: commit %s is gone", b.Branch, blackboard.ShortCommit(b.Known))
+			return board.Fail("liza sync --accept", "cannot restore %s: commit %s is gone", b.Branch, blackboard.ShortCommit(b.Known))
 		}
 		if b.Tip != "" {
 			var err error

@@ -29,7 +29,7 @@ func TestABranchThatCannotBeRestoredStaysAndTheWayIsNamed(t *testing.T) {
 				p.Git(p.Dir, "update-ref", "refs/heads/integration", p.Git(p.Dir, "commit-tree", "-m", "mine", "integration^{tree}"))
 				p.Must(nil, os.Remove(filepath.Join(p.Dir, ".git/objects", left[:2], left[2:])))
 			},
-			func(*verbtest.Place) string { return "liza integration accept" },
+			func(*verbtest.Place) string { return "liza sync --accept" },
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -31,7 +31,7 @@ func TestATextThatIsTooLongIsRefusedByEachVerb(t *testing.T) {
 		"RejectMerge --reason": func(ctx context.Context, d *vs) error {
 			return drop(d.Reviews.RejectMerge(ctx, verb.MergeDecision{Task: "task-1", Reason: long}))
 		},
-		"Checkpoint --message": func(ctx context.Context, d *vs) error { return drop(sprint.Checkpoint(ctx, d, long)) },
+		"Checkpoint --reason": func(ctx context.Context, d *vs) error { return drop(sprint.Checkpoint(ctx, d, long)) },
 		"Comment": func(ctx context.Context, d *vs) error {
 			return drop(d.Reviews.Comment(ctx, verb.Comment{Task: "task-1", Text: long}))
 		},

@@ -395,7 +395,7 @@ func TestATipOfTheIntegrationBranchIsNotSetByHand(t *testing.T) {
 					}
 				}
 				p.Open()
-				wantForged(t, p, "liza integration accept")
+				wantForged(t, p, "liza sync --accept")
 			})
 		}
 	}

@@ -210,7 +210,7 @@ func (v *Service) SubmissionFacts(ctx context.Context, s *blackboard.State, t *b
 		return f, nil
 	}
 	if why := v.Board.Repo.Unreadable(ctx, t.ID, append(t.Bases(), s.Tip())); why != "" {
-		return f, board.Refuse("liza release "+t.ID+" --reason T", "git cannot read the worktree of %s: %s; a release keeps its files aside", t.ID, why)
+		return f, board.Refuse("liza retry "+t.ID+" --reason T", "git cannot read the worktree of %s: %s; a release keeps its files aside", t.ID, why)
 	}
 	return f, err
 }

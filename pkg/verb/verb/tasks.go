@@ -23,6 +23,7 @@ type NewTask struct {
 	Draft    bool
 	Attempts int      // how many coders try; 0: one
 	CLI      []string // programs of the attempts, in turn
+	From     string   // the discovery that the task comes of
 	Fill     bool     // an id and a spec_ref that are left out become the next free number and the spec of the goal
 }
 
@@ -83,8 +84,11 @@ func (v *Service) AddTask(ctx context.Context, n NewTask) (board.Done, error) {
 			s.Sprint.Scope.Stretch = append(s.Sprint.Scope.Stretch, t.ID)
 		}
 		doubts, costs = plan.Doubts(&t), plan.AttemptsCost(s, &t, n.Attempts)
-		_, err := transition.CreateAttempts(s, &t, n.Attempts, n.CLI, n.Draft, a, in, v.Board.Now())
-		return err
+		made, err := transition.CreateAttempts(s, &t, n.Attempts, n.CLI, n.Draft, a, in, v.Board.Now())
+		if err != nil || n.From == "" {
+			return err
+		}
+		return transition.ConvertDiscovery(s, n.From, made[0].ID, a, v.Board.Now())
 	})
 	if err == nil {
 		done.Notices = append(append(done.Notices, costs...), doubts...)
@@ -153,7 +157,7 @@ func (v *Service) EditTask(ctx context.Context, e TaskEdit) (board.Done, error) 
 			err = v.planRules(s, a).TaskProblem(s, s.Task(e.Task))
 		}
 		if err == nil {
-			busy, doubts = atWork(s, e.Task, "works without the change; next: liza restart"), plan.Doubts(s.Task(e.Task))
+			busy, doubts = atWork(s, e.Task, "works without the change; next: liza resume"), plan.Doubts(s.Task(e.Task))
 		}
 		return err
 	})

@@ -179,7 +179,7 @@ func TestWhatGitCannotReadIsNotSubmitted(t *testing.T) {
 			worked(p)
 			damage.do(t, p)
 			_, err := p.Service("coder-1").Submit(t.Context(), verb.SubmitInput{Task: "task-1"})
-			if err == nil || !strings.HasSuffix(verbtest.Advice(err), "(next: liza release task-1 --reason T)") || strings.Contains(err.Error(), "(exit ") {
+			if err == nil || !strings.HasSuffix(verbtest.Advice(err), "(next: liza retry task-1 --reason T)") || strings.Contains(err.Error(), "(exit ") {
 				t.Errorf("submitted: %v, next: %s", err, verbtest.Advice(err))
 			}
 			if s := p.State().Task("task-1").Status; s != blackboard.Claimed {
@@ -207,7 +207,7 @@ func TestACommitThatGitCannotReadIsNotAccepted(t *testing.T) {
 				verbtest.Write(t, filepath.Join(p.Dir, ".git/refs/heads/integration"), left[:6])
 			}
 			_, err := p.Service("").Merges.AcceptIntegration(t.Context(), "it is mine")
-			if err == nil || !strings.HasSuffix(verbtest.Advice(err), "(next: liza integration restore)") || p.State().Tip() != left {
+			if err == nil || !strings.HasSuffix(verbtest.Advice(err), "(next: liza sync --restore)") || p.State().Tip() != left {
 				t.Errorf("accepted: %v, next: %s", err, verbtest.Advice(err))
 			}
 			p.Must(p.Service("").Merges.RestoreIntegration(t.Context(), "it is torn"))

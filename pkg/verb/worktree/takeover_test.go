@@ -185,7 +185,7 @@ func TestDoctorNamesTheWayOutOfCommitsThatWereRefused(t *testing.T) {
 		return slices.DeleteFunc(x.Found, func(f findings.Finding) bool { return f.Check != "git" || f.Subject != "task-1" })
 	}
 	found := examine()
-	if len(found) != 1 || found[0].Subject != "task-1" || !strings.HasPrefix(found[0].Next, "liza release task-1 --force") || !strings.Contains(found[0].Text, "not taken over") {
+	if len(found) != 1 || found[0].Subject != "task-1" || !strings.HasPrefix(found[0].Next, "liza retry task-1 --force") || !strings.Contains(found[0].Text, "not taken over") {
 		t.Errorf("doctor finds %+v", found)
 	}
 	if _, err := d.Release(t.Context(), verb.ReleaseInput{Task: "task-1", Force: true, Reason: "its objects are forged"}); err != nil {

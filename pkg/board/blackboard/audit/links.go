@@ -53,7 +53,7 @@ func checkLostDependency(v *validation, t *blackboard.Task) {
 	for _, id := range t.DependsOn {
 		if status, _ := v.status(id); status == blackboard.Abandoned || status == blackboard.Superseded {
 			v.task(t, "depends_on", "waits for %s %s for ever",
-				strings.ToLower(string(status)), id).Concerns(id).Advise("liza unblock or supersede")
+				strings.ToLower(string(status)), id).Concerns(id).Advise("liza retry, or liza abandon with --by")
 		}
 	}
 }

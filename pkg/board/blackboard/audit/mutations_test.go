@@ -105,9 +105,9 @@ func linkMutations() []mutation {
 			s.Task("unclaimed").DependsOn = blackboard.List{"archived"}
 			f.Archive = taskArchive{"archived": blackboard.Abandoned}
 		},
-			path: "tasks[unclaimed].depends_on", subject: "archived", message: "task unclaimed: waits for abandoned archived for ever; next: liza unblock or supersede"},
+			path: "tasks[unclaimed].depends_on", subject: "archived", message: "task unclaimed: waits for abandoned archived for ever; next: liza retry or supersede"},
 		{rule: "V25", name: "waits for ever", damage: on("draft", func(t *blackboard.Task) { t.DependsOn = blackboard.List{"abandoned"} }), warning: true,
-			path: "tasks[draft].depends_on", subject: "abandoned", message: "task draft: waits for abandoned abandoned for ever; next: liza unblock or supersede"},
+			path: "tasks[draft].depends_on", subject: "abandoned", message: "task draft: waits for abandoned abandoned for ever; next: liza retry or supersede"},
 		{rule: "V26", name: "two claims", damage: func(s *blackboard.State, _ *Evidence) {
 			s.Agents["coder-1"].CurrentTask, s.Agents["coder-1"].Status = "", blackboard.AgentIdle
 			s.Task("fixing").AssignedTo, s.Task("fixing").ClaimGeneration = "coder-1", "g-00000001"
@@ -309,9 +309,9 @@ func outsideMutations() []mutation {
 			f.Secrets = findsHunter2
 		}, path: "human_notes[#1].message", subject: "human_notes", message: "human_notes: contains the value of secret 'github_token'"},
 		{rule: "V63", name: "another tip", damage: func(_ *blackboard.State, f *Evidence) { tip := commitBase; f.IntegrationTip = &tip },
-			path: "integration.tip", subject: "integration", message: "integration is at 6f0c0a5b7, which Liza did not make; Liza left it at 77aa01b2c; next: liza integration accept, or liza integration restore"},
+			path: "integration.tip", subject: "integration", message: "integration is at 6f0c0a5b7, which Liza did not make; Liza left it at 77aa01b2c; next: liza sync --accept, or liza sync --restore"},
 		{rule: "V63", name: "branch gone", damage: func(_ *blackboard.State, f *Evidence) { f.IntegrationTip = new(string) },
-			path: "integration.tip", subject: "integration", message: "integration does not exist any more; Liza left it at 77aa01b2c; next: liza integration restore"},
+			path: "integration.tip", subject: "integration", message: "integration does not exist any more; Liza left it at 77aa01b2c; next: liza sync --restore"},
 		{rule: "V63", name: "branch missing", damage: func(s *blackboard.State, f *Evidence) { s.Integration, f.IntegrationTip = nil, new(string) },
 			path: "config.integration_branch", subject: "config", message: "branch integration does not exist; next: git branch integration <commit>"},
 	}

@@ -82,7 +82,7 @@ func (v *validation) forgery(t *blackboard.Task, why string) {
 	case t.Status == blackboard.Merged:
 		verb = "liza merge " + t.ID + " does that, after an approval"
 	case t.MergeApproval != nil && t.MergeApproval.Decision != "":
-		verb = "liza verdict " + t.ID + " approve and liza approve-merge " + t.ID + " do that"
+		verb = "liza verdict " + t.ID + " approve and liza approve " + t.ID + " do that"
 	}
 	v.task(t, "status", "%s was not reached by a verb (%s); %s; liza restore takes the edit back", t.Status, why, verb)
 }
@@ -107,6 +107,6 @@ func (v *validation) forgedTip(prev *blackboard.State, k blackboard.Sealer, edit
 		why = "the board was edited by hand"
 	}
 	if why != "" {
-		v.section("integration", ".tip", "integration.tip was not set by a verb (%s); liza integration accept and liza integration restore decide about the branch; liza restore takes the edit back", why)
+		v.section("integration", ".tip", "integration.tip was not set by a verb (%s); liza sync --accept and liza sync --restore decide about the branch; liza restore takes the edit back", why)
 	}
 }

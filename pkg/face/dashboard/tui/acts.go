@@ -267,7 +267,7 @@ func (d acts) askResume() step {
 	if w := d.waitingOf("breaker", ""); w != nil {
 		return asks(ask{head: "Acknowledge the circuit breaker, and go on", about: []string{w.Text}, label: "note:", do: func(text string) step {
 			return does(func(ctx context.Context) (string, error) {
-				_, err := d.verbs.Ack(ctx, text, false)
+				_, err := d.verbs.Resume(ctx, "", text)
 				return "the team goes on", err
 			})
 		}})

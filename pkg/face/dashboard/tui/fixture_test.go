@@ -72,9 +72,6 @@ func (f *fake) Pause(_ context.Context, reason string) (sprint.Sprint, error) {
 func (f *fake) Resume(_ context.Context, decision, note string) (sprint.Sprint, error) {
 	return sprint.Sprint{}, f.called("resume%s%s", decision, note)
 }
-func (f *fake) Ack(_ context.Context, note string, _ bool) (verb.Acknowledged, error) {
-	return verb.Acknowledged{}, f.called("ack %s", note)
-}
 func (f *fake) Abort(_ context.Context, reason string, goal bool) (sprint.Sprint, error) {
 	return sprint.Sprint{}, f.called("abort %s %t", reason, goal)
 }
@@ -172,8 +169,8 @@ func midSprint() *fake {
 		Waiting: []dashboard.Waiting{
 			{Kind: "question", Text: "planner-1 asks", Questions: []dashboard.Question{{ID: "q-2", Text: "Is a config file wanted?", Next: `liza answer q-2 "TEXT"`}}, Next: `liza answer q-2 "TEXT"`},
 			{Kind: "blocked", Task: "task-4", Text: "blocked (question): Which languages?", Questions: []dashboard.Question{{ID: "q-1", Text: "Which languages should it speak? [English / all]", Next: `liza answer q-1 "TEXT"`}}, Next: `liza answer q-1 "TEXT"`},
-			{Kind: "merge_approval", Task: "task-5", Text: "approved by code-reviewer-1, waits for your approval of the merge", Next: "liza approve-merge task-5"},
-			{Kind: "hold", Task: "task-10", Text: "on hold by human: later", Next: "liza unhold task-10"},
+			{Kind: "merge_approval", Task: "task-5", Text: "approved by code-reviewer-1, waits for your approval of the merge", Next: "liza approve task-5"},
+			{Kind: "hold", Task: "task-10", Text: "on hold by human: later", Next: "liza resume task-10"},
 		},
 		GaveUp:   []dashboard.GaveUp{{Agent: "coder-4", Task: "task-2", Why: "5 crashes in a row", At: at(-5), Next: "liza-agent coder"}},
 		Warnings: []string{"coder-3 (dead): process 4121 is gone; it holds task-5; liza-agent coder takes it over"},

@@ -48,7 +48,7 @@ var keyCases = map[string][]keyCase{
 	"f":         {{keys: []string{"/", "c", "o", "l", "o", "u", "enter", "f"}, call: "finalize task-7"}},
 	"i":         {{board: withKind("integration", ""), keys: []string{"i"}, text: "mine", call: "accept mine"}},
 	"I":         {{board: withKind("integration", ""), keys: []string{"I"}, text: "not mine", call: "restore not mine"}},
-	"r":         {{board: withKind("control", ""), keys: []string{"r"}, call: "resume"}, {board: withKind("breaker", ""), keys: []string{"r"}, text: "seen", call: "ack seen"}},
+	"r":         {{board: withKind("control", ""), keys: []string{"r"}, call: "resume"}, {board: withKind("breaker", ""), keys: []string{"r"}, text: "seen", call: "resumeseen"}},
 	"u":         {{keys: []string{"/", "t", "a", "s", "k", "-", "1", "0", "enter", "u"}, call: "unhold task-10"}},
 	"n":         {{keys: []string{"n"}, text: "be brief", call: `tell task-4 be brief`}},
 	"N":         {{keys: []string{"N"}, text: "two more tasks", call: `tell planner two more tasks`}},

@@ -416,7 +416,6 @@ type Source interface {
 type Verbs interface {
 	Pause(ctx context.Context, reason string) (sprint.Sprint, error)
 	Resume(ctx context.Context, decision, note string) (sprint.Sprint, error)
-	Ack(ctx context.Context, note string, keep bool) (verb.Acknowledged, error)
 	Abort(ctx context.Context, reason string, goal bool) (sprint.Sprint, error)
 	AddTask(ctx context.Context, n verb.NewTask) (session.Done, error)
 	EditTask(ctx context.Context, e verb.TaskEdit) (session.Done, error)

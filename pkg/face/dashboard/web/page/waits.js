@@ -24,7 +24,7 @@ function resubmit(w) {
 }
 
 // picks reports whether the decision is which of several attempts goes on.
-const picks = (w) => w.next?.startsWith("liza pick ");
+const picks = (w) => /^liza approve .* --reason TEXT$/.test(w.next ?? "");
 
 // pick is the form that lets one of several attempts go on.
 export const pick = (id) => ({ path: `/api/tasks/${path(id)}/pick`, fields: [{ name: "reason", label: "Why this one goes on" }], submit: "Pick", done: `${id} goes on.` });
@@ -32,7 +32,7 @@ export const pick = (id) => ({ path: `/api/tasks/${path(id)}/pick`, fields: [{ n
 export function decide(w) {
   switch (w.kind) {
     case "control": return [form({ path: "/api/resume", fields: [{ name: "note", label: "Note to the planner", optional: true }], submit: "Resume", done: "The team goes on." })];
-    case "breaker": return [form({ path: "/api/ack", fields: [{ name: "note", label: "What was found and decided" }], submit: "Acknowledge", done: "Acknowledged; the team goes on." })];
+    case "breaker": return [form({ path: "/api/resume", fields: [{ name: "note", label: "What was found and decided" }], submit: "Acknowledge", done: "Acknowledged; the team goes on." })];
     case "integration": return [
       form({ path: "/api/integration/accept", fields: [{ name: "reason", label: "Why this tip is right", optional: true }], submit: "Accept it", done: "Accepted." }),
       fold("Put it back …", { path: "/api/integration/restore", fields: [{ name: "reason", label: "Why", optional: true }], submit: "Restore the branch", kind: "danger", done: "Restored; the other tip is saved." })];
@@ -48,7 +48,7 @@ export function decide(w) {
     }
     case "hold": return [form({ path: task(w, "unhold"), submit: "Let it go on", done: `${w.task} goes on.` })];
     case "draft": {
-      const ids = w.next.replace(/^liza finalize /, "").split(" ");
+      const ids = w.next.replace(/^liza approve /, "").split(" ");
       return [h("p", { class: "links" }, ids.map((id) => [taskLink(id), " "])), form({ path: "/api/finalize", body: { tasks: ids }, submit: `Start ${ids.length} ${ids.length === 1 ? "task" : "tasks"}`, done: "The plan is under way." })];
     }
   }
