@@ -218,9 +218,9 @@ func (o *configOptions) set(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	o.overruled(ctx, config.Canonical(key))
-	result := map[string]any{"key": config.Canonical(key), "value": value, "file": ".liza/" + filepath.Base(path), "changed": !bytes.Equal(next, data)}
-	return o.env.Print(result, "%s is %s in .liza/%s\n", config.Canonical(key), cmp.Or(value, `""`), filepath.Base(path))
+	o.overruled(ctx, key)
+	result := map[string]any{"key": key, "value": value, "file": ".liza/" + filepath.Base(path), "changed": !bytes.Equal(next, data)}
+	return o.env.Print(result, "%s is %s in .liza/%s\n", key, cmp.Or(value, `""`), filepath.Base(path))
 }
 
 // configFile is the file that there is, else the one to make.
@@ -283,7 +283,7 @@ func newConfigGet(o *configOptions) *urfave.Command {
 }
 
 func (o *configOptions) get(ctx context.Context, d *verb.Service, args []string) error {
-	values, key := d.Board.Config().Values(), config.Canonical(args[0])
+	values, key := d.Board.Config().Values(), args[0]
 	o.fromState(ctx, d, values)
 	i := slices.IndexFunc(values, func(v config.Value) bool { return v.Key == key })
 	if i < 0 { // the names that state.yaml has for them, as `config set` takes them
@@ -415,7 +415,7 @@ func (o *configOptions) show(ctx context.Context, args []string) error {
 	values := cfg.Values()
 	o.fromState(ctx, d, values)
 	if len(args) > 0 {
-		key := config.Canonical(args[0])
+		key := args[0]
 		found := slices.DeleteFunc(slices.Clone(values), func(v config.Value) bool { return v.Key != key && !strings.HasPrefix(v.Key, key+".") })
 		if len(found) == 0 {
 			return noSetting(args[0])
