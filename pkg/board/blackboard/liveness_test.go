@@ -50,7 +50,7 @@ func TestWhetherARegistrationLives(t *testing.T) {
 		{"the clock jumped, and the process has ended", entry(2, 1, "h", "b", seconds(60), seconds(0)), ProcessFacts{Host: "h", BootID: "b", Running: here.Running, ClockJumped: true}, Dead, "process 2 is gone"},
 		{"a heartbeat far in the future", entry(1, 1, "h", "b", seconds(60), seconds(86400)), here, Unknown, "is in the future"},
 	} {
-		s := &State{Agents: map[string]*Agent{}, Defaults: Settings{"lease_duration": 1800, "lease_grace": 60}}
+		s := &State{Agents: map[string]*Agent{}, Defaults: Settings{"lease_duration": 1800}}
 		if c.entry != nil {
 			s.Agents["coder-1"] = c.entry
 		}
@@ -65,7 +65,7 @@ func TestWhetherARegistrationLives(t *testing.T) {
 func TestAClaimLivesAsItsOwnRegistration(t *testing.T) {
 	t.Parallel()
 	dead := ProcessFacts{Host: "h", BootID: "b", Running: func(int, int64) (bool, bool) { return false, true }}
-	s := &State{Agents: map[string]*Agent{"coder-1": {Generation: "g-2", Host: "h", BootID: "b", PID: 7, LeaseExpires: seconds(60)}}, Defaults: Settings{"lease_duration": 1800, "lease_grace": 60}}
+	s := &State{Agents: map[string]*Agent{"coder-1": {Generation: "g-2", Host: "h", BootID: "b", PID: 7, LeaseExpires: seconds(60)}}, Defaults: Settings{"lease_duration": 1800}}
 	for _, c := range []struct {
 		holder, generation string
 		lease              Time

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -447,57 +446,28 @@ type Archive interface{ Archived() map[string]Archived }
 // (specs/protocol.md#2.8). The type of the default is the type of the key. Durations are
 // integers in seconds.
 var settings = map[string]any{
-	"max_coder_iterations":       10,
-	"max_review_cycles":          5,
-	"heartbeat_interval":         60,
-	"lease_duration":             1800,
-	"lease_grace":                60,
-	"coder_poll_interval":        30,
-	"planner_poll_interval":      30,
-	"reviewer_poll_interval":     30,
-	"coder_max_wait":             1800,
-	"planner_max_wait":           1800,
-	"reviewer_max_wait":          1800,
-	"integration_branch":         "integration",
-	"base_ref":                   "", // the branch of HEAD at init
-	"escalation_webhook":         "",
-	"lock_timeout":               10,
-	"claim_reserve":              120,
-	"reassign_after":             300,
-	"aging_step":                 1800,
-	"run_timeout":                0, // 0: the three below hold
-	"coder_run_timeout":          1800,
-	"planner_run_timeout":        1800,
-	"reviewer_run_timeout":       900,
-	"stall_timeout":              600,
-	"kill_grace":                 10,
-	"max_handoffs":               5,
-	"max_agent_runs":             50,
-	"max_review_retries":         2,
-	"max_parse_retries":          3,
-	"task_crashes":               2,
-	"crash_limit":                3,
-	"crash_window":               300,
-	"planner_retries":            2,
-	"cost_cents":                 1000,
-	"time_minutes":               60,
-	"tokens":                     0,
-	"sprint_cost_cents":          0,
-	"sprint_time_minutes":        0,
-	"sprint_tokens":              0,
-	"day_cost_cents":             0,
-	"pre_execution_checkpoint":   "warn",
-	"overlap":                    "tell",
-	"tests_required":             true,
-	"integration_check_timeout":  900,
-	"alert_checkpoint_stale":     1800,
-	"alert_checkpoint_stuck":     7200,
-	"alert_checkpoint_abandoned": 28800,
-	"alert_stalled":              1800,
-	"alert_stale_draft":          1800,
-	"alert_orphaned_rejected":    1800,
-	"alert_pause_stale":          1800,
-	"alert_pause_forgotten":      7200,
+	"max_coder_iterations":     10,
+	"max_review_cycles":        5,
+	"lease_duration":           1800,
+	"integration_branch":       "integration",
+	"base_ref":                 "", // the branch of HEAD at init
+	"escalation_webhook":       "",
+	"run_timeout":              1800,
+	"poll_interval":            30,
+	"check_timeout":            300,
+	"stall_timeout":            600,
+	"max_parse_retries":        3,
+	"task_crashes":             2,
+	"cost_cents":               1000,
+	"time_minutes":             60,
+	"tokens":                   0,
+	"sprint_cost_cents":        0,
+	"sprint_time_minutes":      0,
+	"sprint_tokens":            0,
+	"day_cost_cents":           0,
+	"pre_execution_checkpoint": "warn",
+	"overlap":                  "tell",
+	"tests_required":           true,
 }
 
 // BuiltIn returns the built-in default of a setting, or nil for an unknown key.
@@ -536,17 +506,17 @@ func (s *State) Bool(key string) bool {
 	return is
 }
 
-// look finds the first value of key that read accepts. run_timeout stands for
-// each of the three run timeouts that the same level does not name.
+// look finds the first value of key that read accepts. A constant is in the overrides alone, where tests put it.
 func look[T any](s *State, key string, read func(any) (T, bool)) (T, bool) {
+	if n, is := fixed[key]; is {
+		if value, ok := read(s.Overrides[key]); ok {
+			return value, true
+		}
+		return read(n)
+	}
 	for _, level := range []Settings{s.Overrides, s.Config, s.Defaults} {
 		if value, ok := read(level[key]); ok {
 			return value, true
-		}
-		if strings.HasSuffix(key, "_run_timeout") {
-			if value, ok := read(level["run_timeout"]); ok {
-				return value, true
-			}
 		}
 	}
 	return read(settings[key])

@@ -31,14 +31,14 @@ func TestASettingIsLookedUpInStateThenConfigurationThenBuiltIn(t *testing.T) {
 func TestAValueOfAnotherTypeIsPassedOver(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{"60", 1.5, -1, int64(-1), -2.0, true, nil, []any{1}} {
-		s := &State{Config: Settings{"kill_grace": value}, Defaults: Settings{"kill_grace": 20}}
-		if got := s.Int("kill_grace"); got != 20 {
+		s := &State{Config: Settings{"stall_timeout": value}, Defaults: Settings{"stall_timeout": 20}}
+		if got := s.Int("stall_timeout"); got != 20 {
 			t.Errorf("%v (%T): %d, want 20", value, value, got)
 		}
 	}
 	for _, value := range []any{7, int64(7), uint64(7), 7.0} {
-		s := &State{Config: Settings{"kill_grace": value}}
-		if got := s.Int("kill_grace"); got != 7 {
+		s := &State{Config: Settings{"stall_timeout": value}}
+		if got := s.Int("stall_timeout"); got != 7 {
 			t.Errorf("%v (%T): %d, want 7", value, value, got)
 		}
 	}
@@ -48,16 +48,21 @@ func TestAValueOfAnotherTypeIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestRunTimeoutSetsTheThreeThatAreNotNamed(t *testing.T) {
+// A constant is no setting: only a test replaces it.
+func TestAConstantIsReplacedByTheOverridesAlone(t *testing.T) {
 	t.Parallel()
-	s := &State{Config: Settings{"run_timeout": 100, "coder_run_timeout": 200}, Defaults: Settings{"planner_run_timeout": 300}}
-	for key, want := range map[string]int{"run_timeout": 100, "coder_run_timeout": 200, "planner_run_timeout": 100, "reviewer_run_timeout": 100} {
-		if got := s.Int(key); got != want {
-			t.Errorf("%s is %d, want %d", key, got, want)
-		}
+	s := &State{Config: Settings{"kill_grace": 1}, Defaults: Settings{"kill_grace": 2}}
+	if got := s.Int("kill_grace"); got != 10 {
+		t.Errorf("kill_grace is %d, want 10", got)
 	}
-	if got := (&State{}).Int("reviewer_run_timeout"); got != 900 {
-		t.Errorf("built-in: %d", got)
+	s.Overrides = Settings{"kill_grace": 3}
+	if got := s.Int("kill_grace"); got != 3 {
+		t.Errorf("kill_grace is %d, want 3", got)
+	}
+	for lease, want := range map[int]time.Duration{1800: time.Minute, 30: 10 * time.Second, 2: time.Second} {
+		if got := (&State{Config: Settings{"lease_duration": lease}}).Heartbeat(); got != want {
+			t.Errorf("a lease of %d s has a heartbeat each %s, want %s", lease, got, want)
+		}
 	}
 }
 

@@ -332,7 +332,7 @@ func TestWhichHostHasAWorktree(t *testing.T) {
 			t.Errorf("a worktree of host %q seen from %q is elsewhere: %t, want %t", c.task, c.host, got, c.want)
 		}
 	}
-	s := &State{Defaults: Settings{"lease_grace": 60}}
+	s := &State{}
 	for offset, off := range map[int]bool{0: false, 60: false, -60: false, 61: true, -61: true} {
 		if got := s.ClockOff(&Host{ClockOffset: offset}); got != off {
 			t.Errorf("a clock that is off by %d s is too far off: %t, want %t", offset, got, off)

@@ -16,9 +16,7 @@ import (
 func TestKeysAndDefaultsAreThoseOfTheState(t *testing.T) {
 	t.Parallel()
 	all := Default().settings(func(Origin) bool { return true })
-	want := slices.DeleteFunc(slices.Sorted(slices.Values(blackboard.SettingKeys())), func(key string) bool {
-		return key == "run_timeout" // sets the three run timeouts; in a state only
-	})
+	want := slices.Sorted(slices.Values(blackboard.SettingKeys()))
 	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
 		t.Errorf("the settings have %q, a state has %q", got, want)
 	}

@@ -34,7 +34,6 @@ type Config struct {
 	Roles         Roles            `key:"roles" about:"Roles of runs."`
 	Context       Context          `key:"context" about:"Parts and size of prompts."`
 	Plan          Plan             `key:"plan" about:"Conditions for the plan of a planner."`
-	Exit          Exit             `key:"exit" about:"The exit command of agents."`
 	Review        Review           `key:"review" about:"The gate between a submission and its merge."`
 	Limits        Limits           `key:"limits" about:"Limits of work; 0 means no limit."`
 	Prices        map[string]Price `key:"prices" about:"Price of a model, by a part of PROGRAM:MODEL, the longest one counts: {in, out} in USD per million tokens; for programs that report tokens only."`
@@ -56,8 +55,9 @@ type Config struct {
 	Policy        Policy           `key:"policy" about:"Who may do what, and what nobody may."`
 	Notify        Notify           `key:"notify" about:"Messages to people."`
 
+	Timing map[string]int // constants of the protocol that a test replaces; LIZA_TEST_TIMING sets them
+
 	origins map[string]Origin
-	aliases map[string]string // keys that the file sets by their alias
 
 	set, overrides map[string]any // results of Settings and Overrides
 	held           []string       // see Hold
@@ -77,45 +77,18 @@ type Model struct {
 
 // Protocol has the defaults of state.yaml's section config (specs/protocol.md#2.8).
 type Protocol struct {
-	IntegrationBranch        string        `key:"integration_branch" is:"branch" about:"Branch that approved work is merged into."`
-	BaseRef                  string        `key:"base_ref" about:"Branch or commit from which init cuts the integration branch; empty: the branch that is checked out."`
-	LeaseDuration            time.Duration `key:"lease_duration" is:"30..86400" unit:"s" about:"Time that a claim lives without a heartbeat."`
-	LeaseGrace               time.Duration `key:"lease_grace" is:"0.." unit:"s" about:"Time after the end of a lease before others act on it."`
-	HeartbeatInterval        time.Duration `key:"heartbeat_interval" is:"1.." unit:"s" about:"Interval at which leases are extended; at most a third of lease_duration."`
-	CoderPollInterval        time.Duration `key:"coder_poll_interval" is:"1.." unit:"s" about:"Longest time a coder may wait before it is woken; an event wakes it earlier."`
-	PlannerPollInterval      time.Duration `key:"planner_poll_interval" is:"1.." unit:"s" about:"Longest time a planner may wait before it is woken; an event wakes it earlier."`
-	ReviewerPollInterval     time.Duration `key:"reviewer_poll_interval" is:"1.." unit:"s" about:"Longest time a reviewer may wait before it is woken; an event wakes it earlier."`
-	CoderMaxWait             time.Duration `key:"coder_max_wait" is:"0.." unit:"s" about:"Idle time after which liza-agent coder ends; 0: never."`
-	PlannerMaxWait           time.Duration `key:"planner_max_wait" is:"0.." unit:"s" about:"Idle time after which liza-agent planner ends; 0: never."`
-	ReviewerMaxWait          time.Duration `key:"reviewer_max_wait" is:"0.." unit:"s" about:"Idle time after which liza-agent code-reviewer ends; 0: never."`
-	LockTimeout              time.Duration `key:"lock_timeout" is:"0.." unit:"s" about:"Longest time a command waits for the lock of the state."`
-	ClaimReserve             time.Duration `key:"claim_reserve" is:"1.." unit:"s" about:"Longest time a task is reserved while its worktree is made."`
-	ReassignAfter            time.Duration `key:"reassign_after" is:"0.." unit:"s" about:"Time that a rejected task is kept for its coder."`
-	AgingStep                time.Duration `key:"aging_step" is:"1.." unit:"s" about:"Waiting time for which a task gains one step of priority."`
-	KillGrace                time.Duration `key:"kill_grace" is:"0.." unit:"s" about:"Time between TERM and KILL."`
-	MaxHandoffs              int           `key:"max_handoffs" gate:"limit" is:"0.." about:"Handoffs per attempt."`
-	CrashLimit               int           `key:"crash_limit" gate:"limit" is:"1.." about:"Crashes within crash_window until a supervisor gives up."`
-	CrashWindow              time.Duration `key:"crash_window" is:"1.." unit:"s" about:"Time over which crashes are counted."`
-	PlannerRetries           int           `key:"planner_retries" gate:"limit" is:"1.." about:"Launches of the planner per unchanged reason."`
-	PreExecutionCheckpoint   string        `key:"pre_execution_checkpoint" gate:"required|warn|off" is:"required|warn|off" about:"Whether a coder must write down its intent before the first edit."`
-	Overlap                  string        `key:"overlap" is:"tell|wait|off" about:"What happens when two tasks in work change the same files. tell: the later one is told which they are; wait: besides, a task whose files are in work is not claimed yet, for an hour at most; off: nothing is compared."`
-	TestsRequired            bool          `key:"tests_required" gate:"true" about:"Changed code needs a changed test, or a waiver with its reason; false, or review.checks.test_coverage.enabled: false, turns off both the rule of submit and the check."`
-	IntegrationCheckTimeout  time.Duration `key:"integration_check_timeout" is:"1.." unit:"s" about:"Time for all checks of a merge candidate together."`
-	AlertCheckpointStale     time.Duration `key:"alert_checkpoint_stale" is:"0.." unit:"s" about:"Age of a checkpoint at which people are warned."`
-	AlertCheckpointStuck     time.Duration `key:"alert_checkpoint_stuck" is:"0.." unit:"s" about:"Age of a checkpoint at which it is reported as an error."`
-	AlertCheckpointAbandoned time.Duration `key:"alert_checkpoint_abandoned" is:"0.." unit:"s" about:"Age of a checkpoint at which it counts as abandoned."`
-	AlertStalled             time.Duration `key:"alert_stalled" is:"0.." unit:"s" about:"Time without journal entry and output in a running sprint at which people are alerted."`
-	AlertStaleDraft          time.Duration `key:"alert_stale_draft" is:"0.." unit:"s" about:"Age of a draft at which people are warned."`
-	AlertOrphanedRejected    time.Duration `key:"alert_orphaned_rejected" is:"0.." unit:"s" about:"Time that a task is rejected without a new claim at which people are warned."`
-	AlertPauseStale          time.Duration `key:"alert_pause_stale" is:"0.." unit:"s" about:"Age of a pause at which people are reminded."`
-	AlertPauseForgotten      time.Duration `key:"alert_pause_forgotten" is:"0.." unit:"s" about:"Age of a pause at which it counts as forgotten."`
+	IntegrationBranch      string        `key:"integration_branch" is:"branch" about:"Branch that approved work is merged into."`
+	BaseRef                string        `key:"base_ref" about:"Branch or commit from which init cuts the integration branch; empty: the branch that is checked out."`
+	LeaseDuration          time.Duration `key:"lease_duration" is:"30..86400" unit:"s" about:"Time that a claim lives without a heartbeat."`
+	PreExecutionCheckpoint string        `key:"pre_execution_checkpoint" gate:"required|warn|off" is:"required|warn|off" about:"Whether a coder must write down its intent before the first edit."`
+	Overlap                string        `key:"overlap" is:"tell|wait|off" about:"What happens when two tasks in work change the same files. tell: the later one is told which they are; wait: besides, a task whose files are in work is not claimed yet, for an hour at most; off: nothing is compared."`
 }
 
-// Orchestration has the settings of `liza run`. The two durations are shorthands: Load sets the keys that they stand for.
+// Orchestration has the settings of `liza run`.
 type Orchestration struct {
 	MaxConcurrentAgents int           `key:"max_concurrent_agents" is:"1..64" about:"Most programs that liza run has running at one time. Not set: the options --planners, --coders and --reviewers raise it to their sum."`
-	AgentTimeout        time.Duration `key:"agent_timeout_minutes" is:"0.." unit:"m" about:"Above 0: sets limits.timeout_minutes of planner and coder."`
-	PollInterval        time.Duration `key:"poll_interval_seconds" is:"0.." unit:"s" about:"Above 0: sets the three poll intervals."`
+	AgentTimeout        time.Duration `key:"agent_timeout_minutes" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a planner, coder or reviewer."`
+	PollInterval        time.Duration `key:"poll_interval_seconds" is:"1.." unit:"s" about:"Longest time an agent may wait before it looks at the board; an event wakes it earlier."`
 }
 
 // Agents selects the agent programs and defines those of the project.
@@ -142,50 +115,17 @@ func (f Fallback) For(role string) []string {
 // CustomAgent is an agent program that the project defines (the adapter `command`), or the changes of a built-in one, whose
 // other keys keep their built-in values. The catalogue of package agent explains each key.
 type CustomAgent struct {
-	Command       []string   `key:"command"` // argv with {{.PromptFile}} and the like
-	Prompt        string     `key:"prompt" is:"stdin|file|argv"`
-	Output        string     `key:"output" is:"name"` // text, or the name of a built-in reader
-	Answer        string     `key:"answer"`           // output json: name of the field with the answer
-	Env           Names      `key:"env"`
-	Provider      string     `key:"provider"`
-	LongPrompt    string     `key:"long_prompt"`
-	Model         []string   `key:"model"`
-	Resume        []string   `key:"resume"`
-	ResumeCommand []string   `key:"resume_command"`
-	Interactive   []string   `key:"interactive"`
-	Reopen        []string   `key:"interactive_resume"`
-	MCP           []string   `key:"mcp"`
-	Schema        []string   `key:"schema"`
-	Budget        []string   `key:"budget"`
-	Off           Names      `key:"off"` // tool → why it is off; an empty reason turns one of the catalogue on
-	RootEnv       Names      `key:"root_env"`
-	Unset         []string   `key:"unset"`
-	Version       []string   `key:"version"`
-	Help          []string   `key:"help"`
-	Needs         []string   `key:"needs"`
-	RestartCode   int        `key:"restart_code" is:"0..255"`
-	EndGrace      int        `key:"end_grace" is:"0..3600"`
-	SessionUsage  bool       `key:"session_usage"`
-	PartialUsage  bool       `key:"partial_usage"`
-	Dialogue      string     `key:"dialogue" is:"name"`
-	Mode          string     `key:"mode" is:"name"`
-	ExitCodes     Names      `key:"exit_codes" is:"finished|crashed|context_full|stopped|reask|unusable|quota|rate_limit|overloaded|network"`
-	Signatures    Signatures `key:"signatures"`
-	Accounts      Names      `key:"accounts"` // folder of settings of each account
-	Sandbox       Sandbox    `key:"sandbox"`  // SandboxOf puts it together with that of the project
-}
-
-// Signatures are regular expressions that recognise the end of a run, by class.
-type Signatures struct {
-	ContextFull []string `key:"context_full" is:"regexp"`
-	Stopped     []string `key:"stopped" is:"regexp"`
-	Reask       []string `key:"reask" is:"regexp"`
-	Unusable    []string `key:"unusable" is:"regexp"`
-	Quota       []string `key:"quota" is:"regexp"`
-	RateLimit   []string `key:"rate_limit" is:"regexp"`
-	Overloaded  []string `key:"overloaded" is:"regexp"`
-	Network     []string `key:"network" is:"regexp"`
-	NoSession   []string `key:"no_session" is:"regexp"`
+	Command     []string `key:"command"`          // argv with {{.PromptFile}} and the like
+	Prompt      string   `key:"prompt" is:"name"` // stdin, file, argv, or the name of a dialogue over stdin
+	Output      string   `key:"output" is:"name"` // text, or the name of a built-in reader
+	Answer      string   `key:"answer"`           // output json: name of the field with the answer
+	Env         Names    `key:"env"`
+	Model       []string `key:"model"`
+	Resume      []string `key:"resume"`
+	Interactive []string `key:"interactive"`
+	Reopen      []string `key:"interactive_resume"`
+	Accounts    Names    `key:"accounts"` // folder of settings of each account
+	Sandbox     Sandbox  `key:"sandbox"`  // SandboxOf puts it together with that of the project
 }
 
 // builtinPrograms are the agent programs that need no command of the project. They are here
@@ -218,12 +158,6 @@ type Plan struct {
 	HumanReview bool   `key:"human_review" gate:"true" about:"Tasks of a planner stay drafts until a person finalizes them."`
 }
 
-// Exit has the settings of exit commands; Strict forbids text around them.
-type Exit struct {
-	Schema bool `key:"schema" about:"Programs that can hold a model to a JSON Schema get that of the exit command."`
-	Strict bool `key:"strict" about:"An answer may have nothing but the JSON object."`
-}
-
 // Review has the settings of the gate between a submission and its merge.
 type Review struct {
 	Mode             string           `key:"mode" gate:"strict|normal|disabled||yolo" is:"|strict|normal|yolo|disabled" about:"Empty: a reviewer's approval merges. strict, normal: a person releases. yolo: no release is needed. disabled: no reviewer, a person decides."`
@@ -250,7 +184,7 @@ type QuorumRule struct {
 
 // Check is one deterministic check. An empty Command is detected.
 type Check struct {
-	Enabled  bool   `key:"enabled" gate:"true" about:"Whether the check runs."`
+	Enabled  bool   `key:"enabled" gate:"true" about:"Whether the check runs. Without test_coverage code may be submitted without a test."`
 	Severity string `key:"severity" gate:"error||warning|info" is:"|error|warning|info" about:"Severity of its findings; empty: that of the check."` // "" = the default of the check, see Review.Severity
 	Command  string `key:"command" gate:"same" about:"Shell command instead of the detected one."`
 }
@@ -267,9 +201,7 @@ type Exhibit struct {
 // Limits has the limits of work (specs/roles-and-knowledge.md#8.1).
 type Limits struct {
 	MaxIterations      int           `key:"max_iterations" gate:"limit" is:"0.." about:"Iterations on one task, of all coders together."`
-	MaxAgentRuns       int           `key:"max_agent_runs" gate:"limit" is:"0.." about:"Runs of agents for one task."`
 	MaxReviewCycles    int           `key:"max_review_cycles" gate:"limit" is:"0.." about:"Rejections until a task is blocked."`
-	MaxReviewRetries   int           `key:"max_review_retries" gate:"limit" is:"0.." about:"Further reviews after one that failed."`
 	MaxPlanRetries     int           `key:"max_plan_retries" gate:"limit" is:"0.." about:"RETRY of a planner until it waits for a person."`
 	MaxReplanDepth     int           `key:"max_replan_depth" gate:"limit" is:"0.." about:"Plans in one chain."`
 	MaxParseRetries    int           `key:"max_parse_retries" gate:"limit" is:"0.." about:"Times that an unreadable answer is asked for again."`
@@ -282,25 +214,15 @@ type Limits struct {
 	SprintTime         time.Duration `key:"sprint_time_minutes" gate:"limit" is:"0.." unit:"m" about:"Time of agents at work in a sprint."`
 	SprintTokens       int           `key:"sprint_tokens" gate:"limit" is:"0..1000000000000" about:"Tokens of a sprint."`
 	DayCostCents       int           `key:"day_cost_cents" gate:"limit" is:"0.." about:"Cost of a UTC day."`
-	Timeout            Timeouts      `key:"timeout_minutes" about:"Time of one run, by kind."`
 	Stall              time.Duration `key:"stall_minutes" gate:"limit" is:"0.." unit:"m" about:"Time without output, change of state and change in the worktree after which a run is stopped."`
 	ExecTimeout        time.Duration `key:"exec_timeout_seconds" gate:"limit" is:"0.." unit:"s" about:"Time of an exec or skill task without a limit of its own."`
-	CheckTimeout       time.Duration `key:"check_timeout_seconds" gate:"limit" is:"0.." unit:"s" about:"Time of one review check, and of one setup command."`
+	CheckTimeout       time.Duration `key:"check_timeout_seconds" gate:"limit" is:"1..86400" unit:"s" about:"Time of one check of a review, and of one setup command; all commands of a merge together have three times that."`
 	Heavy              int           `key:"heavy" is:"0.." about:"Commands of worktree.setup, checks and hooks that run at one time on this host, first come, first served; 0: as many as it has processors."`
 	MaxOutputBytes     int           `key:"max_output_bytes" is:"0.." about:"Kept output of an exec or skill task."`
 	MaxPlanTasks       int           `key:"max_plan_tasks" gate:"limit" is:"0.." about:"Tasks of one plan."`
 	MaxFacts           int           `key:"max_facts" is:"0.." about:"Facts above which the summarizer makes fewer of them."`
 	SummarizeThreshold int           `key:"summarize_threshold" is:"0.." about:"Entries above which the summarizer shortens them."`
 	WarnPercent        int           `key:"warn_percent" is:"0..100" about:"Part of a limit at which people are warned."`
-}
-
-// Timeouts has the limits of one run by kind of agent.
-type Timeouts struct {
-	Planner      time.Duration `key:"planner" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a planner."`
-	Coder        time.Duration `key:"coder" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a coder."`
-	CodeReviewer time.Duration `key:"code_reviewer" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a code reviewer."`
-	Messenger    time.Duration `key:"messenger" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a messenger."`
-	Summarizer   time.Duration `key:"summarizer" gate:"limit" is:"0.." unit:"m" about:"Time of one run of a summarizer."`
 }
 
 // Price of a model in USD per million tokens.

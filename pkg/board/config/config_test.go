@@ -68,8 +68,8 @@ func TestAnEmptyFileIsNoFile(t *testing.T) {
 }
 
 const everything = `version: 1
-protocol: {integration_branch: next/main, lease_duration: 900, heartbeat_interval: 30, pre_execution_checkpoint: off, tests_required: false, alert_stalled: 60}
-orchestration: {max_concurrent_agents: 5}
+protocol: {integration_branch: next/main, lease_duration: 900, pre_execution_checkpoint: off}
+orchestration: {max_concurrent_agents: 5, agent_timeout_minutes: 45}
 agents:
   default: mine
   fallback: [codex, gemini]
@@ -77,7 +77,7 @@ agents:
     command: [bash, ./my-agent.sh, "{{.PromptFile}}"]
     env: {MY_FLAG: "1"}
   other: {command: [x], prompt: file, output: claude-stream-json}
-  codex: {env: {A: "b"}, end_grace: 3, exit_codes: {9: quota}, signatures: {quota: ["come back later"]}}
+  codex: {env: {A: "b"}}
 models: {coder: "claude:sonnet", fix: opus}
 roles:
   default: fix
@@ -85,14 +85,13 @@ roles:
   by_kind: {planner: my-planner}
 context: {max_chars: 8000, excluded_paths: []}
 plan: {final_msg: append, human_review: true}
-exit: {strict: true}
 review:
   mode: normal
   auto_merge: true
   checks:
     lint_passes: {enabled: false}
     tests_pass: {command: "make test", severity: warning}
-limits: {max_iterations: 3, timeout_minutes: {coder: 45}, stall_minutes: 4, tokens: 5000000000, time_minutes: 90}
+limits: {max_iterations: 3, stall_minutes: 4, tokens: 5000000000, time_minutes: 90}
 prices: {sonnet: {in: 3, out: 15.5}}
 worktree: {setup: ["npm ci"]}
 policy: {callers: {ada: admin}, deny: ["rm -rf"], min_free_mb: 0}
@@ -109,12 +108,11 @@ func TestAFileSetsEveryKindOfValue(t *testing.T) {
 		{"branch", cfg.Protocol.IntegrationBranch, "next/main"},
 		{"seconds", cfg.Protocol.LeaseDuration, 15 * time.Minute},
 		{"off is a word", cfg.Protocol.PreExecutionCheckpoint, "off"},
-		{"bool", cfg.Protocol.TestsRequired, false},
-		{"untouched neighbour", cfg.Protocol.LeaseGrace, time.Minute},
+		{"untouched neighbour", cfg.Orchestration.PollInterval, 30 * time.Second},
 		{"fallback", cfg.Agents.Fallback.For("coder"), []string{"codex", "gemini"}},
 		{"agent", cfg.Agents.Custom["mine"], CustomAgent{Command: []string{"bash", "./my-agent.sh", "{{.PromptFile}}"}, Prompt: "stdin", Output: "text", Env: Names{"MY_FLAG": "1"}}},
 		{"agent in one line", cfg.Agents.Custom["other"], CustomAgent{Command: []string{"x"}, Prompt: "file", Output: "claude-stream-json"}},
-		{"changed agent", cfg.Agents.Custom["codex"], CustomAgent{Env: Names{"A": "b"}, EndGrace: 3, ExitCodes: Names{"9": "quota"}, Signatures: Signatures{Quota: []string{"come back later"}}}},
+		{"changed agent", cfg.Agents.Custom["codex"], CustomAgent{Env: Names{"A": "b"}}},
 		{"model of a kind", cfg.Models["coder"].Name, "claude:sonnet"},
 		{"model of a role", cfg.Models["fix"].Name, "opus"},
 		{"mapping changed", cfg.Roles.TypeMapping["bug"], "implement"},
@@ -124,8 +122,7 @@ func TestAFileSetsEveryKindOfValue(t *testing.T) {
 		{"check disabled, rest kept", cfg.Review.Checks["lint_passes"], Check{Severity: "warning"}},
 		{"check changed", cfg.Review.Checks["tests_pass"], Check{Enabled: true, Severity: "warning", Command: "make test"}},
 		{"check untouched", cfg.Review.Checks["security"], Check{Enabled: true, Severity: "error"}},
-		{"minutes", cfg.Limits.Timeout.Coder, 45 * time.Minute},
-		{"minutes of another", cfg.Limits.Timeout.CodeReviewer, 15 * time.Minute},
+		{"minutes", cfg.Orchestration.AgentTimeout, 45 * time.Minute},
 		{"large number", cfg.Limits.Tokens, 5_000_000_000},
 		{"price", cfg.Prices["sonnet"], Price{In: 3, Out: 15.5}},
 		{"callers", cfg.Policy.Callers, Names{"ada": "admin"}},
@@ -140,7 +137,7 @@ func TestAFileSetsEveryKindOfValue(t *testing.T) {
 		"agents.mine.command":                ".liza/config.yaml:8",
 		"agents.mine":                        ".liza/config.yaml:7",
 		"models.fix":                         ".liza/config.yaml:12",
-		"review.checks.tests_pass.command":   ".liza/config.yaml:25",
+		"review.checks.tests_pass.command":   ".liza/config.yaml:24",
 		"review.checks.lint_passes.severity": "default",
 		"limits.cost_cents":                  "default",
 	} {
@@ -170,14 +167,13 @@ func TestAllDefectsAreReportedAtOnce(t *testing.T) {
 	liza := folder(t, "config.yaml", `version: 2
 protocol:
   lease_duration: "60"
-  lease_grace: -1
   integration_branch: "a..b"
 review:
   mode: loose
   checks: {security: {severity: fatal}}
 limits:
   cost_cents: 1.5
-  timeout_minutes: {coder: soon}
+  time_minutes: soon
   warn_percent: 101
 agents:
   mine: {prompt: stdin}
@@ -195,19 +191,18 @@ prices: []
 	for _, want := range []string{
 		`cannot use version of .liza/config.yaml:1: expected 1, found 2`,
 		`cannot use protocol.lease_duration of .liza/config.yaml:3: expected a whole number of seconds from 30 to 86400, found "60"`,
-		`cannot use protocol.lease_grace of .liza/config.yaml:4: expected a whole number of seconds from 0 to 100000000, found -1`,
-		`cannot use protocol.integration_branch of .liza/config.yaml:5: expected the name of a branch, found "a..b"`,
-		`cannot use limits.cost_cents of .liza/config.yaml:10: expected a whole number from 0 to 100000000, found 1.5`,
-		`cannot use limits.timeout_minutes.coder of .liza/config.yaml:11: expected a whole number of minutes from 0 to 100000000, found "soon"`,
-		`cannot use limits.warn_percent of .liza/config.yaml:12: expected a whole number from 0 to 100, found 101`,
-		`cannot use agents.mine of .liza/config.yaml:14: expected a map with the key command: a list with the program and its arguments, found a map`,
-		`cannot use agents.broken of .liza/config.yaml:15: expected a map with the keys command, prompt, output, answer, env, provider, `,
-		`cannot use policy.deny of .liza/config.yaml:16: expected a regular expression (RE2) in the list, found "("`,
-		`cannot use policy.user_kinds of .liza/config.yaml:16: expected a list of strings, found "code"`,
-		`cannot use notify.webhook_url of .liza/config.yaml:17: expected a URL that begins with https:// or http:// and has no user name, found something else`,
-		`cannot use notify.events of .liza/config.yaml:17: expected one of output, `,
-		`cannot use review of .liza/config.yaml:18: expected the key once, found it again (first in line 6)`,
-		`cannot use prices of .liza/config.yaml:20: expected a map, found a list`,
+		`cannot use protocol.integration_branch of .liza/config.yaml:4: expected the name of a branch, found "a..b"`,
+		`cannot use limits.cost_cents of .liza/config.yaml:9: expected a whole number from 0 to 100000000, found 1.5`,
+		`cannot use limits.time_minutes of .liza/config.yaml:10: expected a whole number of minutes from 0 to 100000000, found "soon"`,
+		`cannot use limits.warn_percent of .liza/config.yaml:11: expected a whole number from 0 to 100, found 101`,
+		`cannot use agents.mine of .liza/config.yaml:13: expected a map with the key command: a list with the program and its arguments, found a map`,
+		`cannot use agents.broken of .liza/config.yaml:14: expected a map with the keys command, prompt, output, answer, env, model, `,
+		`cannot use policy.deny of .liza/config.yaml:15: expected a regular expression (RE2) in the list, found "("`,
+		`cannot use policy.user_kinds of .liza/config.yaml:15: expected a list of strings, found "code"`,
+		`cannot use notify.webhook_url of .liza/config.yaml:16: expected a URL that begins with https:// or http:// and has no user name, found something else`,
+		`cannot use notify.events of .liza/config.yaml:16: expected one of output, `,
+		`cannot use review of .liza/config.yaml:17: expected the key once, found it again (first in line 5)`,
+		`cannot use prices of .liza/config.yaml:19: expected a map, found a list`,
 		`cannot use limits.max_facts of LIZA_LIMITS_MAX_FACTS: expected a whole number from 0 to 100000000, found "many"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -281,7 +276,7 @@ limits2: 1
 // A setting of the board in the file, under its name on the board, is told with the key that counts here.
 func TestASettingOfTheBoardInTheFileSaysWhereItBelongs(t *testing.T) {
 	t.Parallel()
-	liza := folder(t, "config.yaml", "protocol: {stall_timeout: 5, run_timeout: 6}\nlease_duration: 900\nlimits: {max_coder_iterations: 3}\n")
+	liza := folder(t, "config.yaml", "protocol: {stall_timeout: 5}\nlease_duration: 900\nlimits: {max_coder_iterations: 3}\n")
 	_, warnings, err := Load(liza, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -291,7 +286,6 @@ func TestASettingOfTheBoardInTheFileSaysWhereItBelongs(t *testing.T) {
 		got = append(got, w.String())
 	}
 	want := []string{
-		".liza/config.yaml:1: unknown key protocol.run_timeout; on the board: liza config run_timeout VALUE",
 		".liza/config.yaml:1: unknown key protocol.stall_timeout; here it is limits.stall_minutes; on the board: liza config stall_timeout VALUE",
 		".liza/config.yaml:2: unknown key lease_duration; here it is protocol.lease_duration; on the board: liza config lease_duration VALUE",
 		".liza/config.yaml:3: unknown key limits.max_coder_iterations; here it is limits.max_iterations; on the board: liza config max_coder_iterations VALUE",
@@ -307,9 +301,9 @@ func TestTheEnvironmentWinsOverTheFile(t *testing.T) {
 	liza := folder(t, "config.yaml", "review: {mode: strict}\nlimits: {cost_cents: 5}\n")
 	cfg := mustLoad(t, liza, "LIZA_REVIEW_MODE=yolo", "LIZA_LIMITS_COST_CENTS=50", "LIZA_PLAN_HUMAN_REVIEW=true",
 		"LIZA_REVIEW_TEST_PATHS=a/**, b/**", "LIZA_AGENTS_FALLBACK=codex,gemini", "LIZA_MODELS_CODER=opus", "LIZA_REVIEW_CHECKS_SECURITY_ENABLED=false",
-		"LIZA_REVIEW_CHECKS_SECURITY_SEVERITY=warning", "LIZA_LIMITS_TIMEOUT_MINUTES_CODER=7", "LIZA_MESSENGER_MODE=", "LIZA_AGENT_ID=coder-1")
+		"LIZA_REVIEW_CHECKS_SECURITY_SEVERITY=warning", "LIZA_ORCHESTRATION_AGENT_TIMEOUT_MINUTES=7", "LIZA_MESSENGER_MODE=", "LIZA_AGENT_ID=coder-1")
 	if cfg.Review.Mode != "yolo" || cfg.Limits.CostCents != 50 || !cfg.Plan.HumanReview || cfg.Models["coder"].Name != "opus" ||
-		cfg.Limits.Timeout.Coder != 7*time.Minute || cfg.Messenger.Mode != "llm" {
+		cfg.Orchestration.AgentTimeout != 7*time.Minute || cfg.Messenger.Mode != "llm" {
 		t.Errorf("got %+v", cfg)
 	}
 	if !slices.Equal(cfg.Review.TestPaths, []string{"a/**", "b/**"}) || !slices.Equal(cfg.Agents.Fallback.All, []string{"codex", "gemini"}) {
@@ -364,46 +358,29 @@ func TestTwoFilesAreAnError(t *testing.T) {
 
 func TestValuesMustFitEachOther(t *testing.T) {
 	t.Parallel()
-	liza := folder(t, "config.yaml", "protocol:\n  lease_duration: 90\nreview: {mode: strict, auto_merge: true}\n")
+	liza := folder(t, "config.yaml", "review: {mode: strict, auto_merge: true}\n")
 	_, _, err := Load(liza, nil)
 	for _, want := range []string{
-		"cannot use protocol.heartbeat_interval of .liza/config.yaml:2: expected at most a third of protocol.lease_duration (90), found 60",
-		"cannot use review.auto_merge of .liza/config.yaml:3: expected false in review.mode strict, found true",
+		"cannot use review.auto_merge of .liza/config.yaml:1: expected false in review.mode strict, found true",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	cfg, _ := LoadTolerant(liza, nil)
-	if p := cfg.Protocol; 3*p.HeartbeatInterval > p.LeaseDuration || cfg.Review.AutoMerge {
-		t.Errorf("tolerant: got %v, %v, %v", p.HeartbeatInterval, p.LeaseDuration, cfg.Review.AutoMerge)
-	}
-}
-
-func TestShorthandsYieldToTheKeysThemselves(t *testing.T) {
-	t.Parallel()
-	liza := folder(t, "config.yaml", "orchestration: {agent_timeout_minutes: 20, poll_interval_seconds: 5}\nlimits: {timeout_minutes: {coder: 40}}\n")
-	cfg := mustLoad(t, liza)
-	if cfg.Limits.Timeout.Planner != 20*time.Minute || cfg.Limits.Timeout.Coder != 40*time.Minute || cfg.Limits.Timeout.CodeReviewer != 15*time.Minute {
-		t.Errorf("timeouts: got %+v", cfg.Limits.Timeout)
-	}
-	if cfg.Protocol.ReviewerPollInterval != 5*time.Second || cfg.Origin("protocol.reviewer_poll_interval").Line != 1 {
-		t.Errorf("poll: got %v from %v", cfg.Protocol.ReviewerPollInterval, cfg.Origin("protocol.reviewer_poll_interval"))
-	}
-	cfg = mustLoad(t, liza, "LIZA_ORCHESTRATION_AGENT_TIMEOUT_MINUTES=3")
-	if cfg.Limits.Timeout.Coder != 3*time.Minute {
-		t.Errorf("a variable must win over the file: got %v", cfg.Limits.Timeout.Coder)
+	if cfg.Review.AutoMerge {
+		t.Error("tolerant: the value that does not fit is in force")
 	}
 }
 
 func TestSettingsHaveTheNamesOfTheState(t *testing.T) {
 	t.Parallel()
-	cfg := mustLoad(t, folder(t, "config.yaml", everything), "LIZA_LIMITS_COST_CENTS=50", "LIZA_PROTOCOL_LEASE_GRACE=5")
+	cfg := mustLoad(t, folder(t, "config.yaml", everything), "LIZA_LIMITS_COST_CENTS=50", "LIZA_TEST_TIMING=lease_grace=5,crash_limit=x,max_iterations=7")
 	want := map[string]any{
-		"integration_branch": "next/main", "lease_duration": 900, "heartbeat_interval": 30,
-		"pre_execution_checkpoint": "off", "tests_required": false, "alert_stalled": 60,
-		"max_coder_iterations": 3, "coder_run_timeout": 2700, "stall_timeout": 240, "tokens": 5000000000,
-		"time_minutes": 90, "escalation_webhook": "https://example.org/hook", "cost_cents": 50, "lease_grace": 5,
+		"integration_branch": "next/main", "lease_duration": 900,
+		"pre_execution_checkpoint": "off",
+		"max_coder_iterations":     3, "run_timeout": 2700, "stall_timeout": 240, "tokens": 5000000000,
+		"time_minutes": 90, "escalation_webhook": "https://example.org/hook", "cost_cents": 50,
 	}
 	if got := cfg.Settings(); !maps.Equal(got, want) {
 		t.Errorf("Settings: got %v, want %v", got, want)
@@ -444,45 +421,22 @@ func FuzzLoad(f *testing.F) {
 			name = "config.json"
 		}
 		liza := folder(t, name, string(data))
-		cfg, _ := LoadTolerant(liza, nil)
-		if p := cfg.Protocol; 3*p.HeartbeatInterval > p.LeaseDuration {
-			t.Errorf("a lenient reader got values that do not fit: %v, %v", p.HeartbeatInterval, p.LeaseDuration)
+		if cfg, _ := LoadTolerant(liza, nil); cfg.Review.AutoMerge && cfg.Review.Mode == "strict" {
+			t.Error("a lenient reader got values that do not fit")
 		}
 	})
-}
-
-func TestARemovedSettingSaysWhatHoldsNow(t *testing.T) {
-	t.Parallel()
-	data := []byte("limits: {max_note_bytes: 9, cost_cents: 7}\nnotify: {max_payload: 100}\n")
-	cfg, warnings, err := Parse(data, ".liza/config.yaml", []string{"LIZA_LIMITS_MAX_NOTE_BYTES=5"})
-	if err != nil || cfg.Limits.CostCents != 7 {
-		t.Fatalf("the file cannot be used any more: %v", err)
-	}
-	var texts []string
-	for _, w := range warnings {
-		texts = append(texts, w.String())
-	}
-	slices.Sort(texts)
-	want := []string{
-		".liza/config.yaml:1: limits.max_note_bytes is no longer a setting: a note has 65536 bytes at most",
-		".liza/config.yaml:2: notify.max_payload is no longer a setting: messages are limited to 1 MiB",
-		"LIZA_LIMITS_MAX_NOTE_BYTES: no longer a setting: a note has 65536 bytes at most",
-	}
-	if !slices.Equal(texts, want) {
-		t.Errorf("the warnings are %q, not %q", texts, want)
-	}
 }
 
 // 4.4: no shell reads a command, so ~ was taken for a folder of the project.
 func TestCommandsBeginAtHome(t *testing.T) {
 	t.Parallel()
-	data := []byte("agents:\n  mine: {command: [~/bin/agent, --dir, ~/data/, a~/b, '~'], version: [~/bin/agent, -v]}\n  claude: {command: [~/bin/claude]}\n")
+	data := []byte("agents:\n  mine: {command: [~/bin/agent, --dir, ~/data/, a~/b, '~'], interactive: [~/bin/agent, -v]}\n  claude: {command: [~/bin/claude]}\n")
 	cfg, _, err := Parse(data, ".liza/config.yaml", []string{"HOME=/home/ada"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mine := cfg.Agents.Custom["mine"]
-	got := slices.Concat(mine.Command, mine.Version, cfg.Agents.Custom["claude"].Command)
+	got := slices.Concat(mine.Command, mine.Interactive, cfg.Agents.Custom["claude"].Command)
 	if want := []string{"/home/ada/bin/agent", "--dir", "/home/ada/data/", "a~/b", "~", "/home/ada/bin/agent", "-v", "/home/ada/bin/claude"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

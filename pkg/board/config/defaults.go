@@ -17,8 +17,7 @@ func Default() *Config {
 	return &Config{
 		Version:       1,
 		Protocol:      defaultProtocol(),
-		Orchestration: Orchestration{MaxConcurrentAgents: 3},
-		Exit:          Exit{Schema: true},
+		Orchestration: Orchestration{MaxConcurrentAgents: 3, AgentTimeout: 30 * time.Minute, PollInterval: 30 * time.Second},
 		Agents:        Agents{Default: "claude", Custom: map[string]CustomAgent{}},
 		Models: map[string]Model{
 			"default": {}, "planner": {}, "coder": {}, "code_reviewer": {}, "messenger": {}, "summarizer": {},
@@ -68,7 +67,6 @@ func Default() *Config {
 		Policy:      Policy{Callers: Names{}, UserKinds: []string{"code", "msg"}, MinFreeMB: 1024},
 		Notify:      Notify{RequireHTTPS: true},
 		origins:     map[string]Origin{},
-		aliases:     map[string]string{},
 	}
 }
 
@@ -95,11 +93,10 @@ func defaultProtocol() Protocol {
 func defaultLimits() Limits {
 	const m = time.Minute
 	return Limits{
-		MaxIterations: 10, MaxAgentRuns: 50, MaxReviewCycles: 5, MaxReviewRetries: 2,
+		MaxIterations: 10, MaxReviewCycles: 5,
 		MaxPlanRetries: 2, MaxReplanDepth: 3, MaxParseRetries: 3, TaskCrashes: 2, OnReviewDepth: "escalate",
 		CostCents: 1000, Time: 60 * m,
-		Timeout: Timeouts{Planner: 30 * m, Coder: 30 * m, CodeReviewer: 15 * m, Messenger: 2 * m, Summarizer: 5 * m},
-		Stall:   10 * m, ExecTimeout: 120 * time.Second, CheckTimeout: 300 * time.Second,
+		Stall: 10 * m, ExecTimeout: 120 * time.Second, CheckTimeout: 300 * time.Second,
 		MaxOutputBytes: 1 << 20, MaxPlanTasks: 20, MaxFacts: 50, SummarizeThreshold: 30,
 		WarnPercent: 75,
 	}

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"liza/pkg/base/safefile"
 	"liza/pkg/base/yamldoc"
+	"liza/pkg/board/blackboard"
 )
 
 // Load reads the settings from the folder .liza (config.yaml, else config.json, else only defaults) and the environment. The
@@ -82,15 +82,13 @@ func LoadTolerant(liza string, environment []string) (*Config, []Warning) {
 func load(root *yaml.Node, file string, environment []string) (*Config, []Warning, []*ValueError) {
 	d := decoder{cfg: Default(), file: file}
 	if root != nil {
-		d.rename(root)
 		d.structure(root, reflect.ValueOf(d.cfg).Elem(), "")
 	}
 	d.cfg.atHome(environment)
-	d.cfg.shorthands(func(o Origin) bool { return o.File != "" })
 	d.errs = append(d.errs, d.cfg.together()...)
 
 	errs, warnings := environ(d.cfg, environment)
-	d.cfg.shorthands(func(o Origin) bool { return o.Variable != "" })
+	d.cfg.Timing = timing(environment)
 	d.errs = append(d.errs, errs...)
 	d.errs = append(d.errs, d.cfg.together()...)
 	d.cfg.keepSettings()
@@ -111,7 +109,7 @@ func (c *Config) atHome(environment []string) {
 				a.Accounts[account] = home + folder[1:]
 			}
 		}
-		for _, words := range [][]string{a.Command, a.ResumeCommand, a.Interactive, a.Reopen, a.Version, a.Help} {
+		for _, words := range [][]string{a.Command, a.Interactive, a.Reopen} {
 			for i, word := range words {
 				if strings.HasPrefix(word, "~/") && home != "" {
 					words[i] = home + word[1:]
@@ -119,31 +117,6 @@ func (c *Config) atHome(environment []string) {
 			}
 		}
 	}
-}
-
-// shorthands puts the two of section orchestration into the keys that they are
-// for, except where such a key is set itself in the same place (file, environment).
-func (c *Config) shorthands(here func(Origin) bool) {
-	spread := func(key string, d time.Duration, targets map[string]*time.Duration) {
-		if d == 0 || !here(c.origins[key]) {
-			return
-		}
-		for target, v := range targets {
-			if !here(c.origins[target]) {
-				*v = d
-				c.origins[target] = c.origins[key]
-			}
-		}
-	}
-	spread("orchestration.agent_timeout_minutes", c.Orchestration.AgentTimeout, map[string]*time.Duration{
-		"limits.timeout_minutes.planner": &c.Limits.Timeout.Planner,
-		"limits.timeout_minutes.coder":   &c.Limits.Timeout.Coder,
-	})
-	spread("orchestration.poll_interval_seconds", c.Orchestration.PollInterval, map[string]*time.Duration{
-		"protocol.coder_poll_interval":    &c.Protocol.CoderPollInterval,
-		"protocol.planner_poll_interval":  &c.Protocol.PlannerPollInterval,
-		"protocol.reviewer_poll_interval": &c.Protocol.ReviewerPollInterval,
-	})
 }
 
 // together checks values that depend on each other and replaces conflicting ones by their defaults.
@@ -156,16 +129,6 @@ func (c *Config) together() []*ValueError {
 		}
 		errs = append(errs, &ValueError{Key: key, File: o.File, Line: o.Line, Variable: o.Variable, Expected: expected, Found: found})
 		delete(c.origins, key)
-	}
-	p, builtin := &c.Protocol, defaultProtocol()
-	if 3*p.HeartbeatInterval > p.LeaseDuration {
-		wrong("protocol.heartbeat_interval", "protocol.lease_duration",
-			fmt.Sprintf("at most a third of protocol.lease_duration (%d)", p.LeaseDuration/time.Second), strconv.Itoa(int(p.HeartbeatInterval/time.Second)))
-		p.HeartbeatInterval = builtin.HeartbeatInterval
-		if 3*p.HeartbeatInterval > p.LeaseDuration {
-			p.LeaseDuration = builtin.LeaseDuration
-			delete(c.origins, "protocol.lease_duration")
-		}
 	}
 	if r := &c.Review; r.AutoMerge && (r.Mode == "strict" || r.Mode == "disabled") {
 		wrong("review.auto_merge", "review.mode", "false in review.mode "+r.Mode, "true")
@@ -401,9 +364,7 @@ func (d *decoder) wrong(key string, n *yaml.Node, expected string) {
 
 func (d *decoder) unknown(key string, n *yaml.Node, siblings []string) {
 	text := fmt.Sprintf("unknown key %s", key)
-	if now := removed[key]; now != "" {
-		text = fmt.Sprintf("%s is no longer a setting: %s", key, now)
-	} else if here, known := ofBoard(n.Value); known {
+	if here, known := ofBoard(n.Value); known {
 		if here != "" {
 			text += "; here it is " + here
 		}
@@ -414,12 +375,6 @@ func (d *decoder) unknown(key string, n *yaml.Node, siblings []string) {
 		text += "; nearest: " + near
 	}
 	d.warnings = append(d.warnings, Warning{Key: key, File: d.file, Line: n.Line, Text: text})
-}
-
-// removed maps settings of older versions to their replacements.
-var removed = map[string]string{
-	"limits.max_note_bytes": "a note has 65536 bytes at most",
-	"notify.max_payload":    "messages are limited to 1 MiB",
 }
 
 // reserved are variables of the protocol, which are not configuration; a name that
@@ -442,6 +397,25 @@ func variable(key string) string {
 
 // shortVariables are further names of variables; the regular one counts when both are set.
 var shortVariables = map[string]string{"sandbox.level": "LIZA_SANDBOX"}
+
+// testTiming is the variable by which tests of the whole program replace constants of the protocol, as NAME=NUMBER,…
+// (specs/testing.md).
+const testTiming = "LIZA_TEST_TIMING"
+
+func timing(environment []string) map[string]int {
+	var out map[string]int
+	for pair := range strings.SplitSeq(variables(environment)[testTiming], ",") {
+		name, text, _ := strings.Cut(pair, "=")
+		_, is := blackboard.Fixed(name)
+		if n, err := strconv.Atoi(text); is && err == nil {
+			if out == nil {
+				out = map[string]int{}
+			}
+			out[name] = n
+		}
+	}
+	return out
+}
 
 // given is the text that a variable sets a key to, and the variable's name.
 func given(variables map[string]string, key string) (name, text string, ok bool) {
@@ -507,6 +481,9 @@ func Handed(environ []string) map[string]string {
 	if len(there) == 0 {
 		return handed
 	}
+	if v := there[testTiming]; v != "" {
+		handed["test_timing"] = v
+	}
 	for _, l := range leaves(Default()) {
 		if _, v, ok := given(there, l.key); ok && !strings.HasPrefix(l.key, "notify.") {
 			handed[l.key] = v
@@ -530,17 +507,11 @@ func Under(environ []string, handed map[string]string) []string {
 }
 
 // mapVariables are the variables of settings that are maps.
-var mapVariables = []string{"LIZA_AGENTS", "LIZA_LIMITS_TIMEOUT_MINUTES", "LIZA_MODELS", "LIZA_PRICES", "LIZA_POLICY_CALLERS", "LIZA_ROLES_TYPE_MAPPING", "LIZA_ROLES_BY_KIND", "LIZA_REVIEW_CHECKS"}
+var mapVariables = []string{"LIZA_AGENTS", "LIZA_MODELS", "LIZA_PRICES", "LIZA_POLICY_CALLERS", "LIZA_ROLES_TYPE_MAPPING", "LIZA_ROLES_BY_KIND", "LIZA_REVIEW_CHECKS"}
 
 // strangers warns about variables that resemble a setting. Others with the prefix LIZA_ may belong to other programs.
 func strangers(given map[string]string, known []string) []Warning {
 	var out []Warning
-	for key, now := range removed {
-		if _, set := given[variable(key)]; set {
-			delete(given, variable(key))
-			out = append(out, Warning{Variable: variable(key), Text: "no longer a setting: " + now})
-		}
-	}
 	for name := range given {
 		if near := nearest(name, known); near != "" && distance(name, near) <= 2 {
 			out = append(out, Warning{Variable: name, Text: "no such setting; nearest: " + near})

@@ -14,27 +14,7 @@ func Schema() map[string]any {
 	s := objectSchema(reflect.ValueOf(Default()).Elem(), "")
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "Configuration of Liza (.liza/config.yaml)"
-	for _, a := range aliases {
-		deprecate(s, a.alias, a.key)
-	}
-	deprecate(s, "runner", "")
 	return s
-}
-
-// deprecate adds an alias beside its key: it is read, but has a better name.
-func deprecate(s map[string]any, alias, key string) {
-	at := s["properties"].(map[string]any)
-	if section, name, ok := strings.Cut(alias, "."); ok {
-		if at[section] == nil {
-			at[section] = map[string]any{"type": "object", "deprecated": true, "description": "Read as keys of limits and protocol.", "properties": map[string]any{}, "additionalProperties": false}
-		}
-		at, alias = at[section].(map[string]any)["properties"].(map[string]any), name
-	}
-	if key == "" {
-		at[alias] = map[string]any{"const": "direct", "deprecated": true, "description": "Ignored."}
-		return
-	}
-	at[alias] = map[string]any{"deprecated": true, "description": "Read as " + key + "."}
 }
 
 // objectSchema is that of a struct with its default values.
@@ -221,7 +201,7 @@ type Value struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value"`
 	Origin string `json:"origin"`          // default, .liza/config.yaml:3, LIZA_REVIEW_MODE
-	Alias  string `json:"alias,omitempty"` // alias that the file uses
+	Alias  string `json:"alias,omitempty"` // name in the section config of state.yaml that sets it
 	About  string `json:"about,omitempty"`
 }
 
@@ -229,7 +209,7 @@ type Value struct {
 func (c *Config) Values() []Value {
 	var list []Value
 	for _, l := range allOf(c) {
-		list = append(list, Value{Key: l.key, Value: shownValue(l.get(), l.kind), Origin: c.origins[l.key].String(), Alias: c.Alias(l.key), About: Describe(l.key)})
+		list = append(list, Value{Key: l.key, Value: shownValue(l.get(), l.kind), Origin: c.origins[l.key].String(), About: Describe(l.key)})
 	}
 	return list
 }

@@ -104,14 +104,7 @@ func table() string {
 			}
 		}
 	}
-	b.WriteString("\nOther names that are read: ")
-	for i, a := range aliases {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "`%s` (`%s`)", a.alias, a.key)
-	}
-	b.WriteString(".\n\n")
+	b.WriteString("\n")
 	return b.String()
 }
 
@@ -170,15 +163,6 @@ func TestTheSchemaKnowsEverySetting(t *testing.T) {
 		}
 		if at["description"] == nil {
 			t.Errorf("%s has no description", v.Key)
-		}
-	}
-	for _, a := range aliases {
-		at := schema
-		for _, part := range strings.Split(a.alias, ".") {
-			at, _ = at["properties"].(map[string]any)[part].(map[string]any)
-		}
-		if at == nil || at["deprecated"] != true {
-			t.Errorf("the alias %s is not in the schema as one", a.alias)
 		}
 	}
 	checks := schema["properties"].(map[string]any)["review"].(map[string]any)["properties"].(map[string]any)["checks"].(map[string]any)

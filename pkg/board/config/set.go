@@ -26,7 +26,6 @@ func (e *KeyError) Error() string { return fmt.Sprintf("cannot set %s: %s", e.Ke
 // file is its name, which selects YAML or JSON. The result is valid, also together with the environment. The error is a
 // *KeyError, a *FileError or *ValueErrors.
 func Set(data []byte, file, key, text string, environment []string) ([]byte, error) {
-	key = Canonical(key)
 	k, err := kindAt(key)
 	if err != nil {
 		return nil, err
@@ -35,19 +34,14 @@ func Set(data []byte, file, key, text string, environment []string) ([]byte, err
 	if at != nil {
 		return nil, &ValueError{Key: key, Variable: CommandLine, Expected: expected, Found: k.shown(at)}
 	}
-	cfg, _, err := Parse(data, file, environment)
-	if err != nil {
+	if _, _, err := Parse(data, file, environment); err != nil {
 		return nil, fmt.Errorf("cannot change a file that has errors: %w", err)
-	}
-	path := key
-	if alias := cfg.Alias(key); alias != "" {
-		path = alias // the file speaks of it by another name
 	}
 	change := edit
 	if filepath.Ext(file) == ".json" {
 		change = editJSON
 	}
-	next, err := change(data, path, value)
+	next, err := change(data, key, value)
 	if err != nil {
 		return nil, &FileError{File: file, Reason: fmt.Sprintf("%s cannot be changed in it: %v", key, err)}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"liza/pkg/board/blackboard"
 )
 
 // renamed are the keys of state.yaml's section config that have another name here;
@@ -17,8 +19,6 @@ import (
 var renamed = []struct{ setting, key string }{
 	{"max_coder_iterations", "limits.max_iterations"},
 	{"max_review_cycles", "limits.max_review_cycles"},
-	{"max_agent_runs", "limits.max_agent_runs"},
-	{"max_review_retries", "limits.max_review_retries"},
 	{"max_parse_retries", "limits.max_parse_retries"},
 	{"task_crashes", "limits.task_crashes"},
 	{"cost_cents", "limits.cost_cents"},
@@ -28,15 +28,13 @@ var renamed = []struct{ setting, key string }{
 	{"sprint_time_minutes", "limits.sprint_time_minutes"},
 	{"sprint_tokens", "limits.sprint_tokens"},
 	{"day_cost_cents", "limits.day_cost_cents"},
-	{"coder_run_timeout", "limits.timeout_minutes.coder"},
-	{"planner_run_timeout", "limits.timeout_minutes.planner"},
-	{"reviewer_run_timeout", "limits.timeout_minutes.code_reviewer"},
+	{"run_timeout", "orchestration.agent_timeout_minutes"},
+	{"poll_interval", "orchestration.poll_interval_seconds"},
+	{"check_timeout", "limits.check_timeout_seconds"},
+	{"tests_required", "review.checks.test_coverage.enabled"},
 	{"stall_timeout", "limits.stall_minutes"},
 	{"escalation_webhook", "notify.webhook_url"},
 }
-
-// boardOnly are the keys of state.yaml's section config that no key here stands for.
-var boardOnly = []string{"run_timeout"}
 
 // ofBoard reports whether state.yaml's section config has that key, and the key that stands for it here, "" for none.
 func ofBoard(setting string) (key string, known bool) {
@@ -48,16 +46,37 @@ func ofBoard(setting string) (key string, known bool) {
 	if slices.Contains(fieldNames(reflect.TypeFor[Protocol]()), setting) {
 		return "protocol." + setting, true
 	}
-	return "", slices.Contains(boardOnly, setting)
+	return "", false
 }
 
 // Settings returns the values that the file or the environment sets, by their names in state.yaml's section config: the
 // defaults of a state (int, string or bool; durations in seconds, time_minutes and sprint_time_minutes in minutes).
 func (c *Config) Settings() map[string]any { return maps.Clone(c.set) }
 
-// Overrides returns the part of Settings that the environment sets. These values override the state's section config too
-// (specs/roles-and-knowledge.md#10.2).
-func (c *Config) Overrides() map[string]any { return maps.Clone(c.overrides) }
+// Overrides returns the part of Settings that the environment sets, and Timing. These values override the state's section config
+// too (specs/roles-and-knowledge.md#10.2).
+func (c *Config) Overrides() map[string]any {
+	if len(c.Timing) == 0 {
+		return maps.Clone(c.overrides)
+	}
+	all := map[string]any{}
+	maps.Copy(all, c.overrides)
+	for name, value := range c.Timing {
+		all[name] = value
+	}
+	return all
+}
+
+// rules is a state that has no more than the settings.
+func (c *Config) rules() *blackboard.State {
+	return &blackboard.State{Defaults: c.Settings(), Overrides: c.Overrides()}
+}
+
+// LockTimeout is the longest time that a command waits for the lock of the state.
+func (c *Config) LockTimeout() time.Duration { return c.rules().Duration("lock_timeout") }
+
+// Heartbeat is the interval at which leases are extended.
+func (c *Config) Heartbeat() time.Duration { return c.rules().Heartbeat() }
 
 // keepSettings stores the results of Settings and Overrides, which each look at the board needs.
 func (c *Config) keepSettings() {
@@ -96,108 +115,6 @@ func plain(setting string, v reflect.Value) any {
 	}
 }
 
-// aliases are keys of other documents and the keys that they stand for
-// (specs/roles-and-knowledge.md#10.1).
-var aliases = []struct{ alias, key string }{
-	{"models.worker", "models.messenger"},
-	{"models.reviewer", "models.code_reviewer"},
-	{"settings.max_review_depth", "limits.max_review_cycles"},
-	{"settings.max_replan_depth", "limits.max_replan_depth"},
-	{"settings.max_parse_retries", "limits.max_parse_retries"},
-	{"settings.summarize_threshold", "limits.summarize_threshold"},
-	{"settings.knowledge_max_facts", "limits.max_facts"},
-	{"settings.exec_timeout", "limits.exec_timeout_seconds"},
-	{"settings.worker_idle_timeout", "protocol.coder_max_wait"},
-	{"max_review_depth", "limits.max_review_cycles"},
-	{"max_replan_depth", "limits.max_replan_depth"},
-	{"max_parse_retries", "limits.max_parse_retries"},
-	{"summarize_threshold", "limits.summarize_threshold"},
-	{"knowledge_max_facts", "limits.max_facts"},
-	{"limits.cost_threshold", "limits.cost_cents"},
-	{"cost_threshold", "limits.cost_cents"},
-	{"limits.time_threshold_minutes", "limits.time_minutes"},
-	{"time_threshold_minutes", "limits.time_minutes"},
-	{"max_allowed_iterations", "limits.max_agent_runs"},
-	{"agent", "agents.default"},
-}
-
-// Canonical returns the key of an alias, or the key itself.
-func Canonical(key string) string {
-	for _, a := range aliases {
-		if a.alias == key {
-			return a.key
-		}
-	}
-	return key
-}
-
-// Alias returns the alias that the file uses for the key, or "".
-func (c *Config) Alias(key string) string { return c.aliases[key] }
-
-// rename puts the values of aliases into the places of the keys that they stand for. A
-// value that is under both names must be the same.
-func (d *decoder) rename(root *yaml.Node) {
-	root = deref(root)
-	if root.Kind != yaml.MappingNode {
-		return
-	}
-	for _, a := range aliases {
-		value, _ := lookUp(root, a.alias)
-		if value == nil {
-			continue
-		}
-		remove(root, a.alias)
-		own, _ := lookUp(root, a.key)
-		switch {
-		case own == nil:
-			put(root, a.key, value)
-			d.cfg.aliases[a.key] = a.alias
-		case shown(own) != shown(value) || own.Kind != yaml.ScalarNode:
-			d.errs = append(d.errs, &ValueError{Key: a.alias, File: d.file, Line: value.Line,
-				Expected: fmt.Sprintf("the value of %s in line %d (%s), which it stands for", d.nameOf(a.key), own.Line, shown(own)), Found: shown(value)})
-		}
-	}
-	d.runner(root)
-	d.leftSettings(root)
-}
-
-func (d *decoder) nameOf(key string) string {
-	if a := d.cfg.aliases[key]; a != "" {
-		return a
-	}
-	return key
-}
-
-// runner is a key of Logist that has one value only.
-func (d *decoder) runner(root *yaml.Node) {
-	value, _ := lookUp(root, "runner")
-	if value == nil {
-		return
-	}
-	remove(root, "runner")
-	if value.Value != "direct" || value.Kind != yaml.ScalarNode {
-		d.wrong("runner", value, "only direct")
-	}
-}
-
-// leftSettings warns about keys of Kiso's section settings that are not aliases.
-func (d *decoder) leftSettings(root *yaml.Node) {
-	value, _ := lookUp(root, "settings")
-	if value == nil || value.Kind != yaml.MappingNode {
-		return
-	}
-	var known []string
-	for _, a := range aliases {
-		if name, ok := strings.CutPrefix(a.alias, "settings."); ok {
-			known = append(known, name)
-		}
-	}
-	for i := 0; i+1 < len(value.Content); i += 2 {
-		d.unknown("settings."+value.Content[i].Value, value.Content[i], known)
-	}
-	remove(root, "settings")
-}
-
 // lookUp finds the value of a path in a tree of maps.
 func lookUp(n *yaml.Node, path string) (value, key *yaml.Node) {
 	name, rest, deeper := strings.Cut(path, ".")
@@ -215,23 +132,6 @@ func lookUp(n *yaml.Node, path string) (value, key *yaml.Node) {
 		return deref(n.Content[i+1]), n.Content[i]
 	}
 	return nil, nil
-}
-
-// remove takes a path out of a tree of maps.
-func remove(n *yaml.Node, path string) {
-	name, rest, deeper := strings.Cut(path, ".")
-	n = deref(n)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value != name {
-			continue
-		}
-		if deeper {
-			remove(n.Content[i+1], rest)
-			return
-		}
-		n.Content = slices.Delete(n.Content, i, i+2)
-		return
-	}
 }
 
 // put gives a path a value; maps on the way are made.

@@ -26,8 +26,7 @@ type Options struct {
 	GitDir string           // git's common folder, for liza/committed and liza/snapshots
 	Now    func() time.Time // for journal entries and snapshots
 
-	LockTimeout time.Duration // longest wait for the lock; 0 is 10 s. lock_timeout of the board overrides it
-	LockFixed   bool          // LockTimeout comes from the environment and overrides lock_timeout of the board
+	LockTimeout time.Duration // longest wait for the lock; 0 is 10 s
 	Host        string        // name of the host, for processes that wait for the lock
 	PIDStart    int64         // kernel start time of this process, likewise
 
@@ -329,19 +328,9 @@ func (f *File) away() error {
 // errMoved says that an editor changed the file under a write (W8).
 var errMoved = errors.New("the file was changed meanwhile")
 
-// patience returns the longest wait for the lock, from the last state that was read.
-func (f *File) patience() time.Duration {
-	if last := f.latest(); last != nil && !f.o.LockFixed {
-		if seconds, ok := blackboard.IntegerOf(last.base.Config["lock_timeout"]); ok && seconds > 0 {
-			return time.Duration(seconds) * time.Second
-		}
-	}
-	return f.o.LockTimeout
-}
-
 // underLock takes the lock (W1) for attempts to write.
 func (f *File) underLock(ctx context.Context, op Op, attempt func() error) (err error) {
-	wait, cancel := context.WithTimeout(ctx, f.patience())
+	wait, cancel := context.WithTimeout(ctx, f.o.LockTimeout)
 	defer cancel()
 	unlock, err := safefile.Lock(wait, f.o.Path+".lock", safefile.Holder{
 		PID: os.Getpid(), PIDStart: f.o.PIDStart, Host: f.o.Host, Agent: op.Agent, Op: op.Name,

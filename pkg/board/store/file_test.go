@@ -313,37 +313,6 @@ func TestTheLockTimeOutNamesTheHolder(t *testing.T) {
 	must(t, f.Update(t.Context(), op, note("note-1", "x")))
 }
 
-func TestTheBoardSaysHowLongTheLockIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	p := newProject(t)
-	f := p.create(1)
-	must(t, f.Update(t.Context(), op, func(s *blackboard.State) error {
-		s.Config["lock_timeout"] = 3
-		return nil
-	}))
-	unlock, err := safefile.Lock(t.Context(), p.path()+".lock", safefile.Holder{PID: 4121})
-	must(t, err)
-	defer func() { must(t, unlock()) }()
-	for name, c := range map[string]struct {
-		fixed    bool
-		from, to time.Duration
-	}{"the board's": {false, 2900 * time.Millisecond, 50 * time.Second}, "the environment's": {true, 0, 2800 * time.Millisecond}} {
-		other := p.open(func(o *store.Options) {
-			o.LockTimeout, o.LockFixed = time.Minute, c.fixed
-			if c.fixed {
-				o.LockTimeout = 50 * time.Millisecond
-			}
-		})
-		if _, err := other.View(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		var held *safefile.HeldError
-		if err := other.Update(t.Context(), op, note("note-1", "x")); !errors.As(err, &held) || held.Waited < c.from || held.Waited > c.to {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
-
 func TestALinkIsNotWritten(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

@@ -65,7 +65,7 @@ func TestP131AnUnchangedTriggerLaunchesThePlannerTwice(t *testing.T) {
 	})
 	t.Run("the last launch that resolved it suppresses nothing", func(t *testing.T) {
 		b := team(t)
-		b.Config["planner_retries"] = 1
+		b.Overrides = blackboard.Settings{"planner_retries": 1}
 		b.blocked("x")
 		due, _ := DueTriggers(b.State, TriggerFacts{}, b.now)
 		b.must(BeginPlanning(b.State, a, due, b.now))

@@ -210,7 +210,7 @@ func TestAHandoffGoesToTheNextRunOfTheSameRole(t *testing.T) {
 func TestTooManyHandoffsAreIterations(t *testing.T) {
 	t.Parallel()
 	b := team(t)
-	b.Config["max_handoffs"], b.Config["max_coder_iterations"] = 2, 2
+	b.Overrides = blackboard.Settings{"max_handoffs": 2, "max_coder_iterations": 2}
 	b.add("x")
 	b.claim("x", "coder-1")
 	for i, wants := range []struct {

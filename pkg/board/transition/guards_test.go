@@ -148,7 +148,7 @@ func TestWaitingSinceTheLastDependencyWasMerged(t *testing.T) {
 	want(t, "the priority just now", effectivePriority(b.State, x, indexed(b.State, Input{}), b.now), 2)
 	b.after(b.Duration("aging_step"))
 	want(t, "the priority one step later", effectivePriority(b.State, x, indexed(b.State, Input{}), b.now), 1)
-	b.Config["aging_step"] = 0
+	b.Overrides = blackboard.Settings{"aging_step": 0}
 	want(t, "the priority without aging", effectivePriority(b.State, x, indexed(b.State, Input{}), b.now), 2)
 }
 

@@ -58,9 +58,7 @@ var errNotHere = errors.New("it cannot happen here")
 // newWorld has every agent registered and ready, and the tasks that make puts on the board.
 func newWorld(b *board, size *worldSize, make func(*board)) *world {
 	w := &world{board: b, size: size, lost: taskArchive{}}
-	for k, v := range size.config {
-		b.Config[k] = v
-	}
+	b.Overrides = size.config
 	for _, id := range size.agents() {
 		w.must(w.register(id))
 	}

@@ -108,7 +108,7 @@ func (j *job) checkOnce(ctx context.Context, path, log, candidate string) (faile
 func (j *job) runAll(ctx context.Context, path, log, candidate string) (failed string, expected map[string]string, err error) {
 	limit := j.Timeout
 	if limit <= 0 {
-		limit = j.state.Duration("integration_check_timeout")
+		limit = j.state.MergeCheckTimeout()
 	}
 	checks := j.Checks
 	if info, err := os.Stat(filepath.Join(path, Script)); len(checks) == 0 && err == nil && info.Mode()&0o111 != 0 {

@@ -37,7 +37,7 @@ type Merger struct {
 	Setup   []string                                                // commands before the checks
 	Hooks   []string                                                // commands after the checks
 	Seed    func(ctx context.Context, dir, commit, log string) bool // does what Setup would do; false: Setup runs. nil: it always runs
-	Timeout time.Duration                                           // of all commands together; 0: integration_check_timeout
+	Timeout time.Duration                                           // of all commands together; 0: State.MergeCheckTimeout
 	Sum     string                                                  // of all commands that can fail work; the failure of a check keeps it
 
 	// Base returns the result of a command on a commit without the work that is merged; nil: there are no baselines. A check

@@ -318,7 +318,7 @@ func (s *stage) startNeighbour(t *testing.T) {
 // environ is that of the person.
 func (s *stage) environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LIZA_") || strings.HasPrefix(v, "HOME=") })
-	return append(env, append(toolEnviron(), "XDG_STATE_HOME="+s.person+"/.local/state", "HOME="+s.person)...)
+	return append(env, append(toolEnviron(), "XDG_STATE_HOME="+s.person+"/.local/state", "HOME="+s.person, "LIZA_TEST_TIMING=kill_grace=1")...)
 }
 
 // toolEnviron leads to the toolchains that were installed in the home folder of this user.

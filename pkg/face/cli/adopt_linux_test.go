@@ -231,7 +231,6 @@ echo '{"action":"COMPLETED",'$done'}'
 `))
 	path := filepath.Join(o.Dir, ".liza", "config.yaml")
 	verbtest.Write(o.t, path, strings.Replace(verbtest.Read(o.t, path), "prompt: stdin", "prompt: "+prompt, 1))
-	o.Shell(o.Dir, "printf '  kill_grace: 1\\n' >> .liza/state.yaml")
 }
 
 // awaitLines waits until a file of the programs has so many lines.

@@ -115,7 +115,7 @@ func TestACommandInARunIsThatOfItsAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := inRun(t, p, d)
-	e.System.Environ = append(e.System.Environ, "LIZA_AGENT_ID=planner-9", "LIZA_PROTOCOL_TESTS_REQUIRED=maybe")
+	e.System.Environ = append(e.System.Environ, "LIZA_AGENT_ID=planner-9", "LIZA_REVIEW_CHECKS_TEST_COVERAGE_ENABLED=maybe")
 	for _, tt := range []struct {
 		line string
 		code int

@@ -149,7 +149,7 @@ while read -r line; do
   printf '%s\n' "$line" | sed 's/}$/,"isReplay":true}/'
 done
 `)
-	verbtest.Write(b, filepath.Join(p.Project.Liza, "config.yaml"), "agents:\n  talk: {command: [sh, "+p.Project.Liza+"/talk.sh], output: claude-stream-json, dialogue: claude-stream-json}\n")
+	verbtest.Write(b, filepath.Join(p.Project.Liza, "config.yaml"), "agents:\n  talk: {command: [sh, "+p.Project.Liza+"/talk.sh], output: claude-stream-json, prompt: claude-stream-json}\n")
 	supervisor := exec.Command(liza+"-agent", "--cli", "talk", "--once", "coder", "task-1")
 	supervisor.Dir, supervisor.Env = p.Dir, append(os.Environ(), "XDG_STATE_HOME="+p.StateHome(), "LIZA_SANDBOX=open")
 	if err := supervisor.Start(); err != nil {

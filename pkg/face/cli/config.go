@@ -142,9 +142,9 @@ func (o *configOptions) set(ctx context.Context, key, value string) error {
 			return err
 		}
 	}
-	o.overruled(ctx, config.Canonical(key))
-	result := map[string]any{"key": config.Canonical(key), "value": value, "file": ".liza/" + filepath.Base(path), "changed": !bytes.Equal(next, data)}
-	return o.env.Print(result, "%s is %s in .liza/%s\n", config.Canonical(key), cmp.Or(value, `""`), filepath.Base(path))
+	o.overruled(ctx, key)
+	result := map[string]any{"key": key, "value": value, "file": ".liza/" + filepath.Base(path), "changed": !bytes.Equal(next, data)}
+	return o.env.Print(result, "%s is %s in .liza/%s\n", key, cmp.Or(value, `""`), filepath.Base(path))
 }
 
 // configFile is the file that there is, else the one to make.
@@ -220,7 +220,7 @@ func (o *configOptions) get(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	key := config.Canonical(name)
+	key := name
 	i := slices.IndexFunc(values, func(v config.Value) bool { return v.Key == key })
 	if i < 0 { // the names that state.yaml has for them
 		i = slices.IndexFunc(values, func(v config.Value) bool { return v.Key == "protocol."+key || v.Alias == "config."+key })

@@ -56,6 +56,7 @@ var faults = []fault{
 
 // faulty is a board in PostgreSQL with three hosts to which faults happen. Their choice follows from the seed.
 type faulty struct {
+	timing string // more of LIZA_TEST_TIMING, with a comma behind it
 	*testing.T
 	dir    string
 	server *pgtest.Server
@@ -186,14 +187,17 @@ git add -A && git commit -qm "Write $LIZA_TASK_ID"
 echo "{\"action\": \"COMPLETED\", \"evidence_files\": [\"$LIZA_TASK_ID.md\"], \"summary_for_supervisor\": \"It has a word.\"}"
 `
 
+// noLimits puts those limits out of reach that are no settings: being killed is not a fault of a task.
+const noLimits = "max_review_retries=1000,max_agent_runs=1000"
+
 const faultyConfig = `agents:
   default: words
   words: {command: [sh, "{{.Worktree}}/agent.sh"]}
 sandbox: {level: open}
 review: {baseline: false}
 git: {remote_timeout: 3}
-protocol: {lease_duration: 30, lease_grace: 2, heartbeat_interval: 3}
-limits: {max_iterations: 1000, max_review_cycles: 1000, max_review_retries: 1000, max_agent_runs: 1000}
+protocol: {lease_duration: 30}
+limits: {max_iterations: 1000, max_review_cycles: 1000}
 `
 
 // repository makes the remote and the first clone.
@@ -256,6 +260,7 @@ func (h *faultyHost) command(ctx context.Context, args ...string) *exec.Cmd {
 	home := filepath.Join(h.f.dir, "home-"+h.name)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LIZA_") })
 	cmd.Env = append(append(cmd.Env, faultyIdentity...), "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+home, "LIZA_HOST="+h.name,
+		"LIZA_TEST_TIMING=lease_grace=2,heartbeat_interval=3,"+h.f.timing+noLimits,
 		crashMark+"="+h.mark(), "LONG_RUN="+map[bool]string{false: "2", true: "55"}[h.f.long])
 	return cmd
 }
@@ -287,7 +292,7 @@ func (f *faulty) add(n int) {
 // setLimits puts limits out of reach: being killed is not a fault of a task.
 func (f *faulty) setLimits() {
 	err := f.board.Update(f.Context(), store.Op{Name: "limits"}, func(st *blackboard.State) error {
-		for _, key := range []string{"max_coder_iterations", "max_review_cycles", "max_review_retries", "max_agent_runs"} {
+		for _, key := range []string{"max_coder_iterations", "max_review_cycles"} {
 			st.Config[key] = 1000
 		}
 		return nil

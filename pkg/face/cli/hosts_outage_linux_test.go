@@ -76,7 +76,7 @@ type outage struct{ *faulty }
 // shortLeases makes outages short that are longer than a lease.
 func (f *outage) shortLeases() {
 	err := f.board.Update(f.Context(), store.Op{Name: "limits"}, func(st *blackboard.State) error {
-		st.Config["lease_duration"], st.Config["heartbeat_interval"] = 6, 1
+		st.Config["lease_duration"] = 6
 		return nil
 	})
 	if err != nil {
@@ -144,7 +144,8 @@ func (f *outage) pgpass(text string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	settings = []byte(strings.NewReplacer("postgres://liza@", "postgres://team@", "protocol: {lease", "protocol: {lock_timeout: 1, lease").Replace(string(settings)))
+	f.timing = "lock_timeout=1,"
+	settings = []byte(strings.NewReplacer("postgres://liza@", "postgres://team@").Replace(string(settings)))
 	if err := os.WriteFile(file, settings, 0o644); err != nil {
 		f.Fatal(err)
 	}

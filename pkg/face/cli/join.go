@@ -95,7 +95,7 @@ func (o *joinOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shared, _, err := env.System.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Protocol.LockTimeout, Mask: env.System.Secrets().Mask,
+	shared, _, err := env.System.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.LockTimeout(), Mask: env.System.Secrets().Mask,
 		Seals: verb.Seals(env.System.Keys(), p.GitDir, p.Root)}, 0)
 	if err != nil {
 		return err

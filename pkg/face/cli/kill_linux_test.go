@@ -119,7 +119,6 @@ func newKilled(t *testing.T, keys string) *killed {
 	t.Cleanup(func() { _ = exec.Command("pkill", "-KILL", "-f", k.mark).Run() })
 	keys = strings.NewReplacer("$AGAIN", filepath.Join(k.base, "again"), "MARK", k.mark).Replace(keys)
 	verbtest.Write(t, filepath.Join(k.Dir, ".liza", "config.yaml"), "agents:\n  default: works\n  works: {command: [sh, ./works.sh], prompt: stdin, output: text}\n"+keys+sandboxKeys("closed", filepath.Join(base, "again")))
-	k.Shell(k.Dir, "printf '  kill_grace: 1\\n' >> .liza/state.yaml")
 	return k
 }
 

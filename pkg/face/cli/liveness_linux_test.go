@@ -44,6 +44,7 @@ const (
 type live struct {
 	*testing.T
 	kind      liveFault
+	timing    string   // LIZA_TEST_TIMING of all processes
 	dir, root string   // of everything; of the project
 	small     string   // folder on a small file system, "" without one
 	groups    []string // control groups of the team, made by makeGroups
@@ -170,8 +171,9 @@ sandbox: %s
 policy: {min_free_mb: 0}
 review: {baseline: false}
 git: {remote_timeout: 3}
-protocol: {lock_timeout: 2, lease_duration: 30, lease_grace: 1, heartbeat_interval: 2, coder_poll_interval: 2, reviewer_poll_interval: 2, kill_grace: 1}
-limits: {max_iterations: 1000, max_review_cycles: 1000, max_review_retries: 1000, max_agent_runs: 1000}
+protocol: {lease_duration: 30}
+orchestration: {poll_interval_seconds: 2}
+limits: {max_iterations: 1000, max_review_cycles: 1000}
 `
 
 func newLive(t *testing.T, k liveFault, seed uint64) *live {
@@ -180,7 +182,7 @@ func newLive(t *testing.T, k liveFault, seed uint64) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &live{T: t, kind: k, dir: dir, root: filepath.Join(dir, "words"), random: rand.New(rand.NewPCG(seed, 153))}
+	l := &live{T: t, kind: k, timing: "LIZA_TEST_TIMING=lock_timeout=2,lease_grace=1,heartbeat_interval=1,kill_grace=1," + noLimits, dir: dir, root: filepath.Join(dir, "words"), random: rand.New(rand.NewPCG(seed, 153))}
 	l.changed = sync.NewCond(&l.mu)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -213,10 +215,10 @@ func newLive(t *testing.T, k liveFault, seed uint64) *live {
 		t.Fatal(err)
 	}
 	l.update("limits", func(st *blackboard.State) {
-		for _, key := range []string{"max_coder_iterations", "max_review_cycles", "max_review_retries", "max_agent_runs"} {
+		for _, key := range []string{"max_coder_iterations", "max_review_cycles"} {
 			st.Config[key] = 1000
 		}
-		st.Config["lease_duration"], st.Config["heartbeat_interval"] = 6, 1 // so that faults of some seconds are longer
+		st.Config["lease_duration"] = 6 // so that faults of some seconds are longer
 	})
 	l.add("last", "--draft") // keeps the goal from being reached before the fault is over
 	for i := range liveTasks {
@@ -316,7 +318,7 @@ func (l *live) command(ctx context.Context, args ...string) *exec.Cmd {
 		tmp = l.small
 	}
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LIZA_") })
-	cmd.Env = append(append(cmd.Env, faultyIdentity...), "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+filepath.Join(l.dir, "run"), "TMPDIR="+tmp, "LIZA_HOST=north",
+	cmd.Env = append(append(cmd.Env, faultyIdentity...), "HOME="+home, "XDG_STATE_HOME="+home+"/state", "XDG_CONFIG_HOME="+home, "XDG_RUNTIME_DIR="+filepath.Join(l.dir, "run"), "TMPDIR="+tmp, "LIZA_HOST=north", l.timing,
 		crashMark+"="+l.mark(), clockFile+"="+filepath.Join(l.dir, "clock"))
 	return cmd
 }

@@ -51,7 +51,7 @@ const soakConfig = `agents:
 sandbox: {level: %s}
 policy: {min_free_mb: 0}
 review: {baseline: false}
-limits: {max_iterations: 1000, max_review_cycles: 1000, max_review_retries: 1000, max_agent_runs: 1000}
+limits: {max_iterations: 1000, max_review_cycles: 1000}
 `
 
 // A soak is one team that merges many small tasks, and what it has after each batch of them.
@@ -155,13 +155,14 @@ func TestATeamThatGoesOnMergingDoesNotGrow(t *testing.T) {
 func newSoak(t *testing.T) *soak {
 	t.Helper()
 	s := &soak{live: newLive(t, liveFault{name: "soak", postgres: os.Getenv(soakBoard) == "postgres"}, 1), ended: make(chan error, 1)}
+	s.timing = "LIZA_TEST_TIMING=heartbeat_interval=10," + noLimits
 	agent := filepath.Join(s.root, ".git", "agent.sh")
 	verbtest.Write(t, agent, soakAgent)
 	verbtest.Write(t, filepath.Join(s.root, ".liza", "config.yaml"), fmt.Sprintf(soakConfig, agent, cmp.Or(os.Getenv(soakLevel), "open")))
 	for i := range liveTasks {
 		s.must("liza", "abandon", fmt.Sprintf("word-%d", i), "--reason", "not of the soak")
 	}
-	s.update("time", func(st *blackboard.State) { st.Config["lease_duration"], st.Config["heartbeat_interval"] = 600, 10 })
+	s.update("time", func(st *blackboard.State) { st.Config["lease_duration"] = 600 })
 	return s
 }
 

@@ -47,7 +47,7 @@ func newSprint(t *testing.T, n int) *sprint {
 	t.Helper()
 	s := &sprint{Place: verbtest.New(t), liza: measuredProgram(t)}
 	err := s.Store.Update(t.Context(), store.Op{Name: "limits"}, func(st *blackboard.State) error {
-		for _, key := range []string{"max_coder_iterations", "max_review_cycles", "max_review_retries", "max_agent_runs"} {
+		for _, key := range []string{"max_coder_iterations", "max_review_cycles"} {
 			st.Config[key] = 1000
 		}
 		return nil
@@ -108,7 +108,7 @@ func (s *sprint) command(ctx context.Context, out *bytes.Buffer, args ...string)
 	cmd := exec.CommandContext(ctx, s.liza, args...)
 	cmd.Dir = s.Dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LIZA_") })
-	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+s.StateHome(), "LIZA_SANDBOX="+cmp.Or(s.level, "open"))
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+s.StateHome(), "LIZA_SANDBOX="+cmp.Or(s.level, "open"), "LIZA_TEST_TIMING=max_review_retries=1000,max_agent_runs=1000")
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd
 }

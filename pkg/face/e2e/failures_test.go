@@ -43,9 +43,7 @@ func TestAFailureOfTheProviderIsRecognised(t *testing.T) {
 				s := newServer(t, sprint(byExit))
 				s.fail = &c.failure
 				pr := newProject(t, s, p, false)
-				for _, setting := range [][]string{{"stall_timeout", fmt.Sprint(silenceSeconds)}, {"kill_grace", "2"}} {
-					pr.must(t, append([]string{liza, "config", "set"}, setting...)...)
-				}
+				pr.must(t, liza, "config", "set", "stall_timeout", fmt.Sprint(silenceSeconds))
 				pr.must(t, liza, "add-task", "--id", "hello", "--type", "feature", "--desc", "hello.sh greets", "--spec", "specs/vision.md", "--done", "sh hello.sh Ada prints Hello, Ada!", "--scope", "hello.sh")
 				began := time.Now()
 				all, err := pr.firstRun(t, 3*time.Minute, "hello")

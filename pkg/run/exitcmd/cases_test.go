@@ -12,7 +12,7 @@ func answer(action, summary, more string) string {
 	return fmt.Sprintf(`{"action":%q,"evidence_files":[],"summary_for_supervisor":%q%s}`, action, summary, more)
 }
 
-// L-02: what counts of several answers, and what strict allows.
+// L-02: what counts of several answers.
 func TestTheLastValidExitCommandCounts(t *testing.T) {
 	t.Parallel()
 	first, last := answer("RETRY", "one", ""), answer("COMPLETED", "two", "")
@@ -25,18 +25,10 @@ func TestTheLastValidExitCommandCounts(t *testing.T) {
 		"one inside of another":       {`{"x_log":` + first + `,"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"two"}`, "two", false},
 		"a log of tools behind":       {last + strings.Repeat("\n"+`{"tool":"read","args":{"path":"a.go"}}`, 600), "two", false},
 	} {
-		exit, multiple, err := parse(c.output, "coder", false)
+		exit, multiple, err := parse(c.output, "coder")
 		if err != nil || exit.Summary != c.want || multiple != c.multiple {
 			t.Errorf("%s: got %+v, multiple %v, %v; want %q, %v", name, exit, multiple, err, c.want, c.multiple)
 		}
-	}
-	for _, output := range []string{"prose " + last, last + " prose", "```json\n" + last + "\n```", first + last} {
-		if exit, _, err := parse(output, "coder", true); err == nil || exit != nil {
-			t.Errorf("strict: %q gives %+v", output, exit)
-		}
-	}
-	if _, _, err := parse("\n"+last+"\n", "coder", true); err != nil {
-		t.Errorf("strict: the object alone is refused: %v", err)
 	}
 }
 
@@ -77,7 +69,7 @@ func TestEveryDefectOfAnExitCommandIsNamed(t *testing.T) {
 		{"four facts", "code_reviewer", review(`{"status":"ok","learn":["a","b","c","d"]}`), "learn has 4 entries"},
 		{"a number as fact", "code_reviewer", review(`{"status":"ok","learn":7}`), "learn must be a text"},
 	} {
-		exit, _, err := parse(c.output, c.kind, false)
+		exit, _, err := parse(c.output, c.kind)
 		if err == nil || exit != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %+v, %v; want an error with %q", c.name, exit, err, c.want)
 		}
@@ -97,7 +89,7 @@ func TestAnOutputOfAMegabyteIsSearchedQuickly(t *testing.T) {
 		"quotes":                    strings.Repeat(`{"action":"\"`, size/13),
 	} {
 		began := time.Now()
-		if exit, _, err := parse(output, "coder", false); err == nil {
+		if exit, _, err := parse(output, "coder"); err == nil {
 			t.Errorf("%s: found %+v", name, exit)
 		}
 		if took := time.Since(began); took > time.Minute { // 100 ms on a machine that does nothing else; a search that is not linear takes hours
@@ -109,7 +101,7 @@ func TestAnOutputOfAMegabyteIsSearchedQuickly(t *testing.T) {
 func BenchmarkParseOfAMegabyte(b *testing.B) {
 	output := strings.Repeat(`{"action":`, 600) + `"` + strings.Repeat("x", 1<<20)
 	for b.Loop() {
-		_, _, _ = parse(output, "coder", false)
+		_, _, _ = parse(output, "coder")
 	}
 }
 
@@ -117,7 +109,7 @@ func TestAnUnknownSeverityIsRefused(t *testing.T) {
 	t.Parallel()
 	for severity, taken := range map[string]bool{"error": true, "warning": true, "info": true, "": true, "catastrophic": false, "ERROR": false, "errors": false} {
 		_, _, err := parse(`{"action": "COMPLETED", "evidence_files": [], "summary_for_supervisor": "Read it.", "review": {"status": "ok", "findings": [{"severity": "`+
-			severity+`", "file": "a.go", "line": 1, "message": "the name is wrong"}]}}`, "code_reviewer", false)
+			severity+`", "file": "a.go", "line": 1, "message": "the name is wrong"}]}}`, "code_reviewer")
 		if (err == nil) != taken {
 			t.Errorf("severity %q: %v; taken: want %v", severity, err, taken)
 		}

@@ -117,17 +117,9 @@ type Answer struct {
 }
 
 // Read finds the exit command in the output of an agent of that kind (specs/roles-and-knowledge.md#4.2): the object with a
-// key "action" that ends the answer. An object before more text was quoted, or taken back: it does not count. With strict no
-// other text is allowed.
-func Read(output, kind string, strict bool) Answer {
+// key "action" that ends the answer. An object before more text was quoted, or taken back: it does not count.
+func Read(output, kind string) Answer {
 	output = Text(output)
-	if strict {
-		exit, err := decodeExit([]byte(strings.TrimSpace(output)), kind)
-		if err != nil {
-			return Answer{Problem: err}
-		}
-		return Answer{Exit: exit}
-	}
 	found := objects(output)
 	if len(found) == 0 {
 		return Answer{Problem: ErrMissing}
@@ -339,7 +331,7 @@ func InWords(text, kind string) string {
 	if !strings.Contains(text, `"action"`) || len(text) > exitWindow {
 		return text
 	}
-	a := Read(text, kind, false)
+	a := Read(text, kind)
 	if a.Problem != nil {
 		return text
 	}

@@ -23,13 +23,13 @@ func TestTheExitCommandIsFoundInTheOutput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			exit, _, err := parse(output, "coder", false)
+			exit, _, err := parse(output, "coder")
 			if err != nil || exit.Action != "COMPLETED" || exit.Summary != "Did it." {
 				t.Errorf("got %+v, %v", exit, err)
 			}
 		})
 	}
-	if _, multiple, _ := parse(done+"\n"+done, "coder", false); !multiple {
+	if _, multiple, _ := parse(done+"\n"+done, "coder"); !multiple {
 		t.Error("two exit commands are not told")
 	}
 }
@@ -52,14 +52,11 @@ func TestABrokenExitCommandSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			exit, _, err := parse(c.output, c.kind, false)
+			exit, _, err := parse(c.output, c.kind)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %+v, %v; want an error with %q", exit, err, c.want)
 			}
 		})
-	}
-	if _, _, err := parse("text\n"+done, "coder", true); err == nil {
-		t.Error("strict: text around the object is to be refused")
 	}
 }
 
@@ -68,14 +65,14 @@ func FuzzParse(f *testing.F) {
 	f.Add("```json\n{\"action\": }\n```", "planner")
 	f.Add(`{"response":{"action":"STUCK"}}`, "code_reviewer")
 	f.Fuzz(func(t *testing.T, output, kind string) {
-		exit, _, err := parse(output, kind, false)
+		exit, _, err := parse(output, kind)
 		if (exit == nil) == (err == nil) {
 			t.Errorf("%q gives %+v and %v: one of the two, always", output, exit, err)
 		}
 	})
 }
 
-func parse(output, kind string, strict bool) (*exitcmd.Exit, bool, error) {
-	a := exitcmd.Read(output, kind, strict)
+func parse(output, kind string) (*exitcmd.Exit, bool, error) {
+	a := exitcmd.Read(output, kind)
 	return a.Exit, a.Multiple, a.Problem
 }

@@ -26,7 +26,7 @@ func TestOnlyTheExitCommandThatEndsTheAnswerCounts(t *testing.T) {
 		{"the beginning of another after it", done + "\n{\"action\":\"RETRY\",\"evidence_files\":[", "", false},
 		{"the last one is broken", done + "\n{\"action\":\"COMPLETED\"}", "", false},
 	} {
-		exit, multiple, err := parse(c.output, "coder", false)
+		exit, multiple, err := parse(c.output, "coder")
 		got := ""
 		if exit != nil {
 			got = exit.Action

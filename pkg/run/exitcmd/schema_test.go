@@ -65,7 +65,7 @@ func TestAnswersFitTheSchemaOfTheirKind(t *testing.T) {
 				}
 			}
 		}
-		full, short := Read(answer[0], kind, true), Read(answer[1], kind, true)
+		full, short := Read(answer[0], kind), Read(answer[1], kind)
 		if full.Problem != nil || short.Problem != nil || !reflect.DeepEqual(full.Exit, short.Exit) {
 			t.Errorf("%s: with null %+v (%v), without %+v (%v)", kind, full.Exit, full.Problem, short.Exit, short.Problem)
 		}

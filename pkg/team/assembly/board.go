@@ -29,7 +29,7 @@ import (
 func (e *Environment) Store(p *project.Project, cfg *Settings, taskArchive *history.Archive, patience time.Duration) (store.Project, error) {
 	host, _ := os.Hostname()
 	now := e.Now
-	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Get().Protocol.LockTimeout, LockFixed: cfg.Get().Overrides()["lock_timeout"] != nil, Host: host, Strict: e.Strict,
+	o := store.Options{Path: p.State(), GitDir: p.GitDir, LockTimeout: cfg.Get().LockTimeout(), Host: host, Strict: e.Strict,
 		Validate: func(after, before *blackboard.State) []blackboard.Violation {
 			return audit.Validate(after, before, audit.Evidence{Now: now(), Write: true, Archive: taskArchive, Secrets: e.Secrets().Finder()})
 		},

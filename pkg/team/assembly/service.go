@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -67,7 +67,7 @@ func (e *Environment) OpenAt(ctx context.Context, p *project.Project, tolerant b
 	taskArchive := &history.Archive{Dir: p.ArchiveDir()}
 	patience := time.Duration(0)
 	if tolerant || e.Watches { // who looks is shown the copy soon
-		patience = min(cfg.Get().Protocol.LockTimeout, lookPatience)
+		patience = min(cfg.Get().LockTimeout(), lookPatience)
 	}
 	s, err := e.Store(p, cfg, taskArchive, patience)
 	if err != nil {
@@ -123,7 +123,7 @@ func (e *Environment) ServiceOn(open *board.Session) *verb.Service {
 	if open.Proc.Host != "" {
 		d.Board.Proc.Host = open.Proc.Host
 	}
-	d.Board.Proc.ClockJumped = clockJumps(e.Now, func() time.Duration { return 2 * open.Config().Protocol.HeartbeatInterval })
+	d.Board.Proc.ClockJumped = clockJumps(e.Now, func() time.Duration { return 2 * open.Config().Heartbeat() })
 	d.Board.Enclose = e.enclose(d)
 	d.Board.BeginCache = func(dir string) bool { return wall.BeginCache(p, dir) }
 	d.Board.Path, d.Board.ProjectSetting = e.Get("PATH"), agent.IsProjectSetting
@@ -193,20 +193,10 @@ func clockJumps(now func() time.Time, hold func() time.Duration) func() bool {
 func Programs(cfg *config.Config) map[string]agent.Entry {
 	all := map[string]agent.Entry{}
 	for name, a := range cfg.Agents.Custom {
-		s := a.Signatures
-		e := agent.Entry{Provider: a.Provider, Command: a.Command, Prompt: a.Prompt, LongPrompt: a.LongPrompt, Output: a.Output, Answer: a.Answer, Dialogue: a.Dialogue, Mode: a.Mode, Model: a.Model,
-			Resume: a.Resume, ResumeCommand: a.ResumeCommand, Interactive: a.Interactive, Reopen: a.Reopen, MCP: a.MCP, Schema: a.Schema, Budget: a.Budget, Off: a.Off, Env: a.Env, RootEnv: a.RootEnv, Unset: a.Unset,
-			Version: a.Version, Help: a.Help, Needs: a.Needs, RestartCode: a.RestartCode, EndGrace: a.EndGrace, SessionUsage: a.SessionUsage, PartialUsage: a.PartialUsage, Accounts: a.Accounts,
-			ExitCodes: map[int]agent.Outcome{}, Signatures: map[string][]string{
-				"context_full": s.ContextFull, "stopped": s.Stopped, "reask": s.Reask, "unusable": s.Unusable, "quota": s.Quota,
-				"rate_limit": s.RateLimit, "overloaded": s.Overloaded, "network": s.Network, "no_session": s.NoSession,
-			}}
-		for code, class := range a.ExitCodes {
-			n, err := strconv.Atoi(code)
-			if err != nil {
-				n = -1 // refused with the entry, by name
-			}
-			e.ExitCodes[n] = agent.Outcome(class)
+		e := agent.Entry{Command: a.Command, Prompt: a.Prompt, Output: a.Output, Answer: a.Answer, Model: a.Model, Resume: a.Resume,
+			Interactive: a.Interactive, Reopen: a.Reopen, Env: a.Env, Accounts: a.Accounts}
+		if slices.Contains(agent.Dialogues(), a.Prompt) { // over stdin, which stays open
+			e.Prompt, e.Dialogue = "stdin", a.Prompt
 		}
 		all[name] = e
 	}

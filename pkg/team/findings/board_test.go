@@ -44,7 +44,6 @@ func TestWhatAViewOfTheBoardShows(t *testing.T) {
 		}, waits: []string{"PAUSE: paused since 2026-01-19T12:00:00Z: lunch; next: liza resume"}},
 		"a checkpoint": {make: func(f *Observation) {
 			f.Orders = []project.Order{{Control: project.Checkpoint, Since: noon, Modified: noon, Reason: "half time"}}
-			f.State.Defaults = blackboard.Settings{"alert_checkpoint_stale": 1800}
 		}, waits: []string{"CHECKPOINT: at a checkpoint since 2026-01-19T12:00:00Z: half time; next: liza resume"}, same: blackboard.AlertCheckpointOpen},
 		"the breaker": {make: func(f *Observation) {
 			f.Orders = []project.Order{{Control: project.Checkpoint, Since: noon, Modified: noon}}

@@ -102,7 +102,7 @@ func TestWhatAnAlertSays(t *testing.T) {
 			`warning d-1: not decided (low, found during no task): A leak; next: liza add TEXT --from d-1, or liza abandon d-1 --later --reason "TEXT"`},
 		{blackboard.AlertGaveUp, func(f *Observation) {
 			f.GaveUp = []GaveUp{{Agent: "coder-1", At: ago(0), Next: "liza doctor"}}
-			f.State.Defaults = blackboard.Settings{"crash_limit": 5}
+			f.State.Overrides = blackboard.Settings{"crash_limit": 5}
 		},
 			"error coder-1: its supervisor gave up at 2026-01-19T12:00:00Z: 5 crashes; next: liza doctor"},
 		{blackboard.AlertRoleUnusable, func(f *Observation) { f.Unusable = []Unusable{{"painter", "it is not there"}} }, "error painter: it is not there; next: liza doctor"},
@@ -121,7 +121,6 @@ func TestWhatAnAlertSays(t *testing.T) {
 		}, ""},
 	} {
 		f := board()
-		f.State.Defaults = blackboard.Settings{"lease_grace": 60}
 		c.make(&f)
 		got := strings.Join(raisedOf(f, c.kind), "\n")
 		if got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {
@@ -279,7 +278,6 @@ func TestAnEscalationNamesWhatWaits(t *testing.T) {
 	f := board(&blackboard.Task{ID: "a", Status: blackboard.Blocked, BlockedQuestions: blackboard.List{"Which?"}}, &blackboard.Task{ID: "b", Status: blackboard.Blocked, BlockedQuestions: blackboard.List{"Old?"}},
 		&blackboard.Task{ID: "c", Status: blackboard.Unclaimed, BlockedQuestions: blackboard.List{"Gone?"}})
 	f.State.Questions = []*blackboard.Question{{ID: "q-1", Task: "b", Text: "New?", Status: blackboard.QuestionOpen}, {ID: "q-2", Task: "b", Text: "Done?", Status: blackboard.QuestionAnswered}, {ID: "q-3", Text: "Windows?", Status: blackboard.QuestionOpen}}
-	f.State.Defaults = blackboard.Settings{"alert_checkpoint_stuck": 7200, "alert_checkpoint_abandoned": 28800}
 	for age, told := range map[time.Duration]bool{time.Hour: false, 2*time.Hour - time.Second: false, 2 * time.Hour: true, 9 * time.Hour: true} {
 		f.Orders = []project.Order{{Control: project.Checkpoint, Modified: noon.Add(-age), Reason: "look\nat it"}}
 		got := Escalation(f)

@@ -54,7 +54,7 @@ func (l *Observer) Facts(ctx context.Context) findings.Observation {
 	if f.State.Goal != nil {
 		f.Triggers.SpecHash = d.Board.SpecHash(f.State.Goal.SpecRef)
 	}
-	f.ClockJump = l.clock.Look(f.Now, time.Since(l.began), 2*f.State.Duration("heartbeat_interval"))
+	f.ClockJump = l.clock.Look(f.Now, time.Since(l.began), 2*f.State.Heartbeat())
 	f.Process.ClockJumped = f.ClockJump != 0
 	f.Orders = d.Board.Orders(f.State)
 	for _, u := range d.Board.Roles().Unusable(f.State) {

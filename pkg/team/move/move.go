@@ -286,7 +286,7 @@ func (m *move) toFile(ctx context.Context, p *project.Project, cfg *assembly.Set
 	if err != nil && !retired {
 		return Moved{}, err
 	}
-	board, err := postgres.Open(postgres.Options{URL: at.URL, Board: postgres.Retired(at.Board), Options: store.Options{LockTimeout: cfg.Get().Protocol.LockTimeout}})
+	board, err := postgres.Open(postgres.Options{URL: at.URL, Board: postgres.Retired(at.Board), Options: store.Options{LockTimeout: cfg.Get().LockTimeout()}})
 	if err != nil {
 		return Moved{}, err
 	}
@@ -299,7 +299,7 @@ func (m *move) toFile(ctx context.Context, p *project.Project, cfg *assembly.Set
 		if err := idle(d, s); err != nil {
 			return Moved{}, err
 		}
-		retiring, _, err := m.e.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{LockTimeout: cfg.Get().Protocol.LockTimeout}, 0)
+		retiring, _, err := m.e.Board(config.Store{URL: at.URL, Board: at.Board}, store.Options{LockTimeout: cfg.Get().LockTimeout()}, 0)
 		if err != nil {
 			return Moved{}, err
 		}

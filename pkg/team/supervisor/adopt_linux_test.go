@@ -22,12 +22,12 @@ import (
 func TestARunOfAnotherVersionIsEndedAfterKillGrace(t *testing.T) {
 	t.Parallel()
 	p, ctx, run := verbtest.New(t), t.Context(), "g-1-1"
+	p.Config.Timing = map[string]int{"kill_grace": 77}
 	d := p.Service("")
 	if _, err := d.Agents.Register(ctx, verb.RegisterInput{ID: "coder-1", PID: os.Getpid(), PIDStart: 1}); err != nil { // it is gone
 		t.Fatal(err)
 	}
 	if err := p.Store.Update(ctx, store.Op{Name: "run"}, func(s *blackboard.State) error {
-		s.Config = blackboard.Settings{"kill_grace": 77}
 		s.Agents["coder-1"].Child = &blackboard.Child{PID: os.Getpid(), PIDStart: 1, Run: 1, RunID: run}
 		return nil
 	}); err != nil {

@@ -104,10 +104,10 @@ func TestTheAgentsOwnHandoffStands(t *testing.T) {
 // A program whose context is full again and again uses up the iterations in the end.
 func TestHandoffsWithoutEndAreStopped(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
-		c.Config.Limits.MaxAgentRuns = 0
+		c.Config.Timing = map[string]int{"max_handoffs": 2, "max_agent_runs": 0}
 		c.task("task-1")
 		err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
-			s.Config["max_handoffs"], s.Config["max_coder_iterations"], s.Config["max_agent_runs"] = 2, 2, 0
+			s.Config["max_coder_iterations"] = 2
 			return nil
 		})
 		if err != nil {

@@ -95,7 +95,7 @@ func (s *Supervisor) leave(cause error) error {
 	return err
 }
 
-// beat extends the leases of the agent and its work every heartbeat_interval. A lease that
+// beat extends the leases of the agent and its work with each heartbeat. A lease that
 // was lost, or that could not be renewed for too long, ends the work under it: it is
 // trusted for less time than it lasts, counted from the start of the renewal.
 func (s *Supervisor) beat(ctx context.Context) {
@@ -202,7 +202,7 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 		st, _ = s.Service.Board.View(hard)
 	}
 	if st != nil {
-		if max := st.Duration(s.member.key("max_wait")); max > 0 && !s.Team && s.Service.Board.Now().Sub(s.idleSince) >= max {
+		if max := st.Duration("max_wait"); max > 0 && !s.Team && s.Service.Board.Now().Sub(s.idleSince) >= max {
 			if s.worked {
 				s.member.say("", "nothing to do for %s: %s", max, w.text())
 				return errComplete
@@ -216,7 +216,7 @@ func (s *Supervisor) idle(soft, hard context.Context, changes <-chan struct{}, w
 	} else {
 		st = &blackboard.State{}
 	}
-	wait := st.Duration(s.member.key("poll_interval"))
+	wait := st.Duration("poll_interval")
 	if shown > 0 {
 		wait = min(wait, shown)
 	}

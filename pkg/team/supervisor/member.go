@@ -94,15 +94,7 @@ func (m *member) intervals(ctx context.Context) (interval, lease, margin time.Du
 		st = &blackboard.State{}
 	}
 	lease = st.Duration("lease_duration")
-	return st.Duration("heartbeat_interval"), lease, lease / 10
-}
-
-// key is the name of a configuration key of this role: coder_poll_interval.
-func (m *member) key(name string) string {
-	if m.Role == blackboard.RoleReviewer {
-		return "reviewer_" + name
-	}
-	return string(m.Role) + "_" + name
+	return st.Heartbeat(), lease, lease / 10
 }
 
 // has reports whether the present registration of this agent has a claim or a review.

@@ -22,7 +22,7 @@ func TestAnExitCommandIsNoMessage(t *testing.T) {
 		exit + "}":                     "",
 		"Dear Ada\n":                   "Dear Ada",
 	} {
-		r := &run{answer: exitcmd.Read(final, "messenger", false), result: agent.Result{Outcome: agent.Finished, Final: final}}
+		r := &run{answer: exitcmd.Read(final, "messenger"), result: agent.Result{Outcome: agent.Finished, Final: final}}
 		if got := messageOf(r); got != want {
 			t.Errorf("%q: the message is %q, want %q", final, got, want)
 		}

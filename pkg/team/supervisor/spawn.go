@@ -225,9 +225,9 @@ func (l *launcher) equip(ctx context.Context, adapter agent.Adapter, spec *agent
 	if kind != role.Kind(l.Role) {
 		spec.NoTools = true
 		spec.Env = []string{"LIZA_ROLE=" + string(kind), "LIZA_TASK_ID=" + spec.TaskID, "LIZA_ROOT=" + l.Service.Board.Project.Root, "LIZA_BIN=" + l.Liza, "LIZA_PROMPT_FILE=" + file, "LIZA_RUN=" + r.mark}
-		spec.Timeout = l.Service.Board.Config().Limits.Timeout.Messenger
+		spec.Timeout = messengerTimeout
 		if kind == role.Summarizer {
-			spec.Timeout = l.Service.Board.Config().Limits.Timeout.Summarizer
+			spec.Timeout = summarizerTimeout
 		}
 		return nil
 	}
@@ -237,7 +237,7 @@ func (l *launcher) equip(ctx context.Context, adapter agent.Adapter, spec *agent
 	}
 	dir := spec.Dir
 	spec.Env = append(l.environment(task, r.mark, file, spec.Worktree), settings...)
-	spec.Liza, spec.Timeout = l.Liza, st.Duration(l.key("run_timeout"))
+	spec.Liza, spec.Timeout = l.Liza, st.Duration("run_timeout")
 	spec.Activity = func() time.Time { return l.activity(task, dir) }
 	if spec.Terminal = l.Interactive; spec.Terminal != nil && !adapter.Info().Interactive {
 		l.say(task, "%s takes no prompt when it is opened; it is in %s", r.program(), file)
@@ -259,8 +259,7 @@ func (l *launcher) read(ctx context.Context, u *unit, r *run, task string) error
 		}
 	}
 	l.masked(&r.result)
-	strict := l.Service.Board.Config().Exit.Strict && kind != role.Messenger // whose whole output may be its answer
-	r.answer = exitcmd.Read(r.result.Final, string(kind), strict)
+	r.answer = exitcmd.Read(r.result.Final, string(kind))
 	r.answer.Problem = because(r.answer.Problem, r.result)
 	if r.record != nil {
 		r.record.result = &r.result
@@ -341,8 +340,14 @@ func (l *launcher) addSchemas(program agent.Info, spec *agent.Spec, kind string)
 
 // enforced reports whether a program holds the answer of a kind of agent to its schema.
 func (m *member) enforced(program agent.Info, kind string) bool {
-	return program.Enforces && m.Service.Board.Config().Exit.Schema && exitcmd.AnswerSchema(kind, true) != nil
+	return program.Enforces && exitcmd.AnswerSchema(kind, true) != nil
 }
+
+// Who only writes a text has less time than who works: a team waits for it.
+const (
+	messengerTimeout  = 2 * time.Minute
+	summarizerTimeout = 5 * time.Minute
+)
 
 // saveSchema writes a schema and returns its path. All runs share the file; each rewrites it, so
 // that it is never old enough to be taken for a left-over (verb.GC).

@@ -331,7 +331,7 @@ func TestReachedLimitsOfTheSprintLetNothingStart(t *testing.T) {
 						c.task("task-1")
 					}
 					c.change(func(s *blackboard.State) {
-						s.Config[key], s.Config["planner_max_wait"] = 100, 10
+						s.Config[key] = 100
 						own := used
 						if used.Day != nil {
 							own.Day = &blackboard.UsageDay{Date: time.Now().UTC().Format("2006-01-02"), CostCents: used.Day.CostCents}

@@ -198,7 +198,7 @@ func (x *texts) compareWork(ctx context.Context) {
 	said := map[string]bool{}
 	for {
 		st, err := x.Service.Board.View(ctx)
-		if err != nil || !sleep(ctx, st.Duration("heartbeat_interval")/2) {
+		if err != nil || !sleep(ctx, st.Heartbeat()/2) {
 			return
 		}
 		for _, o := range x.overlaps(ctx) {

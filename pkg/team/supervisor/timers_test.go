@@ -94,6 +94,10 @@ func (c *clockwork) task(id string) {
 
 func (c *clockwork) setting(key string, value any) {
 	c.TB.Helper()
+	if _, is := blackboard.Fixed(key); is {
+		c.Config.Timing = map[string]int{key: value.(int)}
+		return
+	}
 	err := c.memory.Update(context.Background(), store.Op{Name: "test"}, func(s *blackboard.State) error {
 		if s.Config == nil {
 			s.Config = blackboard.Settings{}
@@ -227,7 +231,7 @@ func (deaf) Watch(context.Context) <-chan struct{} { return make(chan struct{}) 
 // An idle agent looks at the board after its poll interval, also where no event says that there is something new.
 func TestAnIdleAgentLooksAgainAfterItsPollInterval(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
-		c.setting("coder_poll_interval", 40)
+		c.setting("poll_interval", 40)
 		soft, stop := context.WithCancel(context.Background())
 		s := c.supervisor(blackboard.RoleCoder, func(context.Context, agent.Spec) agent.Result {
 			stop()
@@ -294,7 +298,7 @@ func TestAnUnchangedReasonLaunchesThePlannerTwice(t *testing.T) {
 		c.wants(t, "planner_launched", 0, 60*time.Second)
 		c.wants(t, "planner_suppressed", 60*time.Second)
 		if err != nil || time.Since(c.start) < 30*time.Minute {
-			t.Errorf("ended after %s with %v; an idle planner that has worked ends well after planner_max_wait", time.Since(c.start), err)
+			t.Errorf("ended after %s with %v; an idle planner that has worked ends well after max_wait", time.Since(c.start), err)
 		}
 	})
 }
@@ -322,7 +326,7 @@ func TestAPlannerLeavesABlockToThePersonWhoIsAsked(t *testing.T) {
 	})
 }
 
-// A supervisor that has had nothing to do for coder_max_wait ends and says what it waited for.
+// A supervisor that has had nothing to do for max_wait ends and says what it waited for.
 func TestAnIdleSupervisorEnds(t *testing.T) {
 	inBubble(t, func(c *clockwork) {
 		s := c.supervisor(blackboard.RoleCoder, nil)
@@ -331,7 +335,7 @@ func TestAnIdleSupervisorEnds(t *testing.T) {
 			t.Errorf("ended with %v", err)
 		}
 		if d := time.Since(c.start); d < 30*time.Minute || d > 31*time.Minute {
-			t.Errorf("ended after %s, want coder_max_wait", d)
+			t.Errorf("ended after %s, want max_wait", d)
 		}
 	})
 }
@@ -382,7 +386,7 @@ func TestALostRegistrationStopsTheChild(t *testing.T) {
 		if err := s.Run(soft, context.Background()); err != nil {
 			t.Error(err)
 		}
-		if beat := c.state().Duration("heartbeat_interval"); stopped <= 0 || stopped > beat {
+		if beat := c.state().Heartbeat(); stopped <= 0 || stopped > beat {
 			t.Errorf("the child was stopped %v after its registration was lost, want within a heartbeat, %v", stopped, beat)
 		}
 		if st := c.state().Task("task-1"); len(st.Attempts) != 0 || st.Status != blackboard.Claimed {

@@ -293,9 +293,6 @@ func TestThresholds(t *testing.T) {
 	task := func(change func(*blackboard.Task)) func(*findings.Observation) {
 		return func(f *findings.Observation) { change(add(f, claimed())) }
 	}
-	configured := func(key string, value int, make func(*findings.Observation)) func(*findings.Observation) {
-		return func(f *findings.Observation) { f.State.Config[key] = value; make(f) }
-	}
 	quiet := func(age time.Duration) func(*findings.Observation) {
 		return func(f *findings.Observation) { f.LastActivity = now.Add(-age) }
 	}
@@ -314,7 +311,6 @@ func TestThresholds(t *testing.T) {
 		{"CHECKPOINT_ABANDONED", atCheckpoint(8*time.Hour - second), atCheckpoint(8 * time.Hour)},
 		{"PAUSE_STALE", paused(30*minute - second), paused(30 * minute)},
 		{"PAUSE_FORGOTTEN", paused(2*time.Hour - second), paused(2 * time.Hour)},
-		{"PAUSE_STALE", configured("alert_pause_stale", 60, paused(59*second)), configured("alert_pause_stale", 60, paused(60*second))},
 		{"STALLED", quiet(30*minute - second), quiet(30 * minute)},
 		{"STALLED", func(f *findings.Observation) { quiet(time.Hour)(f); paused(second)(f) }, quiet(time.Hour)},
 		{"STALLED", func(f *findings.Observation) { f.LastActivity = time.Time{} }, quiet(time.Hour)},

@@ -381,7 +381,7 @@ func (c *Checks) integrationTimeout(ctx context.Context) time.Duration {
 	if err != nil {
 		return c.board.Config().Limits.CheckTimeout
 	}
-	return s.Duration("integration_check_timeout")
+	return s.MergeCheckTimeout()
 }
 
 // Passed remembers that a command has passed on a commit, here, and so mends what is red on a base.

@@ -278,7 +278,7 @@ func (c *Checks) openPlace(ctx context.Context, secrets []string, name, commit, 
 // OpenJudged makes the Place in which a reviewer judges the work of a task: the commit under review in a fresh checkout, set up as that of its
 // checks. Nothing else of the coder is there. What agent programs take as settings of a project is that of the integration branch.
 func (c *Checks) OpenJudged(ctx context.Context, s *blackboard.State, t *blackboard.Task) (*Place, error) {
-	p, err := c.openPlace(ctx, s.Secrets, t.ID, t.ReviewCommit, c.board.Project.CheckLog(t.ID, "reviewer-setup"), s.Duration("integration_check_timeout"))
+	p, err := c.openPlace(ctx, s.Secrets, t.ID, t.ReviewCommit, c.board.Project.CheckLog(t.ID, "reviewer-setup"), s.MergeCheckTimeout())
 	if err == nil {
 		err = c.settleSettings(ctx, s, p)
 	}
@@ -312,7 +312,7 @@ func (c *Checks) OpenPlace(ctx context.Context, s *blackboard.State, task string
 		return nil, err
 	}
 	name := placeName(fmt.Sprintf(".here-%d", os.Getpid()), task)
-	return c.openPlace(ctx, s.Secrets, name, commit, c.board.Project.SetupLog(name), s.Duration("integration_check_timeout"))
+	return c.openPlace(ctx, s.Secrets, name, commit, c.board.Project.SetupLog(name), s.MergeCheckTimeout())
 }
 
 // Log is what worktree.setup has printed.

@@ -37,7 +37,7 @@ func unit(t *testing.T) (*verbtest.Place, *verb.Service, outcome.Run) {
 
 func ended(t *testing.T, d *verb.Service, r outcome.Run, output string) outcome.Report {
 	t.Helper()
-	r.Answer = exitcmd.Read(output, r.Kind, false)
+	r.Answer = exitcmd.Read(output, r.Kind)
 	out, err := outcome.Apply(t.Context(), d, r)
 	if err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ func (d simulator) evidenceOf(in PoststepInput) []string {
 }
 
 func (d simulator) answer(in PoststepInput) exitcmd.Answer {
-	return exitcmd.Read(in.Response, string(in.Kind), d.Service.Board.Config().Exit.Strict)
+	return exitcmd.Read(in.Response, string(in.Kind))
 }
 
 // standing is the task, or for a planner the sprint, before a simulated run.

@@ -144,7 +144,7 @@ func recordedKind(in history.Interaction) (role.Kind, string) {
 
 // noReplay says why the outcome of an interaction does not follow from its answer.
 func (r *replay) noReplay(in history.Interaction, kind role.Kind) string {
-	said := exitcmd.Read(in.Response.RawResponse, string(kind), r.service.Service.Board.Config().Exit.Strict)
+	said := exitcmd.Read(in.Response.RawResponse, string(kind))
 	exit, problem := said.Exit, said.Problem
 	foreign := reflect.ValueOf(in.Liza).IsZero() || in.Liza.Effect == "" && in.Liza.Outcome == ""
 	switch {

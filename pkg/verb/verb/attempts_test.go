@@ -124,7 +124,7 @@ func writing() []attempt {
 	return append(list, others...)
 }
 
-func exit(kind, text string) exitcmd.Answer { return exitcmd.Read(text, kind, false) }
+func exit(kind, text string) exitcmd.Answer { return exitcmd.Read(text, kind) }
 
 // applies is the end of a run of that kind, whose program printed the text.
 func applies(kind, agent, task, text string) func(context.Context, *vs) (any, error) {

@@ -218,7 +218,7 @@ func TestP148TheVerbAgainstTheExitCommandIsAskedAbout(t *testing.T) {
 	mark := outcome.MarkOf(coder, p.State(), "coder-1", "task-1")
 	p.Commit("task-1")
 	out, err := outcome.Apply(ctx, coder, outcome.Run{Kind: "coder", Task: "task-1", Before: mark, Said: []*blackboard.Said{{Verb: "submit", Word: "COMPLETED", Input: `{"task":"task-1"}`}},
-		Answer: exitcmd.Read(`{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"I give up.","blocked_questions":["Why?"]}`, "coder", false)})
+		Answer: exitcmd.Read(`{"action":"STUCK","evidence_files":[],"summary_for_supervisor":"I give up.","blocked_questions":["Why?"]}`, "coder")})
 	s := p.State()
 	if err != nil || out.Effect != outcome.Reask || s.Task("task-1").Status != blackboard.Claimed {
 		t.Errorf("the outcome is %+v, %v; task-1 is %s", out, err, s.Task("task-1").Status)

@@ -129,7 +129,7 @@ func TestTheOutcomeOfAnEarlierClaimIsDropped(t *testing.T) {
 	// The history of the first claim is known to the mark, so that the claim's number alone tells.
 	mark.History = len(before.History)
 	out, err := outcome.Apply(t.Context(), d, outcome.Run{Kind: "coder", Task: "task-1", Before: mark,
-		Answer: exitcmd.Read(`{"action": "STUCK", "evidence_files": [], "summary_for_supervisor": "No name is given.", "blocked_questions": ["Which name?"]}`, "coder", false)})
+		Answer: exitcmd.Read(`{"action": "STUCK", "evidence_files": [], "summary_for_supervisor": "No name is given.", "blocked_questions": ["Which name?"]}`, "coder")})
 	if err != nil {
 		t.Fatal(err)
 	}

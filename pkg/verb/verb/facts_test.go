@@ -411,4 +411,4 @@ func condensing(d *verb.Service) (*verb.Condense, error) {
 	return d.Knowledge.Condensing(ctx, s, verb.Refused{})
 }
 
-func summary(output string) exitcmd.Answer { return exitcmd.Read(output, "summarizer", false) }
+func summary(output string) exitcmd.Answer { return exitcmd.Read(output, "summarizer") }

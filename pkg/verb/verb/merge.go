@@ -109,7 +109,7 @@ func (g Merges) Merger(by string) *merge.Merger {
 	cfg := g.verbs.Board.Config()
 	m := &merge.Merger{Enclose: g.verbs.Board.Enclose, Store: g.verbs.Board.Breaker().Watched(), Sealed: g.sealed, Repo: g.verbs.Board.Repo, Facts: g.verbs.Board.Facts(), Now: g.verbs.Board.Now, By: by,
 		Checks: cfg.Integration.Checks, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreMerge, Sum: sumOfChecks(cfg),
-		LogPath: g.verbs.Board.Project.IntegrationLog, LockPath: g.verbs.Board.Project.MergeLock(), LockTimeout: cfg.Protocol.LockTimeout,
+		LogPath: g.verbs.Board.Project.IntegrationLog, LockPath: g.verbs.Board.Project.MergeLock(), LockTimeout: cfg.LockTimeout(),
 		Control: g.verbs.Board.MergeControl, Prepare: g.verbs.Board.Prepare, At: g.verbs.Board.At, Warn: g.verbs.Board.Progress, Unsaved: g.verbs.Board.Unsaved, Mask: g.verbs.Board.MaskLog}
 	if g.verbs.Checks.KeyNamed() { // scripts of a package can build from sources: what opens the gate to the branch is made of the candidate
 		m.Seed = g.verbs.Checks.Seed

@@ -72,7 +72,7 @@ func applied(t *testing.T, p *verbtest.Place, review string) outcome.Report {
 	t.Helper()
 	d := p.Service("code-reviewer-1")
 	out, err := outcome.Apply(t.Context(), d, outcome.Run{Kind: "code_reviewer", Task: "task-1", Before: outcome.MarkOf(d, p.State(), "code-reviewer-1", "task-1"),
-		Answer: exitcmd.Read(`{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"read","review":`+review+`}`, "code_reviewer", false)})
+		Answer: exitcmd.Read(`{"action":"COMPLETED","evidence_files":[],"summary_for_supervisor":"read","review":`+review+`}`, "code_reviewer")})
 	if err != nil {
 		t.Fatal(err)
 	}

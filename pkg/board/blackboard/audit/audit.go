@@ -182,7 +182,7 @@ var Rules = []Rule{
 	{"V44", asWarning, onDemand, !fixable, "agent WORKING, REVIEWING or PLANNING whose lease has expired", checkAgentLease},
 	{"V45", asError, onWrite, fixable, "current_task names no task", checkCurrentTask},
 	{"V46", asError, onWrite, !fixable, "status of goal, sprint, circuit breaker, plan or question unknown", checkStatuses},
-	{"V47", asError, onWrite, !fixable, "config: a value not of its type or negative, lease_duration below 3 × heartbeat_interval, integration_branch no valid ref name", checkConfig},
+	{"V47", asError, onWrite, !fixable, "config: a value not of its type or negative, integration_branch no valid ref name", checkConfig},
 	{"V48", asWarning, onDemand, !fixable, "unknown key in config", checkConfigKeys},
 	{"V49", asError, onWrite, !fixable, "sprint.goal_ref is not goal.id; timeline.started missing", checkSprint},
 	{"V50", asError, onWrite, !fixable, "sprint.scope.planned or stretch names no task (archive counts)", checkSprintScope},

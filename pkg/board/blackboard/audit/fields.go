@@ -243,9 +243,6 @@ func checkConfig(v *validation) {
 			v.section("config", "."+key, "config.%s %s %s", key, shown(value), problem).Lenient(v.v1)
 		}
 	}
-	if lease, beat := v.s.Int("lease_duration"), v.s.Int("heartbeat_interval"); lease < 3*beat {
-		v.section("config", ".lease_duration", "config.lease_duration %d is less than 3 × heartbeat_interval %d", lease, beat).Lenient(v.v1)
-	}
 }
 
 // settingProblem returns why the value of a known key is invalid, or "".

@@ -195,11 +195,10 @@ func checkApprovalRate(v *validation) {
 // the event created.
 
 // writtenByV1 reports whether the file was created by Liza v1: our init always writes
-// base_ref and lease_grace, which v1 did not know.
+// base_ref, which v1 did not know.
 func writtenByV1(s *blackboard.State) bool {
 	_, baseRef := s.Config["base_ref"]
-	_, grace := s.Config["lease_grace"]
-	return !baseRef && !grace
+	return !baseRef
 }
 
 // taskOfV1 reports whether v1 made the task, or had it for some of its attempts.
