@@ -104,9 +104,9 @@ var situations = map[string]situation{
 	"release":              {as: "coder-1", in: `{"task": "claimed", "reason": "Somebody else"}`},
 	"release, by force":    {in: `{"task": "claimed", "reason": "Somebody else", "force": true}`},
 	"release, of a review": {as: "code-reviewer-1", in: `{"task": "reviewed", "reason": "Somebody else"}`},
-	"resubmit":            {in: `{"task": "claimed", "limits": {"cost_cents": 900}}`, before: halted},
-	"accept-integration":  {in: `{"reason": "it is mine"}`, before: pushed},
-	"restore-integration": {but: regexp.MustCompile(`by: (init|restore)|journal: \S+ integration_`), in: `{"reason": "it is not mine"}`, before: pushed},
+	"resubmit":             {in: `{"task": "claimed", "limits": {"cost_cents": 900}}`, before: halted},
+	"accept-integration":   {in: `{"reason": "it is mine"}`, before: pushed},
+	"restore-integration":  {but: regexp.MustCompile(`by: (init|restore)|journal: \S+ integration_`), in: `{"reason": "it is not mine"}`, before: pushed},
 	"sync": {before: func(p *verbtest.Place) {
 		verbtest.Write(p.TB, filepath.Join(p.Dir, "base.md"), "a word\n")
 		p.Git(p.Dir, "add", "base.md")

@@ -101,9 +101,6 @@ func declare[In, Out any](v Verb, run func(context.Context, *verb.Service, In) (
 // A pageInput is an input that the person's page completes.
 type pageInput interface{ fromPage() any }
 
-// group declares a name that has verbs below it and does nothing itself.
-func group(v Verb) *Verb { return &v }
-
 // Input returns the type of the input.
 func (v *Verb) Input() reflect.Type { return v.input }
 

@@ -298,10 +298,10 @@ var others = []attempt{
 	{name: "SystemCheckpoint", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return sprint.SystemCheckpoint(ctx, d, blackboard.CauseDeadline, "The deadline has passed")
 	}},
-	{name: "Tell the planner, of a coder", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
+	{name: "Tell, the planner, of a coder", as: "coder-1", call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Tell(ctx, verb.TellInput{To: verb.ThePlanner, Text: "Mind the gap"})
 	}},
-	{name: "Tell the planner, again", board: func(s *bs) {
+	{name: "Tell, the planner, again", board: func(s *bs) {
 		s.HumanNotes = append(s.HumanNotes, &blackboard.Note{ID: "note-1", Message: "Mind the gap", Timestamp: s.Goal.Created})
 	}, call: func(ctx context.Context, d *vs) (any, error) {
 		return d.Tell(ctx, verb.TellInput{To: verb.ThePlanner, ID: "note-1", Text: "Mind the gap"})
