@@ -72,7 +72,7 @@ var groups = []struct {
 	{"landing", "pull and merge requests on a forge, what comes from there, and imports", []string{"land", "import"}},
 	{"containment", "what programs and commands may read, write and reach", []string{"sandbox"}},
 	{"limits", "cost, time, iterations and sizes", []string{"limits"}},
-	{"plans", "what a plan must have, and what prompts are made of", []string{"plan", "context", "facts", "messenger", "exit"}},
+	{"plans", "what a plan must have, and what prompts are made of", []string{"plan", "context", "facts", "messenger"}},
 	{"rights", "who may do what, commands, secrets", []string{"policy", "exec", "secrets"}},
 	{"notices", "messages to people", []string{"notify"}},
 	{"timing", "leases, waiting times and alerts of the protocol; the defaults suit nearly everybody", []string{"protocol"}},

@@ -197,7 +197,7 @@ func (o *demoOptions) show(ctx context.Context, dir string, temporary bool) erro
 		{"the board", liza + " -C " + dir + " status"},
 		{"the file behind it", "less " + filepath.Join(dir, ".liza", "state.yaml")},
 		{"the log", liza + " -C " + dir + " log"},
-		{"the task graph", liza + " -C " + dir + " graph"},
+		{"the task graph", liza + " -C " + dir + " status --graph"},
 		{"one task's story", liza + " -C " + dir + " show name"},
 		{"the merged work", "git -C " + dir + " log --graph integration"},
 		{"your own checkout, untouched", "git -C " + dir + " status"},

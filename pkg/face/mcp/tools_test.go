@@ -113,7 +113,7 @@ func TestEachCallerIsOfferedTheVerbsOfItsRole(t *testing.T) {
 		inside bool
 		want   string
 	}{
-		{"", "", false, "abandon add-task anomaly answer block convert defer discover edit finalize handoff intent merge note plan-apply release restart stop submit supersede tell unblock verdict"},
+		{"", "", false, "abandon add-task anomaly answer block convert defer discover edit finalize handoff intent merge plan-apply release restart stop submit supersede tell unblock verdict"},
 		{"coder-1", blackboard.RoleCoder, true, "anomaly block discover handoff intent submit"},
 		{"coder-1", blackboard.RoleCoder, false, "anomaly block claim discover handoff heartbeat intent release submit"},
 		{"code-reviewer-1", blackboard.RoleReviewer, true, "anomaly discover handoff verdict"},

@@ -105,9 +105,9 @@ func linkMutations() []mutation {
 			s.Task("unclaimed").DependsOn = blackboard.List{"archived"}
 			f.Archive = taskArchive{"archived": blackboard.Abandoned}
 		},
-			path: "tasks[unclaimed].depends_on", subject: "archived", message: "task unclaimed: waits for abandoned archived for ever; next: liza retry or supersede"},
+			path: "tasks[unclaimed].depends_on", subject: "archived", message: "task unclaimed: waits for abandoned archived for ever; next: liza retry, or liza abandon with --by"},
 		{rule: "V25", name: "waits for ever", damage: on("draft", func(t *blackboard.Task) { t.DependsOn = blackboard.List{"abandoned"} }), warning: true,
-			path: "tasks[draft].depends_on", subject: "abandoned", message: "task draft: waits for abandoned abandoned for ever; next: liza retry or supersede"},
+			path: "tasks[draft].depends_on", subject: "abandoned", message: "task draft: waits for abandoned abandoned for ever; next: liza retry, or liza abandon with --by"},
 		{rule: "V26", name: "two claims", damage: func(s *blackboard.State, _ *Evidence) {
 			s.Agents["coder-1"].CurrentTask, s.Agents["coder-1"].Status = "", blackboard.AgentIdle
 			s.Task("fixing").AssignedTo, s.Task("fixing").ClaimGeneration = "coder-1", "g-00000001"

@@ -186,7 +186,6 @@ func TestWhatCannotBeDoneIsAnErrorWithItsStatus(t *testing.T) {
 		{"POST", "/api/tasks/task-1/unblock", `{"reason":"why"}`, 409, "refused"},
 		{"POST", "/api/tasks/task-1/resubmit", `{"limits":{"max_agent_runs":9}}`, 409, "refused"},
 		{"POST", "/api/finalize", `{"tasks":["task-1"]}`, 409, "refused"},
-		{"POST", "/api/ack", "", 409, "nothing"},
 		{"POST", "/api/integration/accept", "", 409, "nothing"},
 		{"POST", "/api/integration/restore", "", 409, "nothing"},
 		{"POST", "/api/questions/q-9/answer", `{"answer":"yes"}`, 404, "refused"},
