@@ -85,7 +85,7 @@ func TestGoInstallWorksFromAClone(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	inHome(t, home, "go", "install", "./cmd/...")
-	if got, want := filesBelow(t, home), []string{"go/bin/liza", "go/bin/liza-agent", "go/bin/liza-spawn", "go/bin/liza-telemetry"}; !slices.Equal(got, want) {
+	if got, want := filesBelow(t, home), []string{"go/bin/liza", "go/bin/liza-agent", "go/bin/liza-spawn"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -38,7 +38,7 @@ func TestTheSummaryOfACheckpointHasWhatAPersonDecidesAbout(t *testing.T) {
 			t.Errorf("the summary lacks %q:\n%s", want, text)
 		}
 	}
-	for _, not := range []string{"a-1", "d-2", "specs/old.md", "| MERGED |", "liza resume"} {
+	for _, not := range []string{"a-1", "d-2", "specs/old.md", "| MERGED |"} {
 		if strings.Contains(text, not) {
 			t.Errorf("the summary has %q, which is of another sprint, settled or not there:\n%s", not, text)
 		}
@@ -82,22 +82,18 @@ func TestASummarySaysWhoStoppedTheSprint(t *testing.T) {
 		points       []*blackboard.Checkpoint
 		breaker      *blackboard.CircuitBreaker
 		want         string
-		ack          bool
 	}{
-		{"a person", blackboard.AtCheckpoint, []*blackboard.Checkpoint{{By: "ada"}}, nil, "a person (ada)", false},
-		{"Liza", blackboard.AtCheckpoint, []*blackboard.Checkpoint{{By: "ada"}, {By: blackboard.System}}, nil, "Liza itself, for the reason in the message", false},
-		{"the breaker", blackboard.AtCheckpoint, []*blackboard.Checkpoint{{By: blackboard.System}}, tripped, "the circuit breaker, pattern thrash (high): see .liza/report.md", true},
-		{"nobody", blackboard.InProgress, []*blackboard.Checkpoint{{By: "ada"}}, tripped, "", true},
-		{"no checkpoint", blackboard.AtCheckpoint, nil, nil, "", false},
-		{"one that is empty", blackboard.AtCheckpoint, []*blackboard.Checkpoint{nil}, nil, "", false},
+		{"a person", blackboard.AtCheckpoint, []*blackboard.Checkpoint{{By: "ada"}}, nil, "a person (ada)"},
+		{"Liza", blackboard.AtCheckpoint, []*blackboard.Checkpoint{{By: "ada"}, {By: blackboard.System}}, nil, "Liza itself, for the reason in the message"},
+		{"the breaker", blackboard.AtCheckpoint, []*blackboard.Checkpoint{{By: blackboard.System}}, tripped, "the circuit breaker, pattern thrash (high): see .liza/report.md"},
+		{"nobody", blackboard.InProgress, []*blackboard.Checkpoint{{By: "ada"}}, tripped, ""},
+		{"no checkpoint", blackboard.AtCheckpoint, nil, nil, ""},
+		{"one that is empty", blackboard.AtCheckpoint, []*blackboard.Checkpoint{nil}, nil, ""},
 	} {
 		s := stateOf()
 		s.Sprint.Status, s.Sprint.Checkpoints, s.CircuitBreaker = c.status, c.points, c.breaker
 		if got := (summary{s: s}).cause(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-		if got := strings.HasPrefix(summary{s: s}.choices()[0], "`liza resume"); got != c.ack {
-			t.Errorf("%s: a person is shown liza resume first: %t, want %t", c.name, got, c.ack)
 		}
 	}
 }

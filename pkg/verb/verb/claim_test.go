@@ -38,9 +38,7 @@ func TestAReservationLastsAsLongAsTheSetup(t *testing.T) {
 	t.Parallel()
 	p := verbtest.New(t)
 	p.AddTask("task-1")
-	if err := p.Store.Update(t.Context(), store.Op{Name: "test"}, func(s *blackboard.State) error { s.Config["claim_reserve"] = 1; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	p.Config.Timing = map[string]int{"claim_reserve": 1}
 	expires := "grep ' expires:' '" + p.Project.State() + "'"
 	changes := "was=$(" + expires + "); n=0; until [ \"$(" + expires + ")\" != \"$was\" ]; do n=$((n+1)); [ $n -lt 400 ] || exit 3; sleep 0.05; done"
 	p.Config.Worktree.Setup = []string{changes, changes, changes}

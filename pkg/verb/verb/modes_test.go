@@ -251,7 +251,7 @@ func TestAnApprovalThatContradictsItself(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Exit != transition.ExitRefused || !strings.Contains(refused.Message, "names no place") {
 			t.Errorf("got %v, want exit 4 with what is missing", err)
 		}
-		done, err := d.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Findings: []*blackboard.Finding{{File: "task-1.md", Message: "it is much too slow"}}})
+		done, err := d.Reviews.Verdict(t.Context(), verb.VerdictInput{Task: "task-1", Verdict: "reject", Findings: []*blackboard.Finding{{File: "main.py", Message: "it is much too slow"}}})
 		if err != nil || done.Status != blackboard.Rejected {
 			t.Errorf("a finding alone gives %+v, %v", done, err)
 		}
