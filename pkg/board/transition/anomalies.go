@@ -23,6 +23,9 @@ func AddAnomalyOnce(s *blackboard.State, task string, kind blackboard.AnomalyKin
 }
 
 func addAnomaly(s *blackboard.State, a *blackboard.Anomaly) {
+	if at, ok := a.Timestamp.At(); ok {
+		settleBreaker(s, at) // a status that was set by hand is about what was there before
+	}
 	a.ID = nextID("anom-", s.Anomalies, func(a *blackboard.Anomaly) string { return a.ID })
 	s.Anomalies = append(s.Anomalies, a)
 	notLooked(s, a)

@@ -152,6 +152,18 @@ func TestAStatusSetToOKByHandCountsAsAcknowledged(t *testing.T) {
 	}
 }
 
+func TestAStatusSetToOKByHandCountsInTheSecondOfTheNextAnomaly(t *testing.T) {
+	t.Parallel()
+	b := team(t)
+	b.add("x")
+	b.anomalies(2)
+	b.look(gap)
+	b.CircuitBreaker.Status = blackboard.BreakerOK
+	b.anomalies(1)
+	want(t, "the next look", b.look(), "C01")
+	want(t, "watermark", b.CircuitBreaker.Status+" "+b.CircuitBreaker.Watermark, "OK anom-2")
+}
+
 func TestTheWatermarkHoldsWhenItsAnomalyIsGone(t *testing.T) {
 	t.Parallel()
 	b := team(t)

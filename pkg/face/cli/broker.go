@@ -21,7 +21,7 @@ const brokerVariable = "LIZA_BROKER"
 
 // withoutBoard are the commands that need nothing of the project: inside a run, too, they are carried
 // out where they are called, and their files are those that are seen there. A supervisor refuses them.
-var withoutBoard = []string{"completion", "demo", "help", "man", "replay", "scripted-agent", "version"}
+var withoutBoard = []string{"completion", "demo", "help", "__man", "replay", "scripted-agent", "version"}
 
 // overBroker carries out a command over the socket of the run in which it is called; false when there
 // is none, or the command needs none.

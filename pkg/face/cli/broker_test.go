@@ -124,7 +124,7 @@ func TestACommandInARunIsThatOfItsAgent(t *testing.T) {
 		{"status", 0, "task-1"},
 		{"show task-1 --json", 0, `{"ok":true,`},
 		{"show task-9", 4, "nothing on the board has the id 'task-9'"},
-		{"config", 0, "limits"},
+		{"config", 0, "protocol"},
 		{"facts", 0, "no facts"},
 		{"-C . status", 0, "task-1"},
 		{"claim task-1", 4, "a coder may not claim; the supervisor of a coder may"},
@@ -219,7 +219,7 @@ func TestWhatIsCarriedOutInsideIsRefusedBehindTheSocket(t *testing.T) {
 	scenario := filepath.Join(p.Dir, "scenario.yaml")
 	verbtest.Write(t, scenario, "coder:\n  \"*\":\n    - run: touch "+ran+"\n      exit: {action: STUCK, evidence_files: [], summary_for_supervisor: x}\n")
 	for _, args := range [][]string{
-		{"scripted-agent", "--scenario", scenario}, {"--json", "scripted-agent", "--scenario=" + scenario}, {"man", ran},
+		{"scripted-agent", "--scenario", scenario}, {"--json", "scripted-agent", "--scenario=" + scenario}, {"__man", ran},
 		{"replay", secret}, {"--as=", "replay", "--keep", secret}, {"demo", "--dir", ran}, {"completion", "bash"}, {"version"}, {"help", "submit"}, {"help"},
 	} {
 		var out bytes.Buffer

@@ -45,7 +45,7 @@ func TestEveryCommandSaysWhoMayUseIt(t *testing.T) {
 var words = map[string][]string{
 	"approve": {"task-1"}, "answer": {"q-1", "yes"}, "edit": nil,
 	"gc": nil, "goal": {"Another goal"}, "pause": nil,
-	"poststep": {"task-1", "--as", "coder", "--response-string", "{}"}, "reject": {"task-1", "--reason", "not now"},
+	"store key": {"key"}, "poststep": {"task-1", "--as", "coder", "--response-string", "{}"}, "reject": {"task-1", "--reason", "not now"},
 	"restore": {"1"}, "resume": nil, "validate": {"--accept", "a new computer"}, "uninit": nil,
 	"config": {"review.mode", "yolo"}, "run": nil, "sync": nil, "land": nil, "import": nil, "open": {"task-1"}, "serve": nil,
 	"store move": {"file"}, "store upgrade": nil,

@@ -114,6 +114,7 @@ func newPlan(env *Env) *urfave.Command {
 	o := &planOptions{env: env}
 	return &urfave.Command{
 		Name: "plan", Category: "agents", Usage: "apply a whole plan (planner, human)",
+		Description: "A plan is a file, or standard input." + examples("liza plan apply plan.yaml", "liza plan apply - < plan.json") + exitsText(0, 1, 2, 3, 4, 5, 6, 7),
 		Commands: []*urfave.Command{
 			{
 				Name: "apply", ArgsUsage: "FILE|-", Usage: "put a whole plan on the board, all or nothing",

@@ -75,9 +75,9 @@ func TestWhatAgentsWriteDoesNothingToATerminal(t *testing.T) {
 	for _, line := range [][]string{
 		{"tell", "task-1", evil}, {"add-task", "--id", "task-9", "--description", evil, "--spec", "specs/vision.md", "--done", evil, "--scope", evil},
 		{"status"}, {"show", "task-1"}, {"show", "asks"}, {"diff", "--stat", "task-1"}, {"output", "task-1"}, // a diff, a prompt and what is raw are as they are in a pipe
-		{"log"}, {"log", "-n", "500"}, {"status", "--graph"}, {"report"}, {"usage"}, {"validate"}, {"answer"}, {"facts"}, {"show", "task-1", "--runs"}, {"log", "--task", "task-1"}, {"doctor"},
+		{"log"}, {"log", "-n", "500"}, {"status", "--graph"}, {"report"}, {"usage"}, {"validate"}, {"answer"}, {"facts"}, {"log", "--task", "task-1"}, {"doctor"},
 		{"claim", evil}, {"show", evil}, {"answer", "asks", evil}, {"retry", evil}, {"retry", "--reason", evil, "task-1"}, {"merge", evil}, {"output", evil}, {"diff", evil},
-		{"-C", evil, "status"}, {"config", evil, "1"}, {"gc"}, {"show", "plan"}, {"goal"}, {"sync"},
+		{"-C", evil, "status"}, {"config", evil, "1"}, {"gc"}, {"goal"}, {"sync"},
 	} {
 		var out bytes.Buffer
 		cmd := s.command(t.Context(), &out, line...)

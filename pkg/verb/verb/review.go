@@ -117,7 +117,7 @@ func (v Reviews) incomplete(ctx context.Context, t *blackboard.Task, in VerdictI
 		return nil
 	}
 	list, err := v.verbs.Board.Repo.Files(ctx, t.ReviewCommit)
-	if err != nil {
+	if err != nil || v.verbs.sameTree(ctx, t.BaseCommit, t.ReviewCommit) { // a commit without changes stands for one that a replay does not have
 		return nil
 	}
 	files := map[string]bool{}
