@@ -75,9 +75,9 @@ func TestWhatAgentsWriteDoesNothingToATerminal(t *testing.T) {
 	for _, line := range [][]string{
 		{"tell", "task-1", evil}, {"add-task", "--id", "task-9", "--description", evil, "--spec", "specs/vision.md", "--done", evil, "--scope", evil},
 		{"status"}, {"show", "task-1"}, {"show", "asks"}, {"diff", "--stat", "task-1"}, {"output", "task-1"}, // a diff, a prompt and what is raw are as they are in a pipe
-		{"log"}, {"log", "-n", "500"}, {"status", "--graph"}, {"report"}, {"usage"}, {"validate"}, {"answer"}, {"facts"}, {"log", "--task", "task-1"}, {"doctor"},
+		{"log"}, {"log", "-n", "500"}, {"status", "--graph"}, {"report"}, {"usage"}, {"validate"}, {"answer"}, {"facts"}, {"show", "task-1", "--runs"}, {"log", "--task", "task-1"}, {"doctor"},
 		{"claim", evil}, {"show", evil}, {"answer", "asks", evil}, {"retry", evil}, {"retry", "--reason", evil, "task-1"}, {"merge", evil}, {"output", evil}, {"diff", evil},
-		{"-C", evil, "status"}, {"config", evil, "1"}, {"gc"}, {"goal"}, {"sync"},
+		{"-C", evil, "status"}, {"config", evil, "1"}, {"gc"}, {"show", "plan"}, {"goal"}, {"sync"},
 	} {
 		var out bytes.Buffer
 		cmd := s.command(t.Context(), &out, line...)
@@ -85,7 +85,7 @@ func TestWhatAgentsWriteDoesNothingToATerminal(t *testing.T) {
 		if odd := oddIn(out.String()); odd != "" {
 			t.Errorf("liza %.60q prints %.300q", line, odd)
 		}
-		if line[len(line)-1] != "--graph" && slices.Contains([]string{"status", "show", "log", "answer", "report", "output"}, line[0]) && !strings.Contains(out.String()+line[len(line)-1], "zero") {
+		if !slices.Contains([]string{"--graph", "--runs", "plan"}, line[len(line)-1]) && slices.Contains([]string{"status", "show", "log", "answer", "report", "output"}, line[0]) && !strings.Contains(out.String()+line[len(line)-1], "zero") {
 			t.Errorf("liza %q does not show the text: the test tries nothing\n%s", line, &out)
 		}
 	}
