@@ -361,10 +361,12 @@ func resumeWhat(ctx context.Context, service *verb.Service, in resumption) (any,
 	case in.Name != "":
 		of = "a task"
 	}
-	for option, whose := range map[string]string{"--task": "an agent", "--planned": "the team", "--decision": "the team"} {
-		given := map[string]bool{"--task": in.Task != "", "--planned": in.Planned != nil, "--decision": in.Decision != "CONTINUE"}[option]
-		if given && whose != of {
-			return nil, board.WrongUsage("liza help resume", "%s is for %s", option, whose)
+	for _, option := range []struct {
+		name, of string
+		given    bool
+	}{{"--task", "an agent", in.Task != ""}, {"--planned", "the team", in.Planned != nil}, {"--decision", "the team", in.Decision != "CONTINUE"}} {
+		if option.given && option.of != of {
+			return nil, board.WrongUsage("liza help resume", "%s is for %s", option.name, option.of)
 		}
 	}
 	switch {

@@ -89,8 +89,7 @@ func (g Merges) mergerOn(s *blackboard.State, by string) *merge.Merger {
 	return m
 }
 
-// sumOfChecks tells whether the commands that can fail the merge of work are those of before. A merge may run those of a
-// review again.
+// sumOfChecks is a hash of all commands that can fail a merge. Those of a review are among them: a merge may run them again.
 func sumOfChecks(cfg *config.Config) string {
 	parts := [][]string{cfg.Worktree.Setup, cfg.Integration.Checks, cfg.Hooks.PreMerge}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Review.Checks)) {
