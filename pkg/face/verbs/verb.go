@@ -9,9 +9,11 @@ import (
 	"cmp"
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 
 	"liza/pkg/board/blackboard"
+	"liza/pkg/board/transition"
 	"liza/pkg/verb/verb"
 )
 
@@ -109,7 +111,23 @@ func (v *Verb) Does() bool { return v.run != nil }
 
 // Run carries out v with an input from Decode or Parse.
 func (v *Verb) Run(ctx context.Context, service *verb.Service, in any) (result any, err error) {
-	return v.run(ctx, service, in)
+	result, err = v.run(ctx, service, in)
+	return result, v.explained(err)
+}
+
+// explained names the help of the command that was called, where that of the verb is named which the command has chosen.
+func (v *Verb) explained(err error) error {
+	wrong, ok := err.(*transition.Refusal)
+	if !ok || wrong.Exit != transition.ExitUsage {
+		return err
+	}
+	other, help := strings.CutPrefix(wrong.Next, "liza help ")
+	if !help || other == v.Command() || !slices.ContainsFunc(all, func(x *Verb) bool { return x.Name == other }) {
+		return err
+	}
+	own := *wrong
+	own.Next = "liza help " + v.Command()
+	return &own
 }
 
 // Say returns the text of a result.
