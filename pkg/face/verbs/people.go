@@ -143,7 +143,7 @@ func insteadOfRetry(s *blackboard.State, t *blackboard.Task) (next, why string) 
 
 func retryText(_ retry, done retried) Text {
 	t := ofTask(done.Done, "%s has another try (%s)", done.Task, done.Status)
-	if !done.Already {
+	if !done.Already && done.Attic == "" { // else it is said where the work is
 		t.Body += "kept: " + done.Kept + "\n"
 	}
 	return t

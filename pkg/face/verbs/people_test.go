@@ -102,7 +102,7 @@ func TestAnotherTrySaysWhatIsKept(t *testing.T) {
 	t.Parallel()
 	p := busy(t)
 	for in, want := range map[string]string{
-		`{"task": "blocked", "reason": "r"}`:                "kept: its work as refs/liza/attic/blocked/1",
+		`{"task": "blocked", "reason": "r"}`:                "its work is kept as refs/liza/attic/blocked/1",
 		`{"task": "claimed", "reason": "r", "force": true}`: "kept: its work, for the next agent",
 	} {
 		if text, err := called(p, "", "retry", in); err != nil || !strings.Contains(text, want) {
