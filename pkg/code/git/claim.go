@@ -60,7 +60,7 @@ func (r *Repo) Abandon(ctx context.Context, id, nonce string) error {
 		return err
 	}
 	if err := s.dropFolder(ctx, entry.Path, entry); err != nil {
-		return fmt.Errorf("cannot remove the worktree of %s: %w", id, err)
+		return cannotRemove(id, err)
 	}
 	if strings.HasSuffix(entry.LockReason, " "+attachedMark) {
 		return nil

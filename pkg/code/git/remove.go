@@ -21,14 +21,18 @@ func (r *Repo) Remove(ctx context.Context, id string, proof Proof) error {
 		return err
 	}
 	if _, err := r.Settle(ctx, id, true); err != nil {
-		return err
+		return cannotRemove(id, err)
 	}
 	s, err := r.lock(ctx)
 	if err != nil {
-		return err
+		return cannotRemove(id, err)
 	}
 	defer s.unlock()
 	return s.drop(ctx, id, proof)
+}
+
+func cannotRemove(id string, err error) error {
+	return fmt.Errorf("cannot remove the worktree of %s: %w", id, err)
 }
 
 // ClearPlace moves away what git cannot read of a task that is over, and a folder in its place that is not a worktree: a loss of power may
@@ -51,7 +55,7 @@ func (r *Repo) ClearPlace(ctx context.Context, id string, proof Proof) bool {
 }
 
 func (s *session) drop(ctx context.Context, id string, proof Proof) error {
-	fail := func(err error) error { return fmt.Errorf("cannot remove the worktree of %s: %w", id, err) }
+	fail := func(err error) error { return cannotRemove(id, err) }
 	path := s.WorktreePath(id)
 	held, err := s.holding(ctx, id, path)
 	if err != nil {

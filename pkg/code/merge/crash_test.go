@@ -180,6 +180,32 @@ func TestCleanUpFindsBranchesAndCandidates(t *testing.T) {
 	}
 }
 
+// An interrupt after the merge is recorded takes nothing back: the task is merged, nothing is warned of, and the next look removes
+// the worktree.
+func TestAnInterruptWhileAMergeCleansUpIsNotAFault(t *testing.T) {
+	t.Parallel()
+	p := verbtest.New(t)
+	p.Approved("task-1")
+	ctx, interrupt := context.WithCancel(t.Context())
+	m := merger(p)
+	m.At = func(point string) {
+		if point == "M9" {
+			interrupt()
+		}
+	}
+	m.Warn = func(text string) { t.Errorf("warned: %s", text) }
+	if r, err := m.Task(ctx, "task-1"); err != nil || r.Status != blackboard.Merged {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if err := merger(p).CleanUp(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(p.Dir, ".worktrees", "task-1")); !os.IsNotExist(err) {
+		t.Errorf("the worktree stays: %v", err)
+	}
+	p.Sound()
+}
+
 // While a merge is under way its check worktree is in use, not left over.
 func TestCleanUpLeavesARunningMergeAlone(t *testing.T) {
 	t.Parallel()

@@ -395,7 +395,9 @@ func (j *job) finish(ctx context.Context, commit, tip string) (Result, error) {
 	j.result.Unverified = j.notVerified()
 	j.result.Status, j.result.MergeCommit, j.result.Drift = blackboard.Merged, commit, j.drift
 	if err := j.remove(ctx, j.task, j.branch, true); err != nil {
-		j.warn("cannot remove the worktree of %s: %v", j.task.ID, err)
+		if ctx.Err() == nil { // the next merge or liza gc removes what an interrupt leaves, as after a kill
+			j.warn("%v", err)
+		}
 		if unsaved := new(git.UnsavedError); errors.As(err, &unsaved) && j.Unsaved != nil {
 			j.Unsaved(unsaved)
 		}

@@ -252,6 +252,23 @@ func (s *screen) show(to io.Writer, l supervisor.Line) {
 	fmt.Fprintf(to, "%s  %-15s %-12s %s\n", l.Time.Local().Format("15:04:05"), l.Agent, task, text)
 }
 
+// above is stderr while there is a screen: what anything of this process writes there stands above the block.
+type above struct {
+	screen *screen
+	to     io.Writer
+}
+
+func (a above) Write(text []byte) (int, error) {
+	s := a.screen
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live != nil && !s.held {
+		s.live.clear(s.out)
+		defer s.live.draw(s.out, "")
+	}
+	return a.to.Write(text)
+}
+
 // newScreen writes steps where they do not mix with a JSON result.
 func (e *Env) newScreen() *screen {
 	if e.JSON && e.System.LogFormat == "json" {

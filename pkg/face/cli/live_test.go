@@ -8,6 +8,7 @@ import (
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/face/dashboard"
+	"liza/pkg/team/assembly"
 	"liza/pkg/team/supervisor"
 )
 
@@ -67,6 +68,21 @@ func TestAboveTheBlockStandsWhatMatters(t *testing.T) {
 	}
 	if !l.passes(supervisor.Line{Kind: supervisor.Waits, Text: "waits: nothing can be claimed until a person answers", Warning: true}) {
 		t.Error("a warning is kept from the person")
+	}
+}
+
+// What any part of a team writes on stderr takes the block away first, and the block is drawn again below it.
+func TestWhatIsWrittenOnStderrStandsAboveTheBlock(t *testing.T) {
+	t.Parallel()
+	var terminal bytes.Buffer
+	e := &Env{System: assembly.Environment{Now: func() time.Time { return time.Time{} }}}
+	s := &screen{out: &terminal, live: &live{env: e, view: dashboard.View{Agents: []dashboard.Agent{{ID: "coder-1", Task: "task-1"}}}}}
+	s.live.draw(s.out, "")
+	block := terminal.String()
+	e.System.Stderr = above{s, &terminal}
+	e.System.Log().Warn("the disk is slow")
+	if want := block + "\x1b[2A\r\x1b[J" + "warn: the disk is slow\n" + block; terminal.String() != want {
+		t.Errorf("the terminal got %q, want %q", terminal.String(), want)
 	}
 }
 

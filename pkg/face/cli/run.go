@@ -110,6 +110,7 @@ func (o *runOptions) run(ctx context.Context, given func(string) bool) error {
 	c.screen = o.env.newScreen()
 	c.screen.colour = c.screen.colour && !o.plain
 	c.screen.calm = map[string]bool{}
+	o.env.System.Stderr = above{c.screen, o.env.System.Stderr}
 	if err := c.sayLevel(ctx); err != nil {
 		return err
 	}
