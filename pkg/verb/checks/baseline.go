@@ -127,7 +127,10 @@ func (c *Checks) OnBase(ctx context.Context, secrets []string, base, check, comm
 		return review.End{}, nil
 	}
 	ran := map[string]BaseResult{}
-	err := c.lookAtBase(ctx, secrets, base, review.Step{Check: check, Command: command}, c.program(command), ran)
+	commands, err := c.program(ctx, base, command)
+	if err == nil {
+		err = c.lookAtBase(ctx, secrets, base, review.Step{Check: check, Command: command}, commands, ran)
+	}
 	r := ran[command]
 	if err != nil {
 		if ctx.Err() != nil {
@@ -147,28 +150,64 @@ func (c *Checks) list() []string {
 // listed reports whether a command is one of the list.
 func (c *Checks) listed(command string) bool { return slices.Contains(c.list(), command) }
 
-// program are the commands of the list up to a command, which ends it. A command that is not in the list is run alone.
-func (c *Checks) program(command string) []string {
-	list := c.list()
-	return append(slices.Clone(list[:max(0, slices.Index(list, command))]), command)
+// program are the commands that run in one tree of a commit for the sake of a command, which ends them: those of the list before it, or,
+// where it is not in the list, what builds the tree. "" is worktree.setup alone.
+func (c *Checks) program(ctx context.Context, commit, command string) ([]string, error) {
+	if c.listed(command) || command == "" {
+		return c.after(nil, command), nil
+	}
+	files, err := c.board.Repo.Files(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	return c.after(c.steps(ctx, commit, files), command), nil
 }
 
-// together are the commands that are run in one tree when those of all steps are: the list up to its last one, or a command that
-// is run alone.
-func (c *Checks) together(steps []review.Step, command string) []string {
-	last := command
-	for _, s := range steps {
-		if c.listed(command) && slices.Index(c.list(), s.Command) > slices.Index(c.list(), last) {
-			last = s.Command
+// after is a command after those that have to come before it among all steps of a tree, see program.
+func (c *Checks) after(steps []review.Step, command string) (commands []string) {
+	before := slices.Clone(c.list()[:max(0, slices.Index(c.list(), command))])
+	if !c.listed(command) && !slices.Contains(steps, review.Step{Check: review.Build, Command: command}) {
+		for _, s := range steps {
+			if s.Check == review.Build {
+				before = append(before, c.after(nil, s.Command)...)
+			}
 		}
 	}
-	return c.program(last)
+	for _, each := range append(before, command) {
+		if !slices.Contains(commands, each) {
+			commands = append(commands, each)
+		}
+	}
+	return commands
+}
+
+// together are the commands that are run in one tree when those of all steps are: the list up to its last one, or all others.
+func (c *Checks) together(steps []review.Step, command string) (commands []string) {
+	for _, s := range steps {
+		if c.listed(s.Command) == c.listed(command) {
+			for _, each := range c.after(steps, s.Command) {
+				if !slices.Contains(commands, each) {
+					commands = append(commands, each)
+				}
+			}
+		}
+	}
+	return commands
 }
 
 // baseKey names a command on the tree of a commit, after those that come before it.
 func (c *Checks) baseKey(ctx context.Context, commit, command string) (string, error) {
+	commands, err := c.program(ctx, commit, command)
+	if err != nil {
+		return "", err
+	}
+	return c.keyOf(ctx, commit, commands...)
+}
+
+// keyOf names commands on the tree of a commit.
+func (c *Checks) keyOf(ctx context.Context, commit string, commands ...string) (string, error) {
 	tree, err := c.board.Repo.TreeOf(ctx, commit)
-	sum := sha256.Sum256([]byte(strings.Join(slices.Concat([]string{tree}, c.program(command), c.board.Config().Worktree.Setup), "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join(slices.Concat([]string{tree}, commands, c.board.Config().Worktree.Setup), "\x00")))
 	return hex.EncodeToString(sum[:8]), err
 }
 
@@ -212,7 +251,10 @@ func (c *Checks) runAndKeep(ctx context.Context, secrets []string, base string, 
 // without it. "" only sets the place up. A base that cannot be checked out prevents the command, too.
 func (c *Checks) Now(ctx context.Context, secrets []string, base, check, command string) (review.End, error) {
 	ran := map[string]BaseResult{}
-	err := c.tryNow(ctx, secrets, base, review.Step{Check: check, Command: command}, c.program(command), ran)
+	commands, err := c.program(ctx, base, command)
+	if err == nil {
+		err = c.tryNow(ctx, secrets, base, review.Step{Check: check, Command: command}, commands, ran)
+	}
 	if err != nil && ctx.Err() == nil {
 		return review.End{Unable: err.Error()}, nil
 	}
@@ -240,9 +282,13 @@ func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base st
 			c.board.Progressf("cannot remove the worktree of the baseline: %v", err)
 		}
 	}()
-	red := ""
+	var red []string
 	for _, command := range commands {
-		key, err := c.baseKey(ctx, base, command)
+		before, err := c.program(ctx, base, command)
+		if err != nil {
+			return err
+		}
+		key, err := c.keyOf(ctx, base, before...)
 		if err != nil {
 			return err
 		}
@@ -267,8 +313,10 @@ func (c *Checks) runProgram(ctx context.Context, secrets []string, task, base st
 			r.Tail = review.TailOf(r.End.Log)
 		}
 		if r.End.Failed || r.End.Unable != "" {
-			r.End.After = red
-			red = cmp.Or(red, command)
+			if i := slices.IndexFunc(before, func(each string) bool { return slices.Contains(red, each) }); i >= 0 {
+				r.End.After = before[i]
+			}
+			red = append(red, command)
 		}
 		if err := done(r); err != nil {
 			return err
@@ -418,7 +466,7 @@ func (c *Checks) PassedBefore(ctx context.Context, commit string) bool {
 	if err != nil {
 		return false
 	}
-	key, err := c.baseKey(ctx, commit, c.mergeCommands())
+	key, err := c.keyOf(ctx, commit, c.mergeCommands())
 	return err == nil && slices.ContainsFunc(known, func(r BaseResult) bool { return r.Key == key && !r.End.Failed })
 }
 
@@ -426,7 +474,7 @@ func (c *Checks) PassedBefore(ctx context.Context, commit string) bool {
 func (c *Checks) Passes(ctx context.Context, commit string) {
 	r := BaseResult{Check: IntegrationCheck, Command: c.mergeCommands(), Commit: commit, At: blackboard.TimeOf(c.board.Now())}
 	var err error
-	if r.Key, err = c.baseKey(ctx, commit, r.Command); err != nil {
+	if r.Key, err = c.keyOf(ctx, commit, r.Command); err != nil {
 		return
 	}
 	err = c.changeBaseline(ctx, func(known []BaseResult) []BaseResult {
@@ -512,23 +560,29 @@ func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseChec
 	}
 	bounded, cancel := context.WithTimeout(ctx, cmp.Or(c.Try, TryTime))
 	defer cancel()
-	var steps []review.Step
+	var steps, pending []review.Step
 	for _, check := range checks {
 		steps = append(steps, check.Step)
+		if !check.Cut || c.listed(check.Command) {
+			pending = append(pending, check.Step)
+		}
 	}
 	ran := map[string]BaseResult{}
-	cut, stuck := false, false // a command was stopped that has no check yet; one of the list does not end, which keeps those after it from beginning
+	var endless []string // commands that keep those after them from beginning
+	cut := false         // a command was stopped that has no check yet
 	for i := range checks {
 		check := &checks[i]
-		listed := c.listed(check.Command)
-		stuck = stuck || check.Cut && listed
+		if check.Cut {
+			endless = append(endless, check.Command)
+		}
+		stuck := slices.ContainsFunc(c.after(steps, check.Command), func(each string) bool { return slices.Contains(endless, each) })
 		known := check.Result != nil && (check.Result.Where == c.where() || !check.Result.End.Ran()) && canStart(check.Command)
 		_, done := ran[check.Command]
 		if known || check.Cut || !done && c.GreenHere(check.Command) {
 			continue
 		}
-		if !done && !(stuck && listed) && bounded.Err() == nil {
-			err := c.tryNow(bounded, s.Secrets, head, check.Step, c.together(steps, check.Command), ran)
+		if !done && !stuck && bounded.Err() == nil {
+			err := c.tryNow(bounded, s.Secrets, head, check.Step, c.together(pending, check.Command), ran)
 			if ctx.Err() != nil {
 				return checks, head, ctx.Err()
 			}
@@ -541,7 +595,7 @@ func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseChec
 		case done:
 			check.Result = &r
 		case cut:
-			check.Cut, cut, stuck = true, false, stuck || listed
+			check.Cut, cut, endless = true, false, append(endless, check.Command)
 		default:
 			check.Late = true
 		}

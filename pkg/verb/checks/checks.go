@@ -155,10 +155,10 @@ func (c *Checks) submissionToCheck(ctx context.Context, s *blackboard.State, t *
 
 // checkEnvironment is where the commands run: detached at the review commit, without secrets.
 func (c *Checks) checkEnvironment(ctx context.Context, s *blackboard.State, t *blackboard.Task, base string, files []git.Listed) *review.Environment {
-	cfg := c.board.Config()
+	cfg, steps := c.board.Config(), c.steps(ctx, t.ReviewCommit, files)
 	b := &review.Environment{Tree: c.treeAt(ctx, t.ReviewCommit, files), Timeout: cfg.Limits.CheckTimeout, Hide: s.Secrets, Setup: cfg.Worktree.Setup, Hooks: cfg.Hooks.PreReview,
 		Log: func(check string) string { return c.board.Project.CheckLog(t.ID, strings.ReplaceAll(check, ":", "-")) }, Mask: c.board.Secrets.Mask,
-		Enclose: c.board.Enclose, Program: c.program, MaskLog: func(w io.Writer) io.WriteCloser { return c.board.Secrets.Writer(w) },
+		Enclose: c.board.Enclose, Program: func(command string) []string { return c.after(steps, command) }, MaskLog: func(w io.Writer) io.WriteCloser { return c.board.Secrets.Writer(w) },
 		Say:      func(text string) { c.board.Progressf("%s: %s", t.ID, text) },
 		Worktree: func(ctx context.Context) (string, error) { return c.openReview(ctx, t) }, Changed: c.board.Repo.Changed}
 	b.Evidence = func(ctx context.Context, rules []review.Rule, made *review.Gathered) (*review.Evidence, error) {
@@ -588,12 +588,13 @@ func (c *Checks) again(ctx context.Context, t *blackboard.Task, check string) (v
 		return false, err
 	}
 	var red *BaseResult
-	for _, step := range c.steps(ctx, t.ReviewCommit, files) {
+	steps := c.steps(ctx, t.ReviewCommit, files)
+	for _, step := range steps {
 		if step.Check != check {
 			continue
 		}
 		var r BaseResult // the last one is that of the command
-		err := c.runProgram(ctx, s.Secrets, t.ID, t.ReviewCommit, step, c.program(step.Command), func(one BaseResult) error {
+		err := c.runProgram(ctx, s.Secrets, t.ID, t.ReviewCommit, step, c.after(steps, step.Command), func(one BaseResult) error {
 			r = one
 			return nil
 		})

@@ -57,7 +57,7 @@ func (c *Checks) evidenceKey(ctx context.Context, base string, rules []review.Ru
 		sum := sha256.Sum256(text)
 		return hex.EncodeToString(sum[:8]), err
 	}
-	return c.baseKey(ctx, base, string(text))
+	return c.keyOf(ctx, base, string(text))
 }
 
 // maskTexts takes known secrets out of files that are texts.

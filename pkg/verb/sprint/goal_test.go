@@ -141,6 +141,16 @@ func TestAListOfChecksIsRunAsOneProgram(t *testing.T) {
 		if got := look(p.Service("").Checks); got != want || verbtest.Read(t, filepath.Join(p.Project.Liza, "count")) != "ran\n" {
 			t.Errorf("%s: %s, want %s; the first ran as often as %q", name, got, want, verbtest.Read(t, filepath.Join(p.Project.Liza, "count")))
 		}
+		// So are those of a review: what builds the tree comes first.
+		inList, inReview := p.Config.Integration.Checks, p.Config.Review
+		p.Config.Integration.Checks, p.Config.Review.Mode = nil, "hybrid"
+		p.Config.Review.Checks = map[string]config.Check{"build_passes": {Enabled: true, Command: first}, "lint_passes": {Enabled: true, Command: second}, "tests_pass": {Enabled: true, Command: third}}
+		verbtest.Write(t, p.Project.Baseline(), "[]")
+		verbtest.Write(t, filepath.Join(p.Project.Liza, "count"), "")
+		if got := look(p.Service("").Checks); got != want || verbtest.Read(t, filepath.Join(p.Project.Liza, "count")) != "ran\n" {
+			t.Errorf("%s of a review: %s, want %s; the first ran as often as %q", name, got, want, verbtest.Read(t, filepath.Join(p.Project.Liza, "count")))
+		}
+		p.Config.Integration.Checks, p.Config.Review = inList, inReview
 	}
 
 	// What is red after a red one has no result of its own, and nobody is told of it as of an old failure.
@@ -152,6 +162,17 @@ func TestAListOfChecksIsRunAsOneProgram(t *testing.T) {
 	if red := d.Checks.RedBaseline(ctx); len(red) != 1 || red[0].Command != "false" {
 		t.Errorf("red are %+v", red)
 	}
+	inReview := p.Config.Review
+	p.Config.Integration.Checks, p.Config.Review.Mode = nil, "hybrid"
+	p.Config.Review.Checks = map[string]config.Check{"build_passes": {Enabled: true, Command: "false"}, "lint_passes": {Enabled: true, Command: "exit 3"}, "tests_pass": {Enabled: true, Command: "exit 4"}}
+	if got := texts(d.Checks.BaseChecks(ctx, p.State(), true)); got != `red here, with exit code 1|no result here: "false", which comes before it, has not passed|no result here: "false", which comes before it, has not passed<nil>` {
+		t.Errorf("after a red build: %s", got)
+	}
+	p.Config.Review.Checks = map[string]config.Check{"build_passes": {Enabled: true, Command: "true"}, "lint_passes": {Enabled: true, Command: "exit 3"}, "tests_pass": {Enabled: true, Command: "exit 4"}}
+	if got := texts(d.Checks.BaseChecks(ctx, p.State(), true)); got != `green here|red here, with exit code 3|red here, with exit code 4<nil>` {
+		t.Errorf("after a red lint, which nothing is built by: %s", got)
+	}
+	p.Config.Integration.Checks, p.Config.Review = []string{"false", second, third}, inReview
 
 	// What never began is not told as what did not end.
 	verbtest.Write(t, p.Project.Baseline(), "[]")
