@@ -46,7 +46,7 @@ func TestAFileThatWasCutIsNotWrittenOver(t *testing.T) {
 			_, inspect := f.Inspect(t.Context())
 			for what, err := range map[string]error{"write": f.Update(t.Context(), op, note("note-2", "x")), "view": view, "inspect": inspect} {
 				var invalid *store.InvalidError
-				if !errors.As(err, &invalid) || invalid.Next() != "liza restore --list" {
+				if !errors.As(err, &invalid) || invalid.Next() != "liza restore" {
 					t.Errorf("%s: %v, want a refusal that leads to restore", what, err)
 					continue
 				}

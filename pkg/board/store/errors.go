@@ -57,7 +57,7 @@ func (e *InvalidError) Next() string {
 		return last.Next
 	}
 	if errors.Is(e.Err, ErrCut) {
-		return "liza restore --list"
+		return "liza restore"
 	}
 	return "liza validate"
 }
@@ -98,7 +98,7 @@ func (e *WentBackError) Error() string {
 }
 
 // Next returns the next command for a person.
-func (e *WentBackError) Next() string { return "liza restore --list" }
+func (e *WentBackError) Next() string { return "liza restore" }
 
 // short is the file as people know it: .liza/state.yaml.
 func short(path string) string {

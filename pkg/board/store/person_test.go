@@ -266,7 +266,7 @@ func TestAnOldCopyThatCannotBeMergedIsNotWrittenOver(t *testing.T) {
 		if !errors.As(err, &back) {
 			t.Fatalf("got %v", err)
 		}
-		if back.Revision != 1 || back.Committed != 3 || back.Next() != "liza restore --list" || len(back.Conflicts) != 1 ||
+		if back.Revision != 1 || back.Committed != 3 || back.Next() != "liza restore" || len(back.Conflicts) != 1 ||
 			!strings.Contains(err.Error(), "revision 1 is older than 3;\ntasks[task-1].iteration: your edit says 5 (line ") || !strings.Contains(err.Error(), "the newer state 7 (line ") {
 			t.Errorf("got %v", err)
 		}

@@ -54,7 +54,7 @@ func TestEveryRecentRevisionCanBePutBack(t *testing.T) {
 		t.Error("the journal does not tell of it")
 	}
 	var none *store.NoSnapshotError
-	if _, _, err := f.Restore(t.Context(), op, 5000); !errors.As(err, &none) || none.Next() != "liza restore --list" {
+	if _, _, err := f.Restore(t.Context(), op, 5000); !errors.As(err, &none) || none.Next() != "liza restore" {
 		t.Errorf("got %v", err)
 	}
 	list, err := f.Snapshots(t.Context())

@@ -131,7 +131,7 @@ func (e *NoSnapshotError) Error() string {
 }
 
 // Next returns the next command for a person.
-func (e *NoSnapshotError) Next() string { return "liza restore --list" }
+func (e *NoSnapshotError) Next() string { return "liza restore" }
 
 // Content returns the text of a revision. The error is a *NoSnapshotError if there is no snapshot of it.
 func (f *File) Content(ctx context.Context, revision int) ([]byte, error) {

@@ -116,7 +116,7 @@ func (p *Project) free(target string) error {
 	if p.begun() {
 		return &Error{
 			Message: fmt.Sprintf("cannot init: .liza has lost its state.yaml, but it has %s", strings.Join(others, ", ")),
-			Next:    "liza restore --list", Reason: ErrInitialised,
+			Next:    "liza restore", Reason: ErrInitialised,
 		}
 	}
 	return nil

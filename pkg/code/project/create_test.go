@@ -143,7 +143,7 @@ func TestAProjectThatLostItsStateIsNotMadeAnew(t *testing.T) {
 	write(t, p.Journal(), "- {rev: 7}\n")
 	err := p.Create(t.Context(), fill)
 	var e *Error
-	if !errors.As(err, &e) || e.Next != "liza restore --list" || !strings.Contains(e.Message, "log.yaml") {
+	if !errors.As(err, &e) || e.Next != "liza restore" || !strings.Contains(e.Message, "log.yaml") {
 		t.Errorf("got %v", err)
 	}
 	wantNames(t, p.Liza, "log.yaml")

@@ -101,7 +101,7 @@ func (p *Project) usable() (*Project, error) {
 	if !p.begun() && p.Lost() {
 		return nil, &Error{
 			Message: fmt.Sprintf("cannot find the state: %s was removed; snapshots of it are kept", p.Liza),
-			Next:    "liza restore --list", Reason: ErrNotInitialised,
+			Next:    "liza restore", Reason: ErrNotInitialised,
 		}
 	}
 	if !p.begun() {

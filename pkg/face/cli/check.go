@@ -18,10 +18,7 @@ import (
 	"liza/pkg/verb/verb"
 )
 
-type checkOptions struct {
-	env  *Env
-	base bool
-}
+type checkOptions struct{ env *Env }
 
 func newCheck(env *Env) *urfave.Command {
 	o := &checkOptions{env: env}
@@ -30,8 +27,7 @@ func newCheck(env *Env) *urfave.Command {
 		Description: "Runs the commands of reviews and merges, the same way and in the same place: in a throw-away worktree below .worktrees, contained, after worktree.setup, with the caches of\n" +
 			"merges. With TASK on the work of that task merged with the integration branch, else on the branch as it is; what that gives is remembered, and replaces what was known.\n" +
 			"Says what your checkout has that the worktree has not: that is why a check can be red there and green in your checkout. No branch moves. Exit code 1 when a check is red or cannot run." +
-			examples("liza check", "liza check task-3", "liza check --base --json") + exitsText(0, 1, 2, 3, 4, 5),
-		Flags: []urfave.Flag{flag("base", "the integration branch as it is, as without TASK", &o.base)},
+			examples("liza check", "liza check task-3", "liza check --json") + exitsText(0, 1, 2, 3, 4, 5),
 		Action: env.onService(func(ctx context.Context, d *verb.Service, args []string) error {
 			defer env.progress("checking")()
 			return o.run(ctx, d, strings.Join(args, ""))
@@ -40,9 +36,6 @@ func newCheck(env *Env) *urfave.Command {
 }
 
 func (o *checkOptions) run(ctx context.Context, d *verb.Service, task string) error {
-	if o.base && task != "" {
-		return usagef("liza help check", "--base is the integration branch without the work of a task: give one of them")
-	}
 	s, err := d.Board.View(ctx)
 	if err != nil {
 		return err
@@ -117,7 +110,7 @@ func why(r *checks.BaseResult) string {
 	if last := prose.LastLine(r.Tail); last != "" {
 		text = " (" + prose.OneLine(last, 200) + ")"
 	}
-	return text + "; next: " + cmp.Or(r.End.Next, "liza check --base")
+	return text + "; next: " + cmp.Or(r.End.Next, "liza check")
 }
 
 // tryProject tries the checks of a new project once, and says a line of each, and how Liza's commits differ from the person's.

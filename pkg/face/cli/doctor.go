@@ -180,7 +180,7 @@ func openBoard(ctx context.Context, quiet assembly.Environment, x *maintain.Doct
 	if kept, ok := d.Board.Store.(store.Recoverer); ok {
 		if last, lost := kept.LastValid(ctx); lost == nil {
 			x.State = last
-			x.Add("state", findings.Info, "state.yaml", "liza restore --list", "", "what follows is about the last valid state, revision %d", last.Revision)
+			x.Add("state", findings.Info, "state.yaml", "liza restore", "", "what follows is about the last valid state, revision %d", last.Revision)
 		}
 	}
 }

@@ -105,10 +105,7 @@ func headline(text string) string {
 	return line
 }
 
-type planOptions struct {
-	env         *Env
-	noSpecFiles bool
-}
+type planOptions struct{ env *Env }
 
 func newPlan(env *Env) *urfave.Command {
 	o := &planOptions{env: env}
@@ -121,7 +118,6 @@ func newPlan(env *Env) *urfave.Command {
 				Description: "FILE is JSON or YAML: {goal, tasks: [{id, description, done_when, scope, spec_ref, depends_on …}], decisions}. All problems are named at once.\n" +
 					"A person's plan that does not end with a notifying msg task gets one. The same plan again is exit 7." +
 					examples("liza plan apply plan.yaml", "liza plan apply - < plan.json") + exitsText(0, 1, 2, 3, 4, 5, 6, 7),
-				Flags:  []urfave.Flag{flag("no-spec-files", "do not look for spec files", &o.noSpecFiles)},
 				Action: env.do(o.apply),
 			},
 		},
@@ -141,7 +137,6 @@ func (o *planOptions) apply(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	d.Board.NoSpecFiles = d.Board.NoSpecFiles || o.noSpecFiles
 	if len(p.Secrets) > 0 && d.Board.Caller.AgentID == "" {
 		if err := d.Board.AdminOnly("give secrets"); err != nil {
 			return err

@@ -20,14 +20,10 @@ func newHelp(env *Env, app *urfave.Command) *urfave.Command {
 	return &urfave.Command{
 		Name: "help", Category: "start", ArgsUsage: "[TOPIC] [NAME…]",
 		Usage: "explain a command, a protocol, or the exit command's schema",
-		Flags: []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "explain every command in a line"}},
 		Description: "Without a topic: what a person needs, by group. TOPIC is a command, a group (" + groupNames() + "), `all` for\n" +
 			"every command of people and agents, `protocol NAME` for a text about how the team works, or `schema` for the JSON Schema of the exit command. Changes nothing." +
 			examples("liza help retry", "liza help decide", "liza help protocol task-lifecycle") + exitsText(0, 1, 2),
 		Action: func(_ context.Context, c *urfave.Command) error {
-			if c.Bool("all") {
-				return (helpPages{env}).topic(app, []string{"all"})
-			}
 			return (helpPages{env}).topic(app, c.Args().Slice())
 		},
 	}

@@ -28,7 +28,7 @@ type restoreOptions struct {
 	all  bool
 }
 
-// snapshotLine is one line of `liza restore --list`.
+// snapshotLine is one line of `liza restore`.
 type snapshotLine struct {
 	Revision int       `json:"revision"`
 	At       time.Time `json:"at"`
@@ -41,24 +41,23 @@ func newRestore(env *Env) *urfave.Command {
 	o := &restoreOptions{env: env}
 	return &urfave.Command{
 		Name: "restore", Category: "repair", ArgsUsage: "[REV]", Usage: "list the snapshots of the state, or put one back",
-		Description: "Puts the state of revision REV back as a new revision. What it replaces is a snapshot too; a file that is not a valid state is kept beside\n" +
+		Description: "Without REV it lists snapshots, the newest first. Puts the state of revision REV back as a new revision. What it replaces is a snapshot too; a file that is not a valid state is kept beside\n" +
 			"them. Works when state.yaml is damaged or missing. Stop the team first (liza pause): agents lose what the old state does not have." +
-			examples("liza restore --list", "liza restore 41") + exitsText(0, 1, 2, 3, 4, 5),
+			examples("liza restore", "liza restore 41") + exitsText(0, 1, 2, 3, 4, 5),
 		Flags: []urfave.Flag{
-			flag("list", "list some twenty snapshots, the newest first (also without REV)", &o.list),
-			flag("all", "list every revision that can be put back", &o.all),
+			flag("all", "list every revision that can be put back, not some twenty", &o.all),
 		},
 		Action: env.do(env.slow("restoring", o.run)),
 	}
 }
 
 func (o *restoreOptions) run(ctx context.Context, args []string) error {
-	if o.list || o.all || len(args) == 0 {
+	if o.all || len(args) == 0 {
 		return o.show(ctx)
 	}
 	revision, err := strconv.Atoi(args[0])
 	if err != nil || revision < 1 {
-		return usagef("liza restore --list", "revision '%s' must be a number of 1 or more", args[0])
+		return usagef("liza restore", "revision '%s' must be a number of 1 or more", args[0])
 	}
 	d, lost, err := o.service(ctx, false)
 	if err == nil && lost {

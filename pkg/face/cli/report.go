@@ -21,9 +21,9 @@ import (
 )
 
 type reportOptions struct {
-	env          *Env
-	format, file string
-	sprint       string
+	env    *Env
+	file   string
+	sprint string
 }
 
 func newReport(env *Env) *urfave.Command {
@@ -35,18 +35,14 @@ func newReport(env *Env) *urfave.Command {
 			"were pushed to a known forge (remote origin). Archived tasks of the sprint are in it. Changes nothing but the file." +
 			examples("liza report", "liza report -o report.md") + exitsText(0, 1, 2, 3),
 		Flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "format", Value: "md", Usage: "`F`: " + strings.Join(dashboard.ReportFormats, ", "), Destination: &o.format},
 			text("sprint", "`ID` of a sprint in the archive, also of a goal that is over (liza goal --list)", &o.sprint),
-			text("o", "`FILE` to write to instead of printing", &o.file),
+			text("o", "`FILE` to write to instead of printing; JSON when its name ends in .json", &o.file),
 		},
 		Action: env.do(env.slow("writing the report", o.run)),
 	}
 }
 
 func (o *reportOptions) run(ctx context.Context, _ []string) error {
-	if !slices.Contains(dashboard.ReportFormats, o.format) {
-		return usagef("liza help report", "--format '%s' must be one of %s", o.format, strings.Join(dashboard.ReportFormats, ", "))
-	}
 	d, s, stale, err := o.env.lookAt(ctx)
 	if err != nil {
 		return err
@@ -75,11 +71,11 @@ func (o *reportOptions) run(ctx context.Context, _ []string) error {
 	if err := o.env.writeFile(o.file, []byte(body)); err != nil {
 		return err
 	}
-	return o.env.showStale(stale, map[string]string{"file": o.file, "format": o.format}, "the report is in "+o.file+"\n")
+	return o.env.showStale(stale, map[string]string{"file": o.file}, "the report is in "+o.file+"\n")
 }
 
 func (o *reportOptions) body(r dashboard.Report) (string, error) {
-	if o.format == "json" {
+	if strings.HasSuffix(o.file, ".json") {
 		data, err := json.MarshalIndent(r, "", "  ")
 		return string(data) + "\n", err
 	}

@@ -29,6 +29,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"state":     cmdState,
 	"json":      cmdJSON,
 	"remember":  cmdRemember,
+	"write":     cmdWrite,
 	"unchanged": cmdUnchanged,
 	"approved":  cmdApproved,
 	"nowhere":   cmdNowhere,
@@ -230,6 +231,14 @@ func show(v any) string {
 }
 
 var watched = []string{"state.yaml", "log.yaml"}
+
+// cmdWrite makes a file of one text.
+func cmdWrite(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: write FILE TEXT")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(args[1]+"\n"), 0o644))
+}
 
 func cmdRemember(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {

@@ -43,6 +43,7 @@ import (
 //	commit ID FILE…      writes each FILE in the worktree of task ID and commits
 //	state PATH=VALUE…    looks into .liza/state.yaml: tasks.task-1.status=CLAIMED
 //	json PATH=VALUE…     the same for the one JSON object on stdout
+//	write FILE TEXT      makes a file of one text
 //	remember, unchanged  the board and its log are byte for byte what they were
 //	nowhere VALUE…       no file of Liza's holds VALUE, in whatever form
 //	page FILE [HEADING]  does what the sh blocks of a page in specs, or of a section of it, say; the text block behind one is what is printed

@@ -22,10 +22,9 @@ import (
 )
 
 type validateOptions struct {
-	env         *Env
-	noSpecFiles bool
-	fix         bool
-	accept      string // why a person answers for the board as it stands
+	env    *Env
+	fix    bool
+	accept string // why a person answers for the board as it stands
 }
 
 func newValidate(env *Env) *urfave.Command {
@@ -34,12 +33,11 @@ func newValidate(env *Env) *urfave.Command {
 		Name: "validate", Category: "repair", ArgsUsage: "[FILE]", Usage: "check the board against every rule",
 		Description: "All violations at once, with rule, id and line. The last line is VALID (warnings are allowed) or INVALID. FILE may be any state file, also\n" +
 			"outside of a project or one that does not parse. Changes nothing; --fix repairs what is provably safe, makes\n" +
-			"worktrees of claimed tasks again that are gone, lists that, and checks again.\n" +
+			"worktrees of claimed tasks again that are gone, lists that, and checks again. With SKIP_SPEC_FILE_CHECK=1 no command looks for spec files.\n" +
 			"--accept is a person's word for the board as it stands: approvals and merges are sealed with the project's key (in $XDG_STATE_HOME/liza or ~/.local/state/liza), and the\n" +
 			"journal is accepted. It is for a key that is lost, a copied project, a journal that was changed. Look first: an approval that was edited into the board is sealed as well." +
-			examples("liza validate", "liza validate --accept 'new computer; I have compared the board with the old one'", "liza validate old-state.yaml --no-spec-files") + exitsText(0, 1, 2, 3, 4, 5, 8),
+			examples("liza validate", "liza validate --accept 'new computer; I have compared the board with the old one'", "SKIP_SPEC_FILE_CHECK=1 liza validate old-state.yaml") + exitsText(0, 1, 2, 3, 4, 5, 8),
 		Flags: []urfave.Flag{
-			flag("no-spec-files", "do not look for spec files (also SKIP_SPEC_FILE_CHECK=1)", &o.noSpecFiles),
 			flag("fix", "repair what is provably safe", &o.fix),
 			text("accept", "`WHY` you answer for the approvals, the merges and the journal as they stand; people only", &o.accept),
 		},
@@ -55,7 +53,7 @@ func (o *validateOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	p.Now, p.SkipSpecFiles = o.env.System.Now, o.noSpecFiles || o.env.System.SkipsSpecFiles()
+	p.Now, p.SkipSpecFiles = o.env.System.Now, o.env.System.SkipsSpecFiles()
 	v, err := p.Validate(ctx)
 	if err == nil && o.fix {
 		v, err = o.repair(ctx, p, v)

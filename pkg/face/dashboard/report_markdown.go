@@ -9,8 +9,6 @@ import (
 	"liza/pkg/base/prose"
 )
 
-// ReportFormats are the formats of a report.
-var ReportFormats = []string{"md", "json"}
 
 // Markdown returns the report for a forge. Texts of agents and people are escaped: they can neither break a table nor pass for a
 // heading or a link.

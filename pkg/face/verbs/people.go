@@ -1,15 +1,10 @@
 package verbs
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/board/transition"
@@ -150,10 +145,9 @@ func retryText(_ retry, done retried) Text {
 }
 
 type approving struct {
-	IDs         []string `json:"ids" arg:"ID…" help:"id of a task or of an attempt, or ids of drafts or of facts"`
-	Reason      string   `json:"reason,omitempty" help:"why; needed to choose one of several attempts"`
-	Override    bool     `json:"override,omitempty" help:"in spite of warnings, in mode strict; needs a reason"`
-	NoSpecFiles bool     `json:"no_spec_files,omitempty" help:"do not look for the spec files of drafts"`
+	IDs      []string `json:"ids" arg:"ID…" help:"id of a task or of an attempt, or ids of drafts or of facts"`
+	Reason   string   `json:"reason,omitempty" help:"why; needed to choose one of several attempts"`
+	Override bool     `json:"override,omitempty" help:"in spite of warnings, in mode strict; needs a reason"`
 }
 
 // approveWhat lets go on what waits for a person: a merge, one of several attempts, drafts or facts.
@@ -176,7 +170,7 @@ func approveWhat(ctx context.Context, service *verb.Service, in approving) (any,
 	case facts > 0:
 		return nil, board.WrongUsage("liza help approve", "approve facts apart from tasks")
 	case len(in.IDs) > 1 || first != nil && first.Status == blackboard.Draft:
-		return withoutSpecFiles(service, in.NoSpecFiles).Finalize(ctx, in.IDs)
+		return service.Finalize(ctx, in.IDs)
 	case first != nil && len(transition.Rivals(s, first)) > 0 && in.Reason == "":
 		return nil, board.Refuse(transition.DecisionOn(s, first), "%s is one of several attempts: say why it goes on", first.ID)
 	case first != nil && first.AttemptOf != "" && in.Reason != "" && (len(transition.Rivals(s, first)) > 0 || first.Status == blackboard.Superseded):
@@ -223,37 +217,12 @@ type addition struct {
 
 // addTask makes a task of options, and of a file for what they do not say.
 func addTask(ctx context.Context, service *verb.Service, in addition) (board.Done, error) {
-	n := newTask{}
-	if in.File != "" {
-		var given map[string]any
-		err := yaml.Unmarshal([]byte(in.File), &given)
-		var object []byte
-		if err == nil {
-			object, err = json.Marshal(given)
-		}
-		var read any
-		if err == nil {
-			read, err = (&Verb{input: reflect.TypeFor[newTask]()}).Decode(MCP, object, nil)
-		}
-		if err != nil {
-			return board.Done{}, board.WrongUsage("liza help add", "--file is no task: %v", err)
-		}
-		n = read.(newTask)
+	n := newTask{ID: in.ID, Description: in.Text, SpecRef: in.SpecRef, DoneWhen: in.DoneWhen, Scope: in.Scope, Priority: in.Priority, DependsOn: in.DependsOn, Type: in.Type,
+		Limits: in.Limits, Attempts: in.Attempts, Draft: in.Draft, File: in.File, fill: true}
+	n, err := n.withFile("add")
+	if err != nil {
+		return board.Done{}, err
 	}
-	n.ID, n.Description = cmp.Or(in.ID, n.ID), cmp.Or(in.Text, n.Description)
-	n.SpecRef, n.DoneWhen, n.Scope, n.Type = cmp.Or(in.SpecRef, n.SpecRef), cmp.Or(in.DoneWhen, n.DoneWhen), cmp.Or(in.Scope, n.Scope), cmp.Or(in.Type, n.Type, "task")
-	n.Kind, n.Attempts = cmp.Or(n.Kind, string(blackboard.CodeTask)), cmp.Or(in.Attempts, n.Attempts)
-	n.Priority = cmp.Or(in.Priority, n.Priority)
-	if n.Priority == nil {
-		n.Priority = new(1)
-	}
-	if in.DependsOn != nil {
-		n.DependsOn = in.DependsOn
-	}
-	if in.Limits != nil {
-		n.Limits = in.Limits
-	}
-	n.Draft, n.fill = n.Draft || in.Draft, true
 	if strings.TrimSpace(n.Description) == "" {
 		return board.Done{}, board.WrongUsage("liza help add", "say what is to be done, or name a --file")
 	}
@@ -262,7 +231,7 @@ func addTask(ctx context.Context, service *verb.Service, in addition) (board.Don
 		return board.Done{}, err
 	}
 	given.From = in.From
-	return withoutSpecFiles(service, n.NoSpecFiles).AddTask(ctx, given)
+	return service.AddTask(ctx, given)
 }
 
 type dropping struct {

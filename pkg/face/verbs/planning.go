@@ -1,9 +1,14 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 
 	"liza/pkg/board/blackboard"
 	"liza/pkg/verb/board"
@@ -21,19 +26,23 @@ var planning = []*Verb{
 			"liza add-task --id idea --desc 'Colours' --draft"}, Exits: ofAgents,
 		Tool: &Tool{Roles: planner},
 	}, func(ctx context.Context, service *verb.Service, in newTask) (board.Done, error) {
+		in, err := in.withFile("add-task")
+		if err != nil {
+			return board.Done{}, err
+		}
 		given, err := in.task(service)
 		if err != nil {
 			return board.Done{}, err
 		}
-		return withoutSpecFiles(service, in.NoSpecFiles).AddTask(ctx, given)
+		return service.AddTask(ctx, given)
 	}, func(_ newTask, done board.Done) Text { return ofTask(done, "%s is %s", done.Task, done.Status) }),
 	declare(Verb{
 		Name: "finalize", Group: "agents", Who: ByVerb, By: "planner, human", Usage: "make drafts claimable, all or none", Route: "/api/finalize",
 		Help:     "DRAFT becomes UNCLAIMED. Every gate of every task is checked first; one gap, and none is changed.",
-		Examples: []string{"liza finalize task-1 task-2", "liza finalize task-3 --no-spec-files"}, Exits: ofAgents,
+		Examples: []string{"liza finalize task-1 task-2", "liza --as planner-1 finalize task-3"}, Exits: ofAgents,
 		Tool: &Tool{Roles: planner},
 	}, func(ctx context.Context, service *verb.Service, in finalize) (verb.Finalized, error) {
-		return withoutSpecFiles(service, in.NoSpecFiles).Finalize(ctx, in.Tasks)
+		return service.Finalize(ctx, in.Tasks)
 	}, func(_ finalize, done verb.Finalized) Text {
 		return Text{Body: "claimable now: " + strings.Join(done.Tasks, ", ") + "\n", Notices: done.Warnings}
 	}),
@@ -115,35 +124,35 @@ var planning = []*Verb{
 	}),
 }
 
-// newTask has the names of state.yaml.
+// newTask has the names of state.yaml. The command line has an option for what most tasks need, and a file for the rest.
 type newTask struct {
 	ID          string            `json:"id" word:"ID" help:"new id of the task"`
 	Description string            `json:"description,omitempty" option:"desc" help:"what is to be done; the first line is the title"`
 	SpecRef     string            `json:"spec_ref,omitempty" option:"spec" word:"P[#a]" help:"spec file, with an anchor: specs/vision.md#greeting"`
 	DoneWhen    string            `json:"done_when,omitempty" option:"done" help:"how one sees that it is done"`
 	Scope       string            `json:"scope,omitempty" help:"what is in, and what is out"`
-	Priority    *int              `json:"priority,omitempty" default:"1" help:"1 is the highest"`
+	Priority    *int              `json:"priority,omitempty" unset:"1" help:"1 is the highest"`
 	DependsOn   []string          `json:"depends_on,omitempty" option:"depends" list:"comma" help:"tasks that must be merged first"`
-	Type        string            `json:"type,omitempty" default:"task" help:"feature, task, bug, refactor, test, docs, config or spec"`
-	Kind        string            `json:"kind,omitempty" word:"K" default:"code" help:"code, exec, msg or skill"`
-	Title       string            `json:"title,omitempty" help:"short name"`
+	Type        string            `json:"type,omitempty" unset:"task" help:"feature, task, bug, refactor, test, docs, config or spec"`
 	Criteria    []string          `json:"acceptance_criteria,omitempty" option:"criteria" help:"acceptance criteria"`
-	Files       []string          `json:"files,omitempty" option:"file" word:"GLOB" help:"files that it is about, as globs, for scheduling"`
-	Role        string            `json:"role,omitempty" word:"R" help:"name of the role to use"`
-	Model       string            `json:"model,omitempty" word:"R" help:"role whose model is used"`
-	Command     string            `json:"command,omitempty" word:"C" help:"command of an exec task"`
-	Skill       string            `json:"skill,omitempty" word:"S" help:"skill of a skill task"`
-	Args        map[string]string `json:"args,omitempty" option:"arg" help:"arguments of the skill"`
-	Writes      bool              `json:"writes,omitempty" help:"an exec task that changes files: it is committed, reviewed and merged"`
-	Review      bool              `json:"review,omitempty" help:"an exec or msg task whose result is reviewed"`
-	Notify      bool              `json:"notify,omitempty" help:"send the accepted result to people"`
-	LegacyTests string            `json:"legacy_tests,omitempty" word:"WHY" help:"why tests are a task of their own"`
 	Limits      map[string]int    `json:"limits,omitempty" option:"limit" help:"limits of this task, such as max_iterations=3 or cost_cents=200"`
-	Attempts    int               `json:"attempts,omitempty" word:"N" help:"let N coders try apart from each other, 2 to 5; the best goes on"`
-	CLI         []string          `json:"cli,omitempty" list:"comma" help:"agent programs of its coders, PROGRAM or PROGRAM:MODEL, one for each attempt in turn"`
-	Stretch     bool              `json:"stretch,omitempty" help:"nice to have: into the sprint's stretch scope"`
-	NoSpecFiles bool              `json:"no_spec_files,omitempty" help:"do not look for the spec file"`
 	Draft       bool              `json:"draft,omitempty" help:"create a DRAFT; gates are checked by finalize"`
+	File        string            `json:"file,omitempty" file:"file" faces:"cli" help:"YAML of a task, with the names of state.yaml; options come before it"`
+	Kind        string            `json:"kind,omitempty" unset:"code" faces:"mcp,http" help:"code, exec, msg or skill"`
+	Title       string            `json:"title,omitempty" faces:"mcp,http" help:"short name"`
+	Files       []string          `json:"files,omitempty" faces:"mcp,http" help:"files that it is about, as globs, for scheduling"`
+	Role        string            `json:"role,omitempty" faces:"mcp,http" help:"name of the role to use"`
+	Model       string            `json:"model,omitempty" faces:"mcp,http" help:"role whose model is used"`
+	Command     string            `json:"command,omitempty" faces:"mcp,http" help:"command of an exec task"`
+	Skill       string            `json:"skill,omitempty" faces:"mcp,http" help:"skill of a skill task"`
+	Args        map[string]string `json:"args,omitempty" faces:"mcp,http" help:"arguments of the skill"`
+	Writes      bool              `json:"writes,omitempty" faces:"mcp,http" help:"an exec task that changes files: it is committed, reviewed and merged"`
+	Review      bool              `json:"review,omitempty" faces:"mcp,http" help:"an exec or msg task whose result is reviewed"`
+	Notify      bool              `json:"notify,omitempty" faces:"mcp,http" help:"send the accepted result to people"`
+	LegacyTests string            `json:"legacy_tests,omitempty" faces:"mcp,http" help:"why tests are a task of their own"`
+	Attempts    int               `json:"attempts,omitempty" faces:"mcp,http" help:"let N coders try apart from each other, 2 to 5; the best goes on"`
+	CLI         []string          `json:"cli,omitempty" faces:"mcp,http" help:"agent programs of its coders, PROGRAM or PROGRAM:MODEL, one for each attempt in turn"`
+	Stretch     bool              `json:"stretch,omitempty" faces:"mcp,http" help:"nice to have: into the sprint's stretch scope"`
 
 	fill bool // find a missing id and spec
 }
@@ -153,11 +162,45 @@ func (n newTask) fromPage() any {
 	return n
 }
 
+// withFile adds what the file of a task has and n does not say.
+func (n newTask) withFile(name string) (newTask, error) {
+	var given map[string]any
+	err := yaml.Unmarshal([]byte(n.File), &given)
+	if err != nil || len(given) == 0 {
+		return n, badFile(name, err)
+	}
+	object, err := json.Marshal(given)
+	if err != nil {
+		return n, badFile(name, err)
+	}
+	read, err := (&Verb{input: reflect.TypeFor[newTask]()}).Decode(MCP, object, nil)
+	if err != nil {
+		return n, badFile(name, err)
+	}
+	all := read.(newTask)
+	said, to := reflect.ValueOf(n), reflect.ValueOf(&all).Elem()
+	for i := range said.NumField() {
+		if f := said.Field(i); !f.IsZero() && to.Field(i).CanSet() {
+			to.Field(i).Set(f)
+		}
+	}
+	all.fill = n.fill
+	return all, nil
+}
+
+func badFile(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return board.WrongUsage("liza help "+name, "--file is no task: %v", err)
+}
+
 func (n newTask) task(service *verb.Service) (verb.NewTask, error) {
+	n.Type, n.Kind, n.Priority = cmp.Or(n.Type, "task"), cmp.Or(n.Kind, string(blackboard.CodeTask)), cmp.Or(n.Priority, new(1))
 	kind := blackboard.TaskKind(n.Kind)
 	if slices.Contains(blackboard.Kinds, n.Type) { // as in plans
 		if kind != blackboard.CodeTask && n.Kind != n.Type {
-			return verb.NewTask{}, board.WrongUsage("liza help add-task", "--kind %s and --type %s differ", n.Kind, n.Type)
+			return verb.NewTask{}, board.WrongUsage("liza help add-task", "kind %s and type %s differ", n.Kind, n.Type)
 		}
 		kind, n.Type = blackboard.TaskKind(n.Type), "task"
 	}
@@ -202,8 +245,7 @@ func knownLimits(limits map[string]int) error {
 }
 
 type finalize struct {
-	Tasks       []string `json:"tasks" arg:"ID…" help:"ids of drafts"`
-	NoSpecFiles bool     `json:"no_spec_files,omitempty" help:"do not look for spec files"`
+	Tasks []string `json:"tasks" arg:"ID…" help:"ids of drafts"`
 }
 
 // left is the text of a verb by which a task leaves its status.

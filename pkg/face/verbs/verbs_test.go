@@ -83,9 +83,9 @@ func TestTheCommandLineAndJSONAreTheSameInput(t *testing.T) {
 		json    string
 	}{
 		{"submit", []string{"t"}, map[string][]string{"no-tests": {"docs"}, "evidence": {"a,b", "c"}}, `{"task": "t", "no_tests": "docs", "evidence": ["a,b", "c"]}`},
-		{"add-task", nil, map[string][]string{"id": {"t"}, "depends": {"a, b"}, "limit": {"max_iterations=3"}, "arg": {"k=v=w"}, "priority": {"2"}, "draft": {"true"}},
-			`{"id": "t", "depends_on": ["a", "b"], "limits": {"max_iterations": 3}, "args": {"k": "v=w"}, "priority": 2, "draft": true}`},
-		{"add-task", nil, map[string][]string{"id": {"t"}}, `{"id": "t", "priority": 1, "type": "task", "kind": "code"}`},
+		{"add-task", nil, map[string][]string{"id": {"t"}, "depends": {"a, b"}, "limit": {"max_iterations=3"}, "priority": {"2"}, "draft": {"true"}},
+			`{"id": "t", "depends_on": ["a", "b"], "limits": {"max_iterations": 3}, "priority": 2, "draft": true}`},
+		{"add-task", nil, map[string][]string{"id": {"t"}}, `{"id": "t"}`},
 		{"unblock", []string{"t"}, map[string][]string{"reason": {"r"}, "depends": {""}}, `{"task": "t", "reason": "r", "depends_on": []}`},
 		{"unblock", []string{"t"}, map[string][]string{"reason": {"r"}}, `{"task": "t", "reason": "r"}`},
 		{"supersede", []string{"t"}, map[string][]string{"reason": {"r"}, "by": {"a,,b"}}, `{"task": "t", "reason": "r", "by": ["a", "b"]}`},
@@ -94,7 +94,7 @@ func TestTheCommandLineAndJSONAreTheSameInput(t *testing.T) {
 		{"claim", nil, nil, ``},
 		{"claim", []string{"t"}, nil, `{"task": "t"}`},
 		{"resume", nil, nil, `{}`},
-		{"anomaly", nil, map[string][]string{"type": {"x-a"}, "task": {"t"}, "detail": {"a=1", " b =2"}}, `{"type": "x-a", "task": "t", "details": {"a": "1", "b": "2"}}`},
+		{"anomaly", nil, map[string][]string{"type": {"x-a"}, "task": {"t"}, "detail": {"a=1=0", " b =2"}}, `{"type": "x-a", "task": "t", "details": {"a": "1=0", "b": "2"}}`},
 		{"verdict", []string{"t", "reject"}, map[string][]string{"finding": {"error|tests|a.go:3|no test|add one"}, "inject": {`{"detail": "d", "expect": "e"}`}, "prior": {"1=partial"}},
 			`{"task": "t", "verdict": "reject", "findings": [{"severity": "error", "check": "tests", "file": "a.go", "line": 3, "message": "no test", "fix": "add one"}],
 			  "inject": [{"detail": "d", "expect": "e"}], "prior": [{"n": 1, "state": "PARTIAL"}]}`},

@@ -52,14 +52,6 @@ func needs(name, option, value string) error {
 	return nil
 }
 
-// withoutSpecFiles returns a service that looks for no spec files when off says so.
-func withoutSpecFiles(service *verb.Service, off bool) *verb.Service {
-	if !off {
-		return service
-	}
-	return service.With(func(s *board.Session) { s.NoSpecFiles = true })
-}
-
 // work are the verbs of those who work on tasks.
 var work = []*Verb{
 	declare(Verb{

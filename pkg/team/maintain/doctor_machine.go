@@ -67,7 +67,7 @@ func (x *Doctor) journal(ctx context.Context, p *project.Project) {
 	}
 	aside, _ := filepath.Glob(filepath.Join(p.Liza, "log.ahead-*.yaml"))
 	for _, path := range aside {
-		x.Add("journal", findings.Warning, filepath.Base(path), "liza restore --list", "", "an old state was put over a newer one; these entries of the newer one were kept aside")
+		x.Add("journal", findings.Warning, filepath.Base(path), "liza restore", "", "an old state was put over a newer one; these entries of the newer one were kept aside")
 	}
 }
 
@@ -103,7 +103,7 @@ func (x *Doctor) snapshots(ctx context.Context, _ *project.Project) {
 	list, err := Snapshots(ctx, x.Service, false)
 	switch {
 	case err != nil:
-		x.Add("snapshots", findings.Warning, "snapshots", "liza restore --list", "", "%v", err)
+		x.Add("snapshots", findings.Warning, "snapshots", "liza restore", "", "%v", err)
 	case len(list) == 0 && x.State != nil && x.State.Revision > 1:
 		x.Add("snapshots", findings.Warning, "snapshots", "liza tell planner TEXT", "", "there is none; the next write makes one")
 	case len(list) > 0:

@@ -155,7 +155,7 @@ var situations = []situation{
 		}
 		p.Git(p.Dir, "worktree", "prune")
 	}},
-	{name: "an old state was put over", says: "warning journal log.ahead-7.yaml: an old state was put over a newer one; these entries of the newer one were kept aside; next: liza restore --list", make: func(p *verbtest.Place) {
+	{name: "an old state was put over", says: "warning journal log.ahead-7.yaml: an old state was put over a newer one; these entries of the newer one were kept aside; next: liza restore", make: func(p *verbtest.Place) {
 		verbtest.Write(p.TB, filepath.Join(p.Project.Liza, "log.ahead-7.yaml"), "")
 	}},
 	{name: "from the future", says: "warning clock state.yaml: it is 1h0m0s ahead of this machine's clock", make: func(p *verbtest.Place) {

@@ -114,7 +114,7 @@ func (v Validated) Next() string {
 	case at >= 0:
 		return v.Violations[at].Next
 	case v.restore && v.File == BoardName:
-		return "liza restore --list"
+		return "liza restore"
 	case all(func(x blackboard.Violation) bool { return x.Rule == RuleJournal }):
 		return NextSeal
 	case all(func(x blackboard.Violation) bool { return x.Fixable }):

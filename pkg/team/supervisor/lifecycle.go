@@ -293,7 +293,7 @@ func (s *Supervisor) survive(soft, ctx context.Context, err error) (waiting, err
 		return waiting{why: "the state is invalid", next: "liza validate"}, nil
 	case errors.As(err, &wentBack):
 		s.member.warn("", "%v", err)
-		return waiting{why: "an old copy of the state was put over a newer one", next: "liza restore --list"}, nil
+		return waiting{why: "an old copy of the state was put over a newer one", next: "liza restore"}, nil
 	case boardWaits(err):
 		// By chance, or a whole team would come back in the same moment and wait for each other again.
 		return waiting{why: err.Error(), until: s.Service.Board.Now().Add(time.Second + rand.N(4*time.Second))}, nil

@@ -38,7 +38,7 @@ var situations = []situation{
 			{Rule: "V68", Severity: blackboard.SeverityWarning, Subjects: []string{"log.yaml"}, Message: "nobody can tell"}}
 	}},
 	{kind: "STATE_WENT_BACK", subject: "state.yaml", message: "revision 40 is older than 42", make: func(f *findings.Observation) {
-		f.Violations = []blackboard.Violation{{Rule: "V58", Severity: blackboard.SeverityError, Message: "revision 40 is older than 42; next: liza restore --list"}}
+		f.Violations = []blackboard.Violation{{Rule: "V58", Severity: blackboard.SeverityError, Message: "revision 40 is older than 42; next: liza restore"}}
 	}},
 	{kind: "LEASE_EXPIRED", subject: "task-1", message: "held by coder-2: the lease expired", make: func(f *findings.Observation) {
 		t := add(f, claimed())

@@ -278,7 +278,7 @@ func outsideMutations() []mutation {
 			f.JournalProblems = []blackboard.Violation{{Rule: "V57", Subjects: []string{"log"}, Message: "log.yaml line 3: rev 50 > revision 42"}}
 		}, subject: "log", message: "log.yaml line 3: rev 50 > revision 42"},
 		{rule: "V58", name: "went back", damage: inState(func(s *blackboard.State) { s.Revision = 40 }),
-			path: "revision", subject: "revision", message: "revision 40 is older than 42; next: liza restore --list"},
+			path: "revision", subject: "revision", message: "revision 40 is older than 42; next: liza restore"},
 		{rule: "V59", name: "lost merge", damage: func(_ *blackboard.State, f *Evidence) { f.MergedIntoIntegration = func(string) bool { return false } },
 			path: "tasks[merged].merge_commit", subject: "merged", message: "task merged: merge commit 77aa01b is not in integration; next: liza merge --again merged"},
 		{rule: "V61", name: "comes from the reader", damage: func(_ *blackboard.State, f *Evidence) {

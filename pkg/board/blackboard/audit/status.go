@@ -352,7 +352,7 @@ func checkLastEvent(v *validation, t *blackboard.Task) {
 
 func checkRevision(v *validation) {
 	if v.prev != nil && v.s.Revision < v.prev.Revision {
-		v.section("revision", "", "revision %d is older than %d", v.s.Revision, v.prev.Revision).Advise("liza restore --list")
+		v.section("revision", "", "revision %d is older than %d", v.s.Revision, v.prev.Revision).Advise("liza restore")
 	}
 }
 

@@ -85,7 +85,7 @@ func (e *NotKeptError) Error() string {
 }
 
 // Next is the command that helps.
-func (e *NotKeptError) Next() string { return "liza restore --list" }
+func (e *NotKeptError) Next() string { return "liza restore" }
 
 // At returns the view of the newest kept revision at or before rev; the view names it. Ages, leases and waits are those of that
 // moment; control files and other facts besides the board are not kept. The error for an unknown revision is a *NotKeptError.
