@@ -129,7 +129,7 @@ screenshots: ## pictures of every view of the page, at 1400, 800 and 390 pixels,
 	LIZA_SCREENSHOTS=$(CURDIR)/screenshots go test ./pkg/face/cli -run '^TestScreenshots$$' -v -count=1 -timeout 10m
 
 crash: ## crash tests in their long form: every step killed 50 times, a whole team killed 25 times (CRASHES=5, CRASH_SEED=N)
-	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|GitFails|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
+	STORE_TEST_FULL=1 go test -run 'Crash|Kill|Killed|Fails|GoesOnFailing|NeverTakenForDone|SumOfAll|PowerLoss|FullDisk' -count=$(CRASHES) -timeout 60m ./...
 
 power: ## the power goes under the real programs and the real git on a file system that forgets what was not synced (LOSSES=10000, POWER_FIRST=0; POWER_SEED=N replays one train; needs /dev/fuse and root)
 	POWER_LOSSES=$(LOSSES) scripts/in-memory go test ./pkg/face/power -run '^TestNothingAcknowledged' -v -count=1 -timeout 12h

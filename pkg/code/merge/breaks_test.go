@@ -3,7 +3,6 @@ package merge_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,18 +24,6 @@ func TestMain(m *testing.M) {
 	os.Exit(gittest.Main(m))
 }
 
-// strideOfBreaks is how many commands are left out between two that fail: none with STORE_TEST_FULL. Where they begin is
-// chance, so that each is met in some run.
-func strideOfBreaks(t *testing.T) (first, step int) {
-	step = 6
-	if os.Getenv("STORE_TEST_FULL") != "" {
-		step = 1
-	}
-	first = 1 + rand.IntN(step)
-	t.Logf("each command of git whose number is %d, %d, … fails", first, first+step)
-	return first, step
-}
-
 // breaking makes commands of git fail, one at a time: the nth of a call on a fresh place, on a place as it was before.
 // look gets what failed and what the call said.
 func breaking(t *testing.T, place func() *verbtest.Place, call func(*merge.Merger) error, look func(t *testing.T, p *verbtest.Place, broke string, err error)) {
@@ -44,7 +31,7 @@ func breaking(t *testing.T, place func() *verbtest.Place, call func(*merge.Merge
 	b := gittest.NewBreaker(t)
 	p := place()
 	back := p.Remember()
-	first, step := strideOfBreaks(t)
+	first, step := gittest.Stride(t)
 	for n := first; ; n += step {
 		back()
 		p.Repo = opened(t, p, b)
@@ -131,7 +118,7 @@ func TestATrainWhoseGitFailsIsEndedByTheNext(t *testing.T) {
 	b := gittest.NewBreaker(t)
 	p := place()
 	back := p.Remember()
-	first, step := strideOfBreaks(t)
+	first, step := gittest.Stride(t)
 	for n := first; ; n += step {
 		back()
 		p.Repo = opened(t, p, b)

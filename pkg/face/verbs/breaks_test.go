@@ -454,7 +454,8 @@ func (s situation) breaks(t *testing.T, name string, p *verbtest.Place, x effect
 	b := gittest.NewBreaker(t)
 	for _, what := range []string{"the board", "git"} {
 		start.back(p)
-		for n := 1; ; n++ {
+		first, step := gittest.Stride(t)
+		for n := first; ; n += step {
 			d, f, told := p.Service(s.as), &failing{Project: p.Store}, ""
 			if what == "git" {
 				repo, err := git.Open(t.Context(), p.Dir, b.Env())

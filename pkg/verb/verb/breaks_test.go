@@ -209,7 +209,8 @@ func seen(p *verbtest.Place) string {
 // error calls it.
 func (v repeatable) attempts(t *testing.T, want string, breaks func(b *gittest.Breaker, u *unreliable, n int)) {
 	t.Helper()
-	for n := 1; ; {
+	n, step := gittest.Stride(t)
+	for {
 		p := verbtest.New(t)
 		if v.before != nil {
 			v.before(p)
@@ -219,7 +220,7 @@ func (v repeatable) attempts(t *testing.T, want string, breaks func(b *gittest.B
 		if err != nil {
 			t.Fatal(err)
 		}
-		for start, now := seen(p), ""; now == "" || now == start; n++ {
+		for start, now := seen(p), ""; now == "" || now == start; n += step {
 			d := p.Service(v.as)
 			u := &unreliable{Store: p.Store}
 			d.Board.Repo, d.Board.Store = repo, u

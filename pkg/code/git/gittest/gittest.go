@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,6 +148,18 @@ func NewBreaker(tb testing.TB) *Breaker {
 
 // Env is a variable for the commands of the repository.
 func (b *Breaker) Env() string { return breakerEnv + "=" + b.dir }
+
+// Stride is which commands a test makes fail, one at a time: each sixth from a random one on, so that each is met in some run;
+// all with STORE_TEST_FULL (make crash).
+func Stride(tb testing.TB) (first, step int) {
+	step = 6
+	if os.Getenv("STORE_TEST_FULL") != "" {
+		step = 1
+	}
+	first = 1 + rand.IntN(step)
+	tb.Logf("number %d, %d, … fails", first, first+step)
+	return first, step
+}
 
 // Break makes the nth command from now on fail.
 func (b *Breaker) Break(n int) {
