@@ -24,8 +24,9 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 export CGO_ENABLED ?= 0
 # The race detector needs cgo. A program with it sleeps for a second before it ends, and tests start hundreds of them.
 RACE := CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE-}" scripts/in-memory go test -race -shuffle=on -p 1
-# The packages in which goroutines meet.
+# The packages in which goroutines meet are tested with the race detector, all others without.
 CONCURRENT := $(addprefix ./pkg/,board/store run/broker run/proxy run/agent team/supervisor team/watch)
+OTHERS := go list ./... | grep -vxE '$(subst $() ,|,$(patsubst ./%,liza/%,$(CONCURRENT)))'
 
 .PHONY: help demo test test-all nightly check build race bench bench-hosts bench-store bench-tokens bench-worktree fuzz crash power load model sequences e2e-agents e2e-gitea e2e-projects e2e-services mcp-inspector hosts-faults liveness soak figures generate install uninstall release release-check man
 
@@ -38,13 +39,13 @@ demo: ## a whole sprint on a fresh example repository, with scripted agents (DEM
 		awk '/^[^ :#]+$$/ { if (++n % 50 == 0) { print "  " n " packages compiled"; fflush() }; next } { print; fflush() }'
 	@bin/liza demo $(if $(DEMO_DIR),--dir $(DEMO_DIR),--keep)
 
-test: ## what shows that a change is sound: every test once, then the packages with goroutines with the race detector
-	scripts/in-memory go test -shuffle=on -short ./...
+test: ## what shows that a change is sound: every test once, the packages with goroutines with the race detector
+	scripts/in-memory go test -shuffle=on -short $$($(OTHERS))
 	scripts/in-memory go -C cmd/liza-telemetry test -short ./...
 	$(RACE) -short $(CONCURRENT)
 
 test-all: ## every test, with short forms of power losses, liveness, growth and faults on several hosts; then the race detector
-	scripts/in-memory go test -shuffle=on -timeout 40m $$(go list ./... | grep -vE '/pkg/face/(cli|power)$$')
+	scripts/in-memory go test -shuffle=on -timeout 40m $$($(OTHERS) | grep -vE '/pkg/face/(cli|power)$$')
 	scripts/in-memory go -C cmd/liza-telemetry test ./...
 	@# These two start so many processes, and wait for so much, that each has the machine for itself.
 	scripts/in-memory go test -shuffle=on -timeout 40m ./pkg/face/cli
