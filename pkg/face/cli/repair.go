@@ -23,9 +23,8 @@ import (
 )
 
 type restoreOptions struct {
-	env  *Env
-	list bool
-	all  bool
+	env *Env
+	all bool
 }
 
 // snapshotLine is one line of `liza restore`.

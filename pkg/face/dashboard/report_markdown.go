@@ -9,7 +9,6 @@ import (
 	"liza/pkg/base/prose"
 )
 
-
 // Markdown returns the report for a forge. Texts of agents and people are escaped: they can neither break a table nor pass for a
 // heading or a link.
 func (r Report) Markdown() string {
