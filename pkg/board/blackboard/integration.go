@@ -142,7 +142,7 @@ func (t *Task) Gates() gaps {
 		bad = append(bad, Gap{"scope", "repeats the description; say what is in and what is out"})
 	}
 	if t.KindOf() == CodeTask && t.Type == "test" && strings.TrimSpace(t.LegacyTests) == "" {
-		bad = append(bad, Gap{"legacy_tests", "tests belong to the task whose code they test; a task of its own needs legacy_tests (--legacy-tests WHY)"})
+		bad = append(bad, Gap{"legacy_tests", "tests belong to the task whose code they test; a task of its own needs legacy_tests, which says why"})
 	}
 	return bad
 }

@@ -28,7 +28,7 @@ func BenchmarkCommand(b *testing.B) {
 	for _, tasks := range []int{300, 10000, 30000} {
 		p := verbtest.New(b)
 		p.Merges(tasks)
-		process(b, p.Dir, liza, "add-task", "--id", "tell", "--kind", "msg", "--desc", "Tell them", "--spec", "specs/vision.md", "--done", "told", "--scope", "none")
+		process(b, p.Dir, liza, "add-task", "--id", "tell", "--type", "msg", "--desc", "Tell them", "--spec", "specs/vision.md", "--done", "told", "--scope", "none")
 		name := fmt.Sprint(tasks, "/")
 		b.Run(name+"status", func(b *testing.B) { processes(b, p.Dir, liza, "status") })
 		b.Run(name+"note", func(b *testing.B) { processes(b, p.Dir, liza, "tell", "planner", "x") })

@@ -134,8 +134,8 @@ var listed = regexp.MustCompile(`(?m)^ +(\d+) +20`)
 // recover does what the answer of `liza validate` names: the newest revision is put back, or the integration branch accepted. A person
 // sees that an edit was cut in the middle of a line, which may still be YAML, and puts the newest revision back too.
 func (t *train) recover(valid answer, cut bool) answer {
-	if cut || strings.Contains(valid.text, "restore") {
-		list := t.run("liza", "restore", "--list")
+	if cut || strings.Contains(valid.text, "next: liza restore") {
+		list := t.run("liza", "restore")
 		newest := listed.FindStringSubmatch(list.text)
 		if newest == nil {
 			return answer{code: 1, text: "no revision is listed: " + list.text}

@@ -53,10 +53,10 @@ func TextsOf[L ~[]string](name string, list *L) []Text {
 
 // CleanTask cleans what a new task says.
 func (b *Session) CleanTask(t *blackboard.Task) error {
-	texts := []Text{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"--title", &t.Title}, {"--spec", &t.SpecRef},
-		{"--command", &t.Command}, {"--legacy-tests", &t.LegacyTests}}
+	texts := []Text{{"--desc", &t.Description}, {"--done", &t.DoneWhen}, {"--scope", &t.Scope}, {"title", &t.Title}, {"--spec", &t.SpecRef},
+		{"command", &t.Command}, {"legacy_tests", &t.LegacyTests}}
 	texts = append(texts, TextsOf("--criteria", &t.AcceptanceCriteria)...)
-	return b.Clean(append(texts, TextsOf("--file", &t.Files)...)...)
+	return b.Clean(append(texts, TextsOf("files", &t.Files)...)...)
 }
 
 // Shorten gives the beginning of a text of several lines.
