@@ -238,8 +238,20 @@ func (c *Checks) lookAtBase(ctx context.Context, secrets []string, base string, 
 
 // runAndKeep runs commands on a base, puts into ran what each gave, and remembers it. The caller has the lock.
 func (c *Checks) runAndKeep(ctx context.Context, secrets []string, base string, step review.Step, commands []string, ran map[string]BaseResult) error {
-	c.board.Progressf("check %s: runs %q on the base %.9s", step.Check, step.Command, base)
+	names, err := c.names(ctx, base, step)
+	if err != nil {
+		return err
+	}
+	left := commands
+	begins := func() {
+		if len(left) > 0 {
+			c.board.Progressf("check %s: runs %q on the base %.9s", cmp.Or(names[left[0]], IntegrationCheck), left[0], base)
+			left = left[1:]
+		}
+	}
+	begins()
 	return c.runProgram(ctx, secrets, "", base, step, commands, func(r BaseResult) error {
+		defer begins()
 		if ran[r.Command] = r; !r.End.Ran() || r.Command == "" {
 			return nil // what could not run says nothing of the tree
 		}
