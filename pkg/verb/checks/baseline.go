@@ -573,27 +573,30 @@ func (c *Checks) TryChecks(ctx context.Context, s *blackboard.State) ([]BaseChec
 	bounded, cancel := context.WithTimeout(ctx, cmp.Or(c.Try, TryTime))
 	defer cancel()
 	var steps, pending []review.Step
+	var endless []string // commands that keep those after them from beginning
 	for _, check := range checks {
-		steps = append(steps, check.Step)
-		if !check.Cut || c.listed(check.Command) {
-			pending = append(pending, check.Step)
+		if steps = append(steps, check.Step); check.Cut {
+			endless = append(endless, check.Command)
+		}
+	}
+	isStuck := func(command string) bool {
+		return slices.ContainsFunc(c.after(steps, command), func(each string) bool { return slices.Contains(endless, each) })
+	}
+	for _, s := range steps {
+		if !isStuck(s.Command) {
+			pending = append(pending, s)
 		}
 	}
 	ran := map[string]BaseResult{}
-	var endless []string // commands that keep those after them from beginning
-	cut := false         // a command was stopped that has no check yet
+	cut := false // a command was stopped that has no check yet
 	for i := range checks {
 		check := &checks[i]
-		if check.Cut {
-			endless = append(endless, check.Command)
-		}
-		stuck := slices.ContainsFunc(c.after(steps, check.Command), func(each string) bool { return slices.Contains(endless, each) })
 		known := check.Result != nil && (check.Result.Where == c.where() || !check.Result.End.Ran()) && canStart(check.Command)
 		_, done := ran[check.Command]
 		if known || check.Cut || !done && c.GreenHere(check.Command) {
 			continue
 		}
-		if !done && !stuck && bounded.Err() == nil {
+		if !done && !isStuck(check.Command) && bounded.Err() == nil {
 			err := c.tryNow(bounded, s.Secrets, head, check.Step, c.together(pending, check.Command), ran)
 			if ctx.Err() != nil {
 				return checks, head, ctx.Err()
